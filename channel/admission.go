@@ -185,16 +185,14 @@ func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, 
 	if limit <= 0 || len(who) == 0 {
 		return true, false
 	}
-	var spent []string
 	for _, id := range who {
-		if _, ok := l.turns.take(limit, time.Minute, id, now); !ok {
-			spent = append(spent, id)
-		}
+		_, left := l.turns.take(limit, time.Minute, id, now)
+		ok = ok || left
 	}
-	if ok = len(spent) < len(who); ok || !asked {
+	if ok || !asked {
 		return ok, false
 	}
-	for _, id := range spent {
+	for _, id := range who { // none of them has any left
 		_, first := l.notices.take(1, time.Minute, id, now)
 		tell = tell || first
 	}

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -122,4 +123,22 @@ func (c *conversation) spell(text string) string { return c.hub.spell(c.name, c.
 // sayf is fmt.Sprintf with format translated and its commands spelled; args stay unchanged.
 func (c *conversation) sayf(format string, args ...any) string {
 	return fmt.Sprintf(c.hub.spell(c.name, c.translatedFormat(format)), args...)
+}
+
+// peopleError carries a message for the person who asked; it is not a program error.
+type peopleError struct {
+	words   string
+	private bool // only that person needs to see it: they lack the rights, or came too late
+}
+
+func (e peopleError) Error() string { return e.words }
+
+func errPeople(words string) error { return peopleError{words: words} }
+func errDenied(words string) error { return peopleError{words, true} }
+
+// Words returns the text of an error that is meant for people; ok is false for other errors.
+func Words(err error) (words string, ok bool) {
+	var e peopleError
+	ok = errors.As(err, &e)
+	return e.words, ok
 }

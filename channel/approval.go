@@ -177,12 +177,6 @@ func Buttons(p Piece) []Button {
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
-// expired reports whether a piece asks about a call that no longer waits.
-func (c *conversation) expired(p Piece) bool {
-	waiting := c.hub.Operator().Approvals(c.name)
-	return strings.HasPrefix(p.Reply, approvalPrefix) && (len(waiting) == 0 || !strings.HasPrefix(p.Reply, approvalPrefix+waiting[0].Code+"."))
-}
-
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls
 // one after the other, so there is at most one.
 func (o Operator) Approvals(name string) (waiting []Approval) {

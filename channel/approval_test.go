@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -134,31 +133,6 @@ func TestApprovalTimesOut(t *testing.T) {
 		check.Len(t, "calls", b.Called(), 1)
 		r.stop()
 	})
-}
-
-// A question that could not be sent while its call waited is not sent later: its buttons would do nothing.
-func TestQuestionEndsWithCall(t *testing.T) {
-	for name, end := range map[string]func(*rig){
-		"a restart": (*rig).restart,
-		"/stop":     func(r *rig) { r.wantAnswer("/stop", "Stopped"); r.say("please add", true) },
-	} {
-		r, b := withTools(t, channel.ApproveAlways)
-		var first string // it is refused once
-		r.connector.rejects = func(p channel.Piece) bool {
-			refuse := first == ""
-			first = cmp.Or(first, p.Reply)
-			return refuse
-		}
-		r.say("please add", true)
-		r.connector.until(t, "the first question", func() bool { return len(r.connector.rejected) > 0 })
-		end(r)
-		r.wantAnswer(r.question(1)[0].Line, "allowed")
-		r.waitForReplies()
-		check.Len(t, name+": calls", b.Called(), 1)
-		for _, p := range r.connector.sent {
-			check.Equal(t, name+": the first question was sent later", p.Reply == first, false)
-		}
-	}
 }
 
 // A deleted question is answered no more: nobody is asked for what it needed, and others do not wait for it.

@@ -13,12 +13,9 @@ import (
 // is on disk.
 const ackDelay = time.Second
 
-// incoming is a message on its way to the transcript. It may be delivered several times; each
-// delivery is reported to a connector that observes.
+// incoming is a message on its way to the transcript.
 type incoming struct {
-	deliveries int
-	timers     []*time.Timer   // of the deliveries that are on disk
-	own        compactor.Patch // settings that came with it, for the turn that answers it
+	own compactor.Patch // settings that came with it, for the turn that answers it
 }
 
 // coming notes messages before they are stored: the loop's child may take them up before the loop
@@ -34,7 +31,6 @@ func (c *conversation) coming(messages []Inbound) {
 			in = new(incoming)
 			c.arrivals.incoming[m.ID] = in
 		}
-		in.deliveries++
 		if m.Addressed {
 			in.own = m.Compaction
 		}
@@ -44,53 +40,29 @@ func (c *conversation) coming(messages []Inbound) {
 // notStored forgets messages that the disk refused.
 func (c *conversation) notStored(messages []Inbound) {
 	for _, m := range messages {
-		c.endDelivery(m.ID)
+		delete(c.arrivals.incoming, m.ID)
 	}
-}
-
-// endDelivery removes a delivery from those to report, unless all have been reported.
-func (c *conversation) endDelivery(id string) {
-	in := c.arrivals.incoming[id]
-	if in == nil {
-		return
-	}
-	in.deliveries--
-	if in.deliveries == 0 {
-		c.takeIncoming(id)
-	}
-}
-
-// takeIncoming removes a message from those on their way; nil if it is not one of them.
-func (c *conversation) takeIncoming(id string) *incoming {
-	in := c.arrivals.incoming[id]
-	if in != nil {
-		delete(c.arrivals.incoming, id)
-		for _, timer := range in.timers {
-			timer.Stop()
-		}
-	}
-	return in
 }
 
 // arrived handles messages that are on disk. The connector is notified of their place or, if they
-// wait behind a long turn, first that they are on disk.
+// wait behind a long turn or were delivered again, first that they are on disk.
 func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 	c.runs.again = true
-	o, observes := c.connector.(Observer)
 	for i, m := range messages {
 		if m.Addressed {
 			c.arrivals.awaited = m.ID
 		}
-		in, seq := c.arrivals.incoming[m.ID], receipts[i].Seq
+		in, receipt := c.arrivals.incoming[m.ID], receipts[i]
+		if receipt.Seq > 0 {
+			delete(c.arrivals.incoming, m.ID)
+		}
+		o, observes := c.connector.(Observer)
 		switch {
-		case in == nil: // taken up already
-		case seq > 0:
-			c.endDelivery(m.ID)
-			if observes {
-				o.Accepted(c.name, m.ID, seq)
-			}
-		case observes:
-			in.timers = append(in.timers, time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) }))
+		case !observes || in == nil && receipt.Fresh: // it was taken up in the meantime
+		case receipt.Fresh:
+			time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) })
+		default:
+			o.Accepted(c.name, m.ID, receipt.Seq)
 		}
 	}
 }
@@ -101,17 +73,15 @@ func (c *conversation) acknowledge(o Observer, id string, in *incoming) {
 	}
 }
 
-// accepted notifies the connector of the place of a message that was taken up, once for each
-// delivery. It returns the settings that came with the message.
+// accepted notifies the connector of the place of a message that was taken up. It returns the settings
+// that came with the message.
 func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
-	deliveries := 1 // at least: an earlier process may have stored it
-	if in := c.takeIncoming(id); in != nil {
-		deliveries, own = in.deliveries, in.own
+	if in := c.arrivals.incoming[id]; in != nil {
+		own = in.own
+		delete(c.arrivals.incoming, id)
 	}
 	if o, ok := c.connector.(Observer); ok {
-		for range deliveries {
-			o.Accepted(c.name, id, seq)
-		}
+		o.Accepted(c.name, id, seq)
 	}
 	return own
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"cairn/compactor"
@@ -42,22 +41,8 @@ const (
 	nearlySpent = 0.8
 )
 
-// The levels of a budget.
-const (
-	levelFree = iota
-	levelNearlySpent
-	levelSpent
-)
-
-func (b Budget) level() int {
-	switch {
-	case b.Spent >= b.Limit:
-		return levelSpent
-	case b.Spent >= nearlySpent*b.Limit:
-		return levelNearlySpent
-	}
-	return levelFree
-}
+func (b Budget) isSpent() bool       { return b.Spent >= b.Limit }
+func (b Budget) isNearlySpent() bool { return b.Spent >= nearlySpent*b.Limit }
 
 // String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {
@@ -78,8 +63,7 @@ func (m Money) Budgets(used []store.Usage, now time.Time) []Budget {
 
 // budgets tracks what was used this month, across all conversations.
 type budgets struct {
-	logged sync.Map    // the levels logged, by setting and period
-	closed atomic.Bool // a budget was spent at the last check
+	logged sync.Map // the budgets logged as spent, by setting and period
 
 	mu   sync.Mutex    // guards used
 	used []store.Usage // of this month, one entry per day and model
@@ -142,51 +126,26 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// afford returns why no money may be spent now, nil if some may: a budget is spent, and if both are,
-// the one that ends last. It logs when a budget is nearly spent, spent, and available again.
+// afford returns why no money may be spent now, nil if some may: a budget is spent. It logs when a budget is spent.
 func (h *Hub) afford(now time.Time) error {
-	var spent []Budget
+	var spent Budget // the month comes after the day, and ends later
 	for _, b := range h.budget.state(h.rules.Load().Money, now) {
-		level := b.level()
-		if level == levelSpent {
-			spent = append(spent, b)
-		}
-		if _, logged := h.budget.logged.LoadOrStore(fmt.Sprint(b.key(), level), true); logged || level == levelFree {
+		if !b.isSpent() {
 			continue
 		}
-		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
-		if level == levelNearlySpent {
-			h.o.Log.Warn("budget_nearly_spent", attrs...)
-			continue
+		spent = b
+		if _, logged := h.budget.logged.LoadOrStore(b.key(), true); !logged {
+			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
 		}
-		h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
 	}
-	if h.budget.closed.Swap(len(spent) > 0) && len(spent) == 0 {
-		h.o.Log.Info("budget_available")
-	}
-	if len(spent) == 0 {
+	if spent.Setting == "" {
 		return nil
 	}
-	b := slices.MaxFunc(spent, func(a, b Budget) int { return a.ends.Compare(b.ends) })
-	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(b.ends.Sub(now)))
-	if b.Setting == budgetPerMonth {
-		what, when = "for this month", fmt.Sprintf("from %s on", b.ends.Format(time.DateOnly))
+	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(spent.ends.Sub(now)))
+	if spent.Setting == budgetPerMonth {
+		what, when = "for this month", fmt.Sprintf("from %s on", spent.ends.Format(time.DateOnly))
 	}
-	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
-}
-
-// checkPrice warns, once per model, if a budget is set and the model's price is unknown.
-func (h *Hub) checkPrice(model string) {
-	m := h.rules.Load().Money
-	if m.PerDay <= 0 && m.PerMonth <= 0 {
-		return
-	}
-	if _, known := m.Prices.Of(model); known {
-		return
-	}
-	if _, logged := h.unpriced.LoadOrStore(model, true); !logged {
-		h.o.Log.Warn("model_without_price", "effect", "it counts as 0 for the budget", "hint", "set it under [prices]", "model", model)
-	}
+	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, spent.Setting)}
 }
 
 // spentError says that a budget, or a conversation's calls for this hour, are spent.

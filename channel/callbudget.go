@@ -2,7 +2,6 @@ package channel
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"cairn/llm"
@@ -22,15 +21,17 @@ const turnsShare = 4
 
 // callBudget tracks each conversation's calls in the last hour.
 type callBudget struct {
-	recent           // by conversation
-	reached sync.Map // the conversations for which it is logged that the limit is reached
+	recent        // by conversation
+	logged recent // when it was logged that a conversation has reached its limit
 }
 
-// callsLimit returns how many calls an hour may have, and how many of them may be for summaries; ok
-// is false if there is no limit.
-func (c *conversation) callsLimit() (turns, summaries int, ok bool) {
-	turns = c.hub.rules.Load().CallsPerHour
-	return turns, turns - turns/turnsShare, turns > 0
+// callsPerHour returns how many calls an hour may have, for turns or for summaries; 0: no limit.
+func (c *conversation) callsPerHour(turn bool) int {
+	most := c.hub.rules.Load().CallsPerHour
+	if !turn {
+		most -= most / turnsShare
+	}
+	return most
 }
 
 // calls returns how many calls there were in the last hour.
@@ -38,37 +39,35 @@ func (c *conversation) calls() int { return c.hub.calls.count(time.Hour, c.accou
 
 // spendOn counts a call for a turn or for a summary.
 func (c *conversation) spendOn(turn bool) error {
-	if !turn {
-		if err := c.hub.afford(time.Now()); err != nil {
-			return err
-		}
-	}
-	most, summaries, limited := c.callsLimit()
-	if !limited {
+	most := c.callsPerHour(turn)
+	if most <= 0 {
 		return nil
-	}
-	if !turn {
-		most = summaries
 	}
 	wait, ok := c.hub.calls.take(most, time.Hour, c.account(), time.Now())
 	if !ok {
 		c.reached()
 		return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 	}
-	if c.calls() < max(summaries/2, 2) { // some slack, so that one expired call is not enough
-		if _, logged := c.hub.calls.reached.LoadAndDelete(c.account()); logged {
-			c.log.Info("calls_available")
-		}
-	}
 	return nil
 }
 
-// reached logs once per incident that the limit is reached.
+// reached logs, at most once an hour, that the limit is reached.
 func (c *conversation) reached() {
-	if _, logged := c.hub.calls.reached.LoadOrStore(c.account(), true); !logged {
+	if _, first := c.hub.calls.logged.take(1, time.Hour, c.account(), time.Now()); first {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
-			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.calls())
+			"limit", c.callsPerHour(true), "calls", c.calls())
 	}
+}
+
+// spendOnSummary counts a call for a summary, unless the conversation is paused.
+func (c *conversation) spendOnSummary() error {
+	if c.paused(c.hub.ctx) {
+		return errPaused
+	}
+	if err := c.hub.afford(time.Now()); err != nil {
+		return err
+	}
+	return c.spendOn(false)
 }
 
 // affordsSummary reports whether a summary may be made with a model.
@@ -76,8 +75,8 @@ func (c *conversation) affordsSummary() bool {
 	if c.paused(c.hub.ctx) || c.hub.afford(time.Now()) != nil {
 		return false
 	}
-	_, summaries, limited := c.callsLimit()
-	if !limited || c.calls() < summaries-min(3, summaries/4) { // room for more than the first call of a summary
+	most := c.callsPerHour(false)
+	if most <= 0 || c.calls() < most {
 		return true
 	}
 	c.reached()
@@ -86,29 +85,21 @@ func (c *conversation) affordsSummary() bool {
 
 // callsWords describes how many calls there were; "" if there is no limit.
 func (c *conversation) callsWords() string {
-	most, _, limited := c.callsLimit()
-	if !limited {
+	most := c.callsPerHour(true)
+	if most <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d in the last hour", c.calls(), most)
 }
 
-// lastCall reports whether the next call of a turn is the last one allowed.
-func (c *conversation) lastCall() bool {
-	if c.hub.afford(time.Now()) != nil {
-		return true
-	}
-	most, _, limited := c.callsLimit()
-	return limited && c.calls() >= most-1
-}
-
 // spending returns the function called before each model call of a turn; its error stops the call.
+// A turn that has started may finish, even if that spends more than a budget allows.
 func (c *conversation) spending(made *int) func() error {
 	return func() error {
 		if *made >= maxRequests {
 			return llm.ErrTooManyCalls
 		}
-		if *made == 0 { // a turn that has started may finish, but without more tools: see lastCall
+		if *made == 0 {
 			if err := c.hub.afford(time.Now()); err != nil {
 				return err
 			}

@@ -84,7 +84,7 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
 	}
 	m.Incomplete = false
-	return c.withoutPictures(m)
+	return m
 }
 
 func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {

@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,7 +119,10 @@ func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
 	for claim, complete := range map[string]func(context.Context, channel.Inbound) (channel.Inbound, error){
 		"the connector completes nothing": nil,
 		"it returns nothing":              func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil },
-		"it panics":                       func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") },
+		"it fails": func(context.Context, channel.Inbound) (channel.Inbound, error) {
+			return channel.Inbound{}, errors.New("no such user")
+		},
+		"it panics": func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := newRig(t, echo)

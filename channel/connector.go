@@ -64,20 +64,18 @@ type Indicator interface {
 // methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an
-	// earlier turn takes long, Accepted is first called with seq 0, and again when the place is
-	// known.
+	// earlier turn takes long, or the message is repeated while it waits, Accepted is first called
+	// with seq 0, and again when the place is known.
 	Accepted(conversation, id string, seq int64)
 	// Compaction reports every step of a compaction.
 	Compaction(conversation string, event Event)
 	// Remembered reports every new memory.
 	Remembered(conversation string, id int64, kind, content string)
-}
-
-// UsageObserver is implemented by connectors that follow what each model request used. It must not
-// block.
-type UsageObserver interface {
-	// Used reports a model request; kind is store.ForTurn or store.ForSummary.
+	// Used reports what a model request used; kind is store.ForTurn or store.ForSummary.
 	Used(conversation, kind, model string, e Expense)
+	// Task reports a task that begins, makes progress or ends; conversation is the people's
+	// conversation.
+	Task(conversation string, t Task)
 }
 
 // Completer is implemented by connectors whose events lack something: names behind ids, contents of

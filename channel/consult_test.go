@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 
@@ -102,12 +101,7 @@ func TestConsultableAgents(t *testing.T) {
 
 func TestConsultWithLongConversation(t *testing.T) {
 	r := newRig(t, echo)
-	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
-		}
-		return llmtest.Say("No."), nil
-	})
+	critic := r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
 	critic.Tokens = 8000
 	for i := range 40 {
 		r.say(fmt.Sprintf("plan-%d is to build a bridge over river number %d. %s", i, i, strings.Repeat("word ", 300)), false)
@@ -116,17 +110,13 @@ func TestConsultWithLongConversation(t *testing.T) {
 	before := r.run("/context")
 	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
-	check.Len(t, "requests to the critic", requests, 2)
-	for i, req := range requests {
-		told := req.Messages[1].Text
-		if tokens := tokens.Estimate(textOf(req)) + req.MaxTokens; tokens > 8000/(i+1) {
-			t.Errorf("request %d: got %d tokens", i+1, tokens)
-		}
-		check.Contains(t, "briefing", told, "plan-39 is", "<summary from=\"1\"", "is plan-3 good?")
+	check.Len(t, "requests to the critic", requests, 1)
+	if tokens := tokens.Estimate(textOf(requests[0])) + requests[0].MaxTokens; tokens > 8000 {
+		t.Errorf("got %d tokens", tokens)
 	}
 	told := requests[0].Messages[1].Text
 	check.Lacks(t, "briefing", told, "<message id=\"1\"")
-	check.Contains(t, "briefing", told, "plan-3 ")
+	check.Contains(t, "briefing", told, "plan-3 ", "plan-39 is", "<summary from=\"1\"", "is plan-3 good?")
 	check.Equal(t, "an empty stack", strings.Contains(before, "stack     empty"), strings.Contains(r.run("/context"), "stack     empty"))
 }
 
@@ -159,35 +149,6 @@ func TestConsultFails(t *testing.T) {
 	}
 	r.ask("and you?")
 	check.Equal(t, "notice afterwards", r.lastText(), "answer 1")
-}
-
-func TestStopEndsConsultation(t *testing.T) {
-	r := newRig(t, echo)
-	r.withCritic(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Say("one two three four five six seven"), nil
-	}).Delay = 100 * time.Millisecond
-	r.say("@critic what do you think?", true)
-	r.connector.until(t, "the beginning", func() bool { return len(r.connector.shown) > 1 })
-	r.run("/stop")
-	r.waitForReplies()
-	if texts := r.connector.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
-		t.Errorf("got sent %v", texts)
-	}
-}
-
-func TestConsultedAgentUsesConversationSettings(t *testing.T) {
-	r := newRig(t, echo)
-	critic := r.withCritic(echo)
-	ask := func() (tools int) {
-		r.ask("@critic what do you think?")
-		requests := critic.Requests()
-		return len(requests[len(requests)-1].Tools)
-	}
-	if ask() == 0 {
-		t.Error("got no tools")
-	}
-	r.run("/settings compaction.max_turns 1")
-	check.Equal(t, "tools in the last allowed call", ask(), 0)
 }
 
 func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {

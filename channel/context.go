@@ -68,7 +68,13 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (st
 			return "", err
 		}
 		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
-		return asJSON(requested(began), err)
+		if began.State == compactor.EventNoop {
+			return asJSON(map[string]any{"started": false, "reason": began.Error}, err)
+		}
+		return asJSON(map[string]any{
+			"started": true, "from_seq": began.From, "to_seq": began.To,
+			"note": "it works in the background; the messages stay in view until the summary takes their place, and self tells if it failed",
+		}, err)
 	case "help":
 		help := prompts.In(c.language()).Help
 		if text, known := help[w.Topic]; known {
@@ -130,25 +136,6 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 		s.Policy = append(s.Policy[:selfSettings], fmt.Sprintf("and %d more; /settings shows them", more))
 	}
 	return s, nil
-}
-
-// request is what the model reads about a compaction it asked for.
-type request struct {
-	Started bool   `json:"started"`
-	Reason  string `json:"reason,omitempty"` // why it did not start
-	From    int64  `json:"from_seq,omitempty"`
-	To      int64  `json:"to_seq,omitempty"`
-	Note    string `json:"note,omitempty"`
-}
-
-func requested(e compactor.Event) request {
-	if e.State == compactor.EventNoop {
-		return request{Reason: e.Error}
-	}
-	return request{
-		Started: true, From: e.From, To: e.To,
-		Note: "it works in the background; the messages stay in view until the summary takes their place, and self tells if it failed",
-	}
 }
 
 // ToolNames returns the names of the tools that every agent has.

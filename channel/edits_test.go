@@ -3,7 +3,6 @@ package channel_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,13 +55,6 @@ func TestCompletion(t *testing.T) {
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
 		check.Contains(t, "prompt", last[len(last)-1].Text, "Grace")
-	})
-	t.Run("a failed completion leaves the message unchanged", func(t *testing.T) {
-		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
-			return channel.Inbound{}, errors.New("no such user")
-		}})
-		r.tell(place, "ask @U1", incomplete)
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
 		picture := []byte("\x89PNG\r\n\x1a\n and so on")
@@ -172,25 +164,6 @@ func TestDeletions(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
 	})
-}
-
-func TestMessageDeletedDuringTurn(t *testing.T) {
-	began, release := make(chan struct{}), make(chan struct{})
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			close(began)
-			<-release
-		}
-		return echo(ctx, n, req)
-	})
-	r.say("the secret is swordfish", true)
-	<-began
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	close(release)
-	if !r.becomesIdle(3 * time.Second) {
-		t.Error("the conversation is stuck")
-	}
-	check.Lacks(t, "sent", strings.Join(r.connector.texts(), "|"), "disk")
 }
 
 func TestMessageDeletedDuringRetry(t *testing.T) {

@@ -3,10 +3,8 @@ package channel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -14,132 +12,85 @@ import (
 )
 
 // incidents are the conversations that currently cannot be read or written, for example because the
-// disk is full. The log gets one warning per cause, however many conversations it stops and however
-// often they retry; people are notified once.
+// disk is full. However many they are and however often they retry, the log gets one warning; people
+// are notified once in each.
 type incidents struct {
-	mu   sync.Mutex           // guards open
-	open map[string]*incident // by conversation
+	mu    sync.Mutex      // guards both
+	stuck map[string]bool // the conversations that cannot continue
+	told  map[string]bool // those in which people were notified
 }
 
-type incident struct {
-	since     time.Time
-	announced bool   // people were notified
-	cause     string // why the conversation is stuck; "": only incoming messages could not be stored
-}
-
-func (all *incidents) ofLocked(conversation string) *incident {
-	if all.open == nil {
-		all.open = make(map[string]*incident)
-	}
-	if all.open[conversation] == nil {
-		all.open[conversation] = &incident{since: time.Now()}
-	}
-	return all.open[conversation]
-}
-
-// stuck records that a conversation cannot continue, and reports whether the cause is new.
-func (all *incidents) stuck(conversation string, err error) (isNew bool) {
-	cause := causeOf(err)
+// begin records that a conversation cannot continue, and reports whether it is the first one.
+func (all *incidents) begin(conversation string) (first bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	isNew = true
-	for _, other := range all.open {
-		isNew = isNew && other.cause != cause
-	}
-	all.ofLocked(conversation).cause = cause
-	return isNew
+	first = len(all.stuck) == 0
+	all.stuck[conversation] = true
+	return first
 }
 
-// graceTime is how long a database may fail before people are notified: a shorter failure is a lock
-// or a disk hiccup, and the answer follows anyway.
-const graceTime = 2 * time.Second
-
-// tell reports whether to notify people about a failure: immediately if atOnce is set, otherwise
-// once it has lasted, because a retry may help.
-func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bool) {
+// tell reports whether to notify people in a conversation: once per incident.
+func (all *incidents) tell(conversation string) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	i := all.ofLocked(conversation)
-	atOnce = atOnce || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrFull)
-	tell = !i.announced && (atOnce || time.Since(i.since) >= graceTime)
-	i.announced = i.announced || tell
-	return tell
+	told := all.told[conversation]
+	all.told[conversation] = true
+	return !told
 }
 
 // end records that a conversation continues, and reports whether it was the last stuck one.
 func (all *incidents) end(conversation string) (last bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	ended := all.open[conversation]
-	delete(all.open, conversation)
-	return ended != nil && ended.cause != "" && all.countLocked() == 0
-}
-
-func (all *incidents) countLocked() (n int) {
-	for _, i := range all.open {
-		if i.cause != "" {
-			n++
-		}
-	}
-	return n
+	ended := all.stuck[conversation]
+	delete(all.stuck, conversation)
+	delete(all.told, conversation)
+	return ended && len(all.stuck) == 0
 }
 
 // count returns how many conversations are stuck.
 func (all *incidents) count() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.countLocked()
-}
-
-// causeOf returns the root cause of an error in its own words, without the conversation names that
-// its wrappers add.
-func causeOf(err error) string {
-	below := errors.Unwrap(err)
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the cause comes last
-		below = joined.Unwrap()[len(joined.Unwrap())-1]
-	}
-	if below != nil {
-		return causeOf(below)
-	}
-	return err.Error()
+	return len(all.stuck)
 }
 
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
 // that keeps retrying calls it after each failure.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
 	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
-		h.tellOnce(ctx, conversation, err, false, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
+		h.tellOnce(ctx, conversation, err, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
 	}
 }
 
-// tellOnce notifies people, once per incident, of a failure of the database, see incidents.tell.
-func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, atOnce bool, otherwise string, to ...string) {
-	if h.incidents.tell(conversation, err, atOnce) {
-		h.say(ctx, conversation, "unwell", databaseWords(err, "I will keep trying until then.", otherwise), to...)
+// tellOnce notifies people, once per incident, of a failure of the database.
+func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
+	if h.incidents.tell(conversation) {
+		h.say(ctx, conversation, "unwell", databaseWords(err, otherwise), to...)
 	}
 }
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
-	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
+	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
 }
 
 // Refusal returns what to tell the author of a message that could not be stored, and is not delivered
 // again.
 func (o Operator) Refusal(conversation string, err error) string {
-	return Translated(o.hub.languageOf(conversation), databaseWords(err, "then send it again.", "Your message could not be saved, so it was not accepted. Send it again later."))
+	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
-// databaseWords returns what people read about a failure that the bot's operator must fix, and what
-// follows then; otherwise for any other one.
-func databaseWords(err error, then, otherwise string) string {
+// databaseWords returns what people read about a failure that the bot's operator must fix; otherwise
+// for any other one.
+func databaseWords(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, store.ErrReplaced):
-		return fmt.Sprintf("My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back; %s", then)
+		return "My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back."
 	case errors.Is(err, store.ErrFull):
-		return fmt.Sprintf("My disk is full, so I cannot save anything. Ask the bot's operator to make room; %s", then)
+		return "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
 	case errors.Is(err, store.ErrDamaged):
-		return fmt.Sprintf("My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; %s", then)
+		return "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`."
 	}
 	return otherwise
 }
@@ -148,12 +99,12 @@ func databaseWords(err error, then, otherwise string) string {
 // conversation cannot be read or written.
 func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	level := slog.LevelDebug
-	if c.hub.incidents.stuck(c.name, err) {
+	if c.hub.incidents.begin(c.name) {
 		level = slog.LevelWarn
 	}
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
 	if awaited != "" {
-		c.hub.tellOnce(ctx, c.name, err, false, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
+		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
 	}
 }
 

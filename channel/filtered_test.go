@@ -10,7 +10,6 @@ import (
 
 	"cairn/internal/check"
 
-	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -71,20 +70,9 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 	editMessageAt(r, "m2", "That is allowed.", time.Now())
 	r.ask("And now?")
 	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
-}
-
-// What an old message becomes by an edit was not accepted before.
-func TestFilterRefusesAnEditedMessage(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Func = filtering(true)
-	for _, text := range []string{"One.", "Two.", "Three."} {
-		r.ask(text)
-	}
-	editMessageAt(r, "m1", "forbidden", time.Now())
-	r.ask("Four.")
-	texts := r.connector.texts()
-	check.Contains(t, "answer", texts[len(texts)-1], "answer ")
-	check.Contains(t, "prompt", textOf(r.model.Requests()[len(r.model.Requests())-1]), "Four.")
+	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
+	r.ask("And then?")
+	check.Contains(t, "answer after an edit of an old message", r.lastText(), "answer ")
 }
 
 // A tool's result that the filter refuses is withheld within its turn.
@@ -104,46 +92,4 @@ func TestFilteredToolResult(t *testing.T) {
 	}
 	r.ask("What did we say?")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 3"})
-}
-
-func TestFilterInTheMiddleOfAnAnswer(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n > 1 {
-			return llm.Response{FinishReason: llm.FinishFilter}, nil
-		}
-		resp := llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "self"}))
-		resp.Message.Text = "I look it up."
-		return resp, nil
-	})
-	r.ask("What is forbidden?")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"I look it up.", "(The model provider's filter withheld the rest of my answer.)"})
-	check.Equal(t, "a notice", channel.IsNotice(r.connector.sent[1]), true)
-}
-
-// The provider's counts are of other prompts only as long as something is withheld.
-func TestCountsAreUsedOnceNothingIsWithheld(t *testing.T) {
-	r := newRig(t, nil)
-	counted := 0
-	allows := filtering(true)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		resp, err := allows(ctx, n, req)
-		resp.Usage.Prompt = counted
-		return resp, err
-	}
-	used := func() int { return check.Must(r.hub.Operator().Context(t.Context(), place))(t).Used }
-	r.ask("Hello.")
-	r.say("That is forbidden.", false)
-	r.ask("Which colour?")
-	before := used()
-	counted = 2 * before
-	r.ask("And this?")
-	if n := used(); n >= counted {
-		t.Errorf("while something is withheld: got %d tokens", n)
-	}
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-	r.ask("And now?")
-	r.ask("And then?")
-	if n := used(); n < counted {
-		t.Errorf("got %d tokens, %d before, although the provider counted %d", n, before, counted)
-	}
 }

@@ -25,7 +25,6 @@ const (
 // backfill is the child's state of reading missed messages.
 type backfill struct {
 	pastDone bool         // the messages from before the bot joined have been read
-	pastRest time.Time    // no reading of the past until then
 	failing  llm.Incident // a gap cannot be read
 }
 
@@ -92,7 +91,8 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.rest(err)
+			c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
+			c.lookAgain = time.Now().Add(historyRetry)
 			return nil
 		}
 		c.backfill.failing.End()
@@ -122,12 +122,6 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []store.Know
 	return c.repeatEdits(ctx)
 }
 
-// rest postpones the gap for a while. The log gets one warning.
-func (c *conversation) rest(err error) {
-	c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
-	c.lookAgain = time.Now().Add(historyRetry)
-}
-
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	c.reading(true)
 	defer func() {
@@ -148,7 +142,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (c *conversation) early() bool {
-	return !c.backfill.pastDone && c.next() <= historyPage && !time.Now().Before(c.backfill.pastRest) // otherwise more has been overheard since
+	return !c.backfill.pastDone && c.next() <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads the messages from before the bot was first addressed here, so that it knows what
@@ -167,8 +161,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		return ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
-		c.log.Warn("read_earlier_history_failed", "error", err)
-		c.backfill.pastRest = time.Now().Add(historyRetry) // retried at the next message addressed to the bot after that
+		c.log.Warn("read_earlier_history_failed", "error", err) // retried at the next message
 		return nil
 	}
 	past, late := c.unanswered(page.Said)

@@ -21,10 +21,8 @@ import (
 // Handover: "@id question" lets another agent answer that one question. It sees what the
 // conversation's prompt contains, and its intermediate steps are dropped: only its answer is kept.
 
-const (
-	handoverCalls   = 8 // to the other agent's model, at most
-	handoverRetries = 2 // with half of the briefing, if it was too long
-)
+// handoverCalls is the most calls to the other agent's model.
+const handoverCalls = 8
 
 // handoverTools are the tools with which another agent may look things up.
 var handoverTools = []string{"memory_search", "recall", "expand"}
@@ -37,14 +35,6 @@ type handover struct {
 
 // name is what the agent's answer begins with, for people and for the conversation's agent.
 func (h *handover) name() string { return h.agent.ID + ": " }
-
-// policyFor returns the policy under which another agent answers here: its own, overridden by what
-// the layers of this conversation set.
-func (c *conversation) policyFor(other Agent) compactor.Policy {
-	here := compactor.Merge(c.agent.layers(), c.policy.set())
-	policy, _ := compactor.Spawn(here, other.layers(), nil).Fit(compactor.DefaultPolicy()) // settings that conflict are dropped
-	return policy
-}
 
 // calledAgent returns the other agent that the turn's newest addressed message calls; nil if the
 // conversation's own agent answers.
@@ -83,7 +73,6 @@ func callOf(text string) (id, question string) {
 
 // handOver lets the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
-	p := c.policyFor(h.agent)
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
@@ -94,13 +83,13 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		return resp, err
 	}
 	var steps []llm.Message
-	retries := 0
+	overflows := 0
 	loop := llm.Loop{
-		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
+		Model: h.agent.Model, MaxCalls: handoverCalls,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
 			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1), Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
-			if left == 1 || c.lastCall() {
+			if left == 1 {
 				req.Tools = nil
 			}
 			return req, nil
@@ -110,20 +99,20 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			steps = append(append(steps, calls), results...)
 		},
 		Retry: func(_ context.Context, failed error) bool {
-			if llm.RefusesTools(failed) && tools != nil {
+			r.current.Reset()
+			switch {
+			case llm.RefusesTools(failed) && tools != nil:
 				r.learnt.NoTools()
 				tools = nil
-				r.current.Reset()
-				return true
-			}
-			if llm.KindOf(failed) != llm.KindOverflow || retries == handoverRetries {
+			case llm.KindOf(failed) == llm.KindOverflow && overflows < 2:
+				overflows++
+				budget, steps = budget/2, nil
+				briefing, err = c.briefing(h, budget)
+				return err == nil
+			default:
 				return false
 			}
-			retries++
-			r.current.Reset()
-			budget, steps = budget/2, nil
-			briefing, err = c.briefing(h, budget)
-			return err == nil
+			return true
 		},
 		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
 		Show: func(delta string) {

@@ -78,7 +78,6 @@ type Hub struct {
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	unpriced   sync.Map // models without a price that were already logged
 
 	mu     sync.Mutex // guards closed, open, the users of each conversation, and hints
 	closed bool
@@ -95,6 +94,7 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation), hints: make(map[string]bool)}
 	h.budget = newBudgets(o.Used)
+	h.incidents.stuck, h.incidents.told = make(map[string]bool), make(map[string]bool)
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}

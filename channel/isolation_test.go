@@ -35,11 +35,11 @@ var matrix = map[string]channel.Audience{
 
 var matrixPlaces = slices.Sorted(maps.Keys(matrix))
 
-func keyOf(place string) string {
-	return "key" + strings.NewReplacer("test:", "", "/", "x", "@", "").Replace(place)
-}
+var plain = strings.NewReplacer("test:", "", "/", "x", "@", "")
 
-func secretOf(place string) string { return "secret" + strings.TrimPrefix(keyOf(place), "key") + "z" }
+func keyOf(place string) string { return "key" + plain.Replace(place) }
+
+func secretOf(place string) string { return "secret" + plain.Replace(place) + "z" }
 
 var keys, secrets = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`)
 
@@ -82,7 +82,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("fine"), nil })
 	memory.In(r.store).Share(shared)
 	for _, where := range matrixPlaces {
-		for i := range 8 {
+		for i := range 6 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
 			r.tell(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }) // one turn each
 		}
@@ -126,7 +126,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 	check.SkipUnderRace(t)
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}
 	for shared, from := range map[bool][]string{ // one place of each kind, because it is slow
-		false: {"test:1/pub", "test:1/pub/shut", "test:2/pub", "test:@me/7"}, true: {"test:1/other", "test:1/priv", "test:@me/8"},
+		false: {"test:1/pub/shut", "test:@me/7"}, true: {"test:1/other", "test:1/priv"},
 	} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
 			t.Parallel()

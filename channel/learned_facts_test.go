@@ -110,11 +110,11 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 		r.agent.Model = learningModel{r.model, notebook.Page("tiny@here")}
 	}
 	open()
-	for range 40 {
+	for range 25 {
 		r.ask("hello " + strings.Repeat("word ", 30))
 	}
 	if writes == 0 || writes > 15 {
-		t.Errorf("got %d writes in 40 turns", writes)
+		t.Errorf("got %d writes in 25 turns", writes)
 	}
 	refused := 0
 	for _, req := range r.model.Requests() {
@@ -159,7 +159,7 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	}
 	r.agent.Model = learningModel{r.model, &page}
 	r.reopen()
-	for i := range 60 {
+	for i := range 40 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 	}
 	for _, sent := range r.connector.sent {
@@ -171,7 +171,7 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 		t.Errorf("got learned facts %+v", f)
 	}
 	if overflows == 0 || overflows > 8 {
-		t.Errorf("got %d overflows in 60 turns", overflows)
+		t.Errorf("got %d overflows in 40 turns", overflows)
 	}
 }
 

@@ -51,9 +51,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		if err := c.notify(ctx, fmt.Sprintf("landing-%d", e.ID), c.translated(appliedLine(*e))); err != nil {
-			c.log.Warn("notify_compaction_failed", "error", err)
-		}
+		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e))
 	case compactor.NotifyReaction:
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() { c.react(reactor, newest) })
@@ -64,14 +62,13 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 func (c *conversation) react(reactor Reactor, id string) {
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
-	var err error
-	defer func() {
-		if err != nil && c.hub.ctx.Err() == nil {
-			c.log.Debug("mark_compaction_failed", "error", err)
-		}
+	err := func() (err error) {
+		defer recoverConnector(&err)
+		return reactor.React(ctx, c.name, id)
 	}()
-	defer recoverConnector(&err)
-	err = reactor.React(ctx, c.name, id)
+	if err != nil {
+		c.log.Debug("mark_compaction_failed", "error", err)
+	}
 }
 
 // appliedLine describes an applied compaction in one short line.
@@ -110,6 +107,13 @@ func (c *conversation) notify(ctx context.Context, id, text string) error {
 	return err
 }
 
+// tryNotify posts a notice that is not worth more than a log line if it cannot be posted.
+func (c *conversation) tryNotify(ctx context.Context, id, text string) {
+	if err := c.notify(ctx, id, c.translated(text)); err != nil {
+		c.log.Warn("notify_failed", "notice", id, "error", err)
+	}
+}
+
 // IsNotice reports whether a piece is a notice: neither an answer nor the failure of one. A connector
 // that looks for what an earlier process has shown of an answer must not take a notice for it, nor the
 // other way round.
@@ -121,9 +125,7 @@ func IsNotice(p Piece) bool {
 // window: its author must not assume that the answer covers all of it.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
-		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {
-			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
-		}
+		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m))
 	}
 }
 
@@ -148,20 +150,17 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 		return
 	}
 	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
-	if err := c.notify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), c.translated(line)); err != nil {
-		c.log.Warn("notify_cut_off_failed", "turn", r.turn.Seq, "error", err)
-	}
+	c.tryNotify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), line)
 }
 
 // warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
 // period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.level() == levelFree {
-			continue
-		}
-		if err := c.warnOf(ctx, turn, b); err != nil {
-			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		if b.isNearlySpent() {
+			if err := c.warnOf(ctx, turn, b); err != nil {
+				c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+			}
 		}
 	}
 }
@@ -175,7 +174,7 @@ func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) er
 		return err
 	}
 	text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
-	if b.level() == levelSpent {
+	if b.isSpent() {
 		text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 	}
 	return c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 
 	"cairn/compactor"
@@ -41,7 +40,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
 		return nil, err
 	}
-	s.policy = &policy{file: s.agent.Policy, log: c.log}
+	s.policy = &policy{file: s.agent.Policy}
 	s.window = newWindow(ctx, s.agent.Model)
 	others, err := s.agent.otherTools(ctx, c.records)
 	if err != nil {
@@ -57,9 +56,13 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c.answerContextCall, asking)
-	return func() (err error) {
-		if err = s.policy.read(ctx, c.records); err != nil {
+	return func() error {
+		left, err := s.policy.read(ctx, c.records)
+		if err != nil {
 			return err
+		}
+		for _, e := range left {
+			c.log.Warn("channel_setting_ignored", "problem", e.Error())
 		}
 		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, c.engineOptions(s.policy)); err == nil {
 			c.service = s
@@ -117,30 +120,21 @@ func (c *conversation) renew(ctx context.Context) error {
 // with /settings.
 type policy struct {
 	file func() compactor.Policy
-	log  *slog.Logger
 
-	mu     sync.Mutex // guards everything below
-	own    compactor.Patch
-	turn   compactor.Patch  // overrides own: settings from the messages of the running turn
-	below  compactor.Policy // the file's policy when now was computed
-	now    compactor.Policy
-	merged bool // now is computed from own and below
+	mu   sync.Mutex // guards everything below
+	own  compactor.Patch
+	turn compactor.Patch // overrides own: settings from the messages of the running turn
 }
 
 // get returns the current policy. It is called at each check.
 func (p *policy) get() compactor.Policy {
-	file := p.file()
 	p.mu.Lock()
-	var left []*compactor.FieldError
-	if !p.merged || p.below != file {
-		p.now, left = compactor.Merge(p.own, p.turn).Fit(file)
-		p.below, p.merged = file, true
-	}
-	now := p.now
+	own, turn := p.own, p.turn
 	p.mu.Unlock()
-	for _, e := range left { // once for each change of either
-		p.log.Warn("channel_setting_ignored", "problem", e.Error())
+	if len(own)+len(turn) == 0 {
+		return p.file()
 	}
+	now, _ := compactor.Merge(own, turn).Fit(p.file())
 	return now
 }
 
@@ -148,9 +142,7 @@ func (p *policy) get() compactor.Policy {
 func (p *policy) ofTurn(own compactor.Patch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.turn)+len(own) > 0 {
-		p.turn, p.merged = own, false
-	}
+	p.turn = own
 }
 
 // set returns what people set with /settings.
@@ -160,16 +152,18 @@ func (p *policy) set() compactor.Patch {
 	return p.own
 }
 
-// read loads the stored settings and applies them.
-func (p *policy) read(ctx context.Context, records *store.Conversation) error {
+// read loads the stored settings and applies them. It returns those that conflict with the settings
+// file, which are ignored.
+func (p *policy) read(ctx context.Context, records *store.Conversation) (left []*compactor.FieldError, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.own, p.merged = store.PatchOf(set), false
-	return nil
+	p.own = store.PatchOf(set)
+	_, left = p.own.Fit(p.file())
+	return left, nil
 }
 
 // settingsChanged applies what /settings changed, and immediately checks whether a level is now
@@ -178,7 +172,7 @@ func (c *conversation) settingsChanged() {
 	if c.engine == nil {
 		return // it reads them when it is opened
 	}
-	if err := c.policy.read(c.hub.ctx, c.records); err != nil {
+	if _, err := c.policy.read(c.hub.ctx, c.records); err != nil {
 		c.reread() // the child reads all settings again, and reports why it cannot
 		return
 	}

@@ -21,35 +21,21 @@ func (r *reply) empty(resp llm.Response) bool {
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
-// answered returns the outcome of a turn that has its answer; next is the seq of the answer.
-func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
-	text := withoutNoReply(resp.Message.Text, false)
-	if text == "" {
-		if len(r.texts) == 0 { // nothing to add, and no one asked
-			return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
-		}
-	} else {
-		r.texts = append(r.texts, text)
-		resp.Message.Text = text
-		r.last(resp.Message, next)
-	}
+// answered returns the outcome of a turn whose answer ends with m; next is its seq, and the reply's id
+// is that of its row.
+func (r *reply) answered(next int64, m llm.Message) store.Outcome {
+	id := fmt.Sprintf("reply-%d", next)
 	r.current.Reset()
-	r.finish = resp.FinishReason
-	return r.outcome(replyID(next), r.text(), false)
-}
-
-// stopped returns the outcome of a turn that someone stopped: what people saw counts as the answer.
-func (r *reply) stopped(next int64) store.Outcome {
-	partial := withoutNoReply(r.current.String(), true)
-	r.current.Reset()
-	if partial != "" {
-		r.current.WriteString(partial)
-		r.last(llm.Message{Role: llm.RoleAssistant, Text: partial}, next)
+	if m.Text = withoutNoReply(m.Text, false); m.Text != "" {
+		r.texts = append(r.texts, m.Text)
+		row := rowOf(m, next, r.turn.Seq)
+		row.ID = id
+		r.messages = append(r.messages, row)
 	}
-	if r.text() == "" {
+	if len(r.texts) == 0 { // nothing to add, and no one asked; or it was stopped at once
 		return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 	}
-	return r.outcome(replyID(next), r.text(), false)
+	return r.outcome(id, r.text(), false)
 }
 
 // putOff closes a turn of people who have used up their turns for this minute, and notifies them,
@@ -62,15 +48,6 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
-
-// last adds the row that ends the turn. It carries the id under which the reply goes out.
-func (r *reply) last(m llm.Message, seq int64) {
-	row := rowOf(m, seq, r.turn.Seq)
-	row.ID = replyID(seq)
-	r.messages = append(r.messages, row)
-}
-
-func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 
 // failed returns the outcome of a turn that produced no answer. Its sentence is for people and is
 // never stored as the assistant's words.
@@ -110,7 +87,10 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		}
 	})
 	o.Usage = c.usage.take()
-	contextStored, err := c.write(ctx, o)
+	contextStored, err := c.records.Turns().Answer(ctx, o)
+	if err != nil {
+		c.usage.add(o.Usage...)
+	}
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
@@ -118,7 +98,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		c.hub.tellOnce(c.hub.ctx, c.name, err, true, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
+		c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
 		return err
 	}
 	if o.Reply != "" {
@@ -159,27 +139,6 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 			c.changed(m.Seq)
 		}
 	}
-}
-
-// write writes an outcome, several times if necessary, and reports whether the turn's context was
-// stored. If the write fails, the usage it took is put back.
-func (c *conversation) write(ctx context.Context, o store.Outcome) (contextStored bool, err error) {
-	for try := range finishTries {
-		if try > 0 {
-			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
-		}
-		contextStored, err = c.records.Turns().Answer(ctx, o)
-		if errors.Is(err, store.ErrNotFound) && try > 0 {
-			return false, err // the earlier try may have been written after all, and usage must not count twice
-		}
-		if err == nil || errors.Is(err, store.ErrNotFound) {
-			break
-		}
-	}
-	if err != nil {
-		c.usage.add(o.Usage...)
-	}
-	return contextStored, err
 }
 
 var (

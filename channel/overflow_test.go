@@ -3,6 +3,7 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,7 +80,10 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 // After an overflow between two steps of a turn, the same request is repeated and no tool runs
 // twice; an earlier overflow in another step does not count.
 func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
+	var w stepLog
 	r := newRig(t, nil)
+	r.opts.Observer = &w
+	r.reopen()
 	overflows := 0
 	steps := 0
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -105,6 +109,12 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	r.ask("I like tea")
 	if texts := r.connector.texts(); texts[len(texts)-1] != "Noted." {
 		t.Fatalf("got answer %q", texts[len(texts)-1])
+	}
+	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
+		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
+	})
+	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {
+		t.Errorf("got steps %q", w.lines)
 	}
 	for n := 1; n <= 2; n++ {
 		check.Equal(t, "memories saved by the tool", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)

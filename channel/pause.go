@@ -38,14 +38,6 @@ func (o Operator) WhySilent(ctx context.Context, conversation string) (words str
 
 var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
 
-// spendOnSummary counts a call for a summary, unless the conversation is paused.
-func (c *conversation) spendOnSummary() error {
-	if c.paused(c.hub.ctx) {
-		return errPaused
-	}
-	return c.spendOn(false)
-}
-
 // interruptHere stops the turn whose answer people see here.
 func (c *conversation) interruptHere() (stopped bool) {
 	for _, name := range c.answeredHere() {

@@ -88,6 +88,9 @@ func (d *connector) Remembered(_ string, _ int64, _, content string) {
 	d.note(func() { d.memories = append(d.memories, content) })
 }
 
+func (d *connector) Used(string, string, string, channel.Expense) {}
+func (d *connector) Task(string, channel.Task)                    {}
+
 // until waits until ok, called under the lock, returns true.
 func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()

@@ -132,9 +132,6 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 
 // handOver gives a piece to the connector. nil: it was sent, or it was dropped.
 func (s *sender) handOver(ctx context.Context, piece store.Piece) error {
-	if s.c.expired(piece) {
-		return s.c.records.Outbox().Drop(ctx, piece.Row, "the call that it asks about no longer waits")
-	}
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {
@@ -198,10 +195,7 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	if !piece.Failure {
-		text := s.c.sayf("I could not send an answer here: the platform rejected it. It is kept in my history; ask again, perhaps in other words.")
-		if piece.Parts > 1 {
-			text = s.c.sayf("I could not send part %d of %d of my answer: the platform rejected it. It is kept in my history; ask again, perhaps in other words.", piece.Part+1, piece.Parts)
-		}
+		text := s.c.spell("I could not send an answer here, or a part of it: the platform rejected it. It is kept in my history; ask again, perhaps in other words.")
 		if err := s.c.notify(ctx, id, text); err != nil {
 			return err
 		}

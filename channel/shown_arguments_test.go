@@ -14,7 +14,7 @@ func TestTruncatedArgumentsMaskSecret(t *testing.T) {
 	t.Parallel()
 	const part = "aB3dE5gH7jK9"
 	key := "sk-proj-" + strings.Repeat(part, 4)
-	for n := range 300 { // wherever the cut is
+	for n := 0; n < 300; n += 5 { // wherever the cut is
 		text := strings.Repeat("word ", n) + key + strings.Repeat(" word", 600)
 		if shown := shownArguments(json.RawMessage(fmt.Sprintf(`{"text":%q}`, text))); strings.Contains(shown, part) {
 			t.Fatalf("%d words before it: %s", n, shown)

@@ -25,13 +25,6 @@ import (
 // Task is a job for a sub-agent, and its outcome.
 type Task = store.Task
 
-// TaskObserver is implemented by connectors that follow tasks. It must not block.
-type TaskObserver interface {
-	// Task reports a task that begins, makes progress or ends; conversation is the people's
-	// conversation.
-	Task(conversation string, t Task)
-}
-
 const (
 	briefingMessages = 20   // of the parent, at most
 	briefingTokens   = 1500 // of these messages
@@ -89,18 +82,11 @@ func strictly(arguments json.RawMessage, into any) error {
 	return strict.Decode(into)
 }
 
-// spawnAll starts tasks for the model: all or, if one of them is wrong, none. Its result and its
-// error are for the model.
+// spawnAll starts tasks for the model: as many as may be open or, if one of them is wrong, none. Its
+// result and its error are for the model.
 func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, error) {
 	if len(all) == 0 {
 		return "", errors.New("tasks is empty: name at least one")
-	}
-	open, err := c.records.Tasks().Open(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(open)+len(all) > maxOpenTasks {
-		return "", fmt.Errorf("%d tasks are open, and at most %d may be: wait for a result, or start fewer", len(open), maxOpenTasks)
 	}
 	sources, err := c.records.Turns().Messages(ctx, c.turnSeq())
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"slices"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -18,7 +17,6 @@ type talk struct {
 	*conversation
 	r            *reply
 	most         int // most calls it may make: a task has a limit for all its parts
-	left         int // calls it could make before the last request
 	overflows    int
 	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
 	sent         []llm.Message  // the messages of the last request, those withheld included
@@ -55,12 +53,12 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	default:
 		messages = llm.DeprivedInWords(messages)
 	}
-	t.sent, t.revision, t.left = messages, prompt.Revision, left
+	t.sent, t.revision = messages, prompt.Revision
 	req := llm.Request{
 		Messages: t.filter.apply(messages), Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
-	noTools, last := facts.RefusesTools, left == 1 || t.lastCall() || t.isTask() && t.callsLeft(left) == 1
+	noTools, last := facts.RefusesTools, left == 1 || t.isTask() && t.callsLeft(left) == 1
 	t.plainRequest = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
@@ -165,16 +163,4 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 		c.unfit = make(map[int64]bool)
 	}
 	maps.Copy(c.unfit, shown)
-}
-
-// withoutPictures returns a message without its picture data if the model accepts no pictures.
-func (c *conversation) withoutPictures(m Inbound) Inbound {
-	if !c.window.learnt().Facts().RefusesImages {
-		return m
-	}
-	m.Attachments = slices.Clone(m.Attachments)
-	for i := range m.Attachments {
-		m.Attachments[i].Data = nil
-	}
-	return m
 }

@@ -55,10 +55,6 @@ func TestConcurrentTasks(t *testing.T) {
 }
 
 func TestTaskRights(t *testing.T) {
-	many := make([]map[string]any, 5)
-	for i := range many {
-		many[i] = map[string]any{"agent": "one", "task": "x"}
-	}
 	for name, c := range map[string]struct {
 		arguments map[string]any
 		want      string
@@ -69,8 +65,7 @@ func TestTaskRights(t *testing.T) {
 		"a value of another kind":         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": "many"}}, "whole number"},
 		"a file":                          {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
 		"an argument that is not known":   {map[string]any{"agent": "one", "task": "x", "parent": "test:other"}, "unknown field"},
-		"more than may be open":           {map[string]any{"tasks": many}, "at most 4 may be"},
-		"one of several that are started": {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
+		"one of several that are started": {map[string]any{"tasks": []map[string]any{{"agent": "one", "task": "x"}, {"agent": "two", "task": "x"}}}, "no agent"},
 		"a task of thousands of letters":  {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,18 +172,6 @@ func TestEndlessTask(t *testing.T) {
 		r.say("go", true)
 		r.waitForSent("[Task 1 of one expired: its time is over")
 		check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskExpired)
-	})
-	t.Run("is left alone for a while if the disk refuses its end", func(t *testing.T) {
-		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
-		j := r.captureLog()
-		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}})
-		r.execute("CREATE TRIGGER refuse BEFORE UPDATE ON tasks BEGIN SELECT RAISE (ABORT, 'no'); END")
-		r.say("go", true)
-		r.waitForSent("started")
-		time.Sleep(400 * time.Millisecond)
-		if n := j.count("end_task_failed"); n < 1 || n > 2 {
-			t.Errorf("got %d attempts to end it", n)
-		}
 	})
 	t.Run("a task whose model fails reports it", func(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))

@@ -19,7 +19,6 @@ import (
 const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
 	maxAttempts = 2  // of a turn; then a plain sentence closes it
-	finishTries = 3  // tries to write an answer to disk
 
 	finishTimeout = 30 * time.Second // for writing it once the hub closes
 )
@@ -98,9 +97,6 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		if err == nil && r.empty(resp) {
 			err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
 		}
-		if llm.KindOf(err) == llm.KindFiltered && len(r.texts) > 0 {
-			resp, err = llm.Response{FinishReason: llm.FinishFilter}, nil // people have read a part of the answer
-		}
 		switch {
 		case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
 			r.writer.Cancel()
@@ -113,9 +109,10 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		case c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)):
 			step.Add(answered)
 			return c.finishPart(ctx, r)
-		case errors.Is(context.Cause(ctx), errStopped):
+		case errors.Is(context.Cause(ctx), errStopped): // what people saw counts as the answer
 			step.Add(stopped)
-			return c.finish(ctx, r, r.stopped(c.next()))
+			partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
+			return c.finish(ctx, r, r.answered(c.next(), partial))
 		}
 		var provider *llm.Error
 		if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
@@ -135,7 +132,8 @@ func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step
 	if c.failures.end(r.learnt) {
 		c.log.Info("turns_recovered")
 	}
-	return c.finish(ctx, r, r.answered(c.next(), resp))
+	r.finish = resp.FinishReason
+	return c.finish(ctx, r, r.answered(c.next(), resp.Message))
 }
 
 // giveUp closes a failed turn with a sentence that says why.
@@ -228,11 +226,6 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		},
 	}
 	resp, err = loop.Run(ctx)
-	if err == nil && r.empty(resp) && t.left > 1 && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
-		loop.MaxCalls = t.left - 1
-		r.current.Reset()
-		resp, err = loop.Run(ctx)
-	}
 	if err == nil && resp.FinishReason != llm.FinishFilter {
 		t.accept()
 	}

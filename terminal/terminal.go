@@ -42,8 +42,6 @@ type Terminal struct {
 // mode is implemented by the three modes.
 type mode interface {
 	channel.Observer
-	channel.TaskObserver
-	channel.UsageObserver
 	channel.Attended
 	run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
 	reply(conversation string, to []string) channel.Writer
@@ -51,11 +49,9 @@ type mode interface {
 }
 
 var (
-	_ channel.Connector     = (*Terminal)(nil)
-	_ channel.Observer      = (*Terminal)(nil)
-	_ channel.TaskObserver  = (*Terminal)(nil)
-	_ channel.UsageObserver = (*Terminal)(nil)
-	_ channel.Attended      = (*Terminal)(nil)
+	_ channel.Connector = (*Terminal)(nil)
+	_ channel.Observer  = (*Terminal)(nil)
+	_ channel.Attended  = (*Terminal)(nil)
 )
 
 // New returns the connector and starts nothing. It returns an error if the name of the channel or

@@ -33,11 +33,11 @@ messages behind it minus its own, at the price of cached input.`,
 
 func (a *app) context(cmd *cobra.Command, name string) error {
 	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
-		agents, log, err := a.agents(cmd.Context(), db)
+		agents, _, err := a.agents(cmd.Context(), db)
 		if err != nil {
 			return err
 		}
-		agent, err := agents.Of(cmd.Context(), conversation, log)
+		agent, err := agents.Of(cmd.Context(), conversation)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func TestFailingDisk(t *testing.T) {
 		"another process holds it long": {func(p folder, _ *live) func() { return p.lockDatabase() }, again},
 		"it is moved away": {
 			func(p folder, _ *live) func() { return p.moveDatabase() },
-			"My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back; then send it again.",
+			"My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

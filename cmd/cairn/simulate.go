@@ -133,11 +133,11 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		agents, log, err := a.agents(ctx, db)
+		agents, _, err := a.agents(ctx, db)
 		if err != nil {
 			return err
 		}
-		agent, err := agents.Of(ctx, conversation, log)
+		agent, err := agents.Of(ctx, conversation)
 		if err != nil {
 			return err
 		}
