@@ -165,5 +165,5 @@ func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found
 		}
 		found = append(found, s)
 	}
-	return union(found, nil), nil
+	return inOrder(found), nil
 }

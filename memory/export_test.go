@@ -18,7 +18,6 @@ const (
 
 var (
 	EndOf     = endOf
-	Endless   = endless
 	ErrUnsaid = errUnsaid
 	FactWords = factWords
 	SameFact  = sameFact
@@ -32,8 +31,7 @@ func DraftOf(m summarize.MemoryDraft, by, speaker string, expires int64) Draft {
 }
 
 func CheckDraft(c *store.Conversation, tx *store.Tx, d *Draft, from, to int64) error {
-	_, err := checkDraft(c, tx, d, from, to)
-	return err
+	return checkDraft(c, tx, d, from, to)
 }
 
 func Recheck(c *store.Conversation, tx *store.Tx, d *Draft) error { return recheck(c, tx, d) }

@@ -4,12 +4,10 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -78,9 +76,12 @@ func (j *job) Kept() int { return len(j.drafts) }
 // keep accepts a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
-	var wrong, hint string
+	var note string
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
-		if wrong, err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
+		if err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
+			return err
+		}
+		if note, err = checkSuperseded(j.conversation, tx, &d); err != nil {
 			return err
 		}
 		if s, err = sameAs(j.conversation, tx, d); err != nil {
@@ -89,9 +90,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		s.Superseded = d.supersedes
 		if !s.Fresh {
 			s.Memory, err = readMemory(tx, s.ID)
-			return err
 		}
-		hint, err = hintFor(j.conversation, tx, d)
 		return err
 	})
 	if err != nil {
@@ -100,22 +99,12 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	if len(d.sources) == 0 {
 		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
-	for i, known := range j.drafts {
-		if known.folded == d.folded || strings.EqualFold(known.About, d.About) && sameFact(factWords(known.Content), factWords(d.Content)) {
-			j.drafts[i].sources = union(known.sources, d.sources)
-			j.drafts[i].supersedes = cmp.Or(d.supersedes, known.supersedes)
-			if d.supersedes != 0 {
-				return fmt.Sprintf("This was already noted; it supersedes memory %d now.", d.supersedes), nil
-			}
-			return "This was already noted; there is nothing more to do.", nil
-		}
-	}
 	if *left <= 0 {
 		return "", errors.New("no more memories can be saved from these messages: go on with the summary")
 	}
 	*left--
 	j.drafts = append(j.drafts, d)
-	return s.answer(wrong, hint), nil
+	return s.answer(note), nil
 }
 
 // Fail makes the row failed; cause is in words for people.

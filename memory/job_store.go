@@ -63,7 +63,7 @@ func (j *job) checkExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byExtractive}
-		if _, err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
+		if err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
 			continue
 		}
 		kept = append(kept, d)
