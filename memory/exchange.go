@@ -58,40 +58,6 @@ func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []cha
 	})
 }
 
-// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with
-// a memory.
-func CheckExported(all []Exported) error {
-	at := make(map[int64]int)
-	for i := range all {
-		if err := all[i].complete(); err != nil {
-			return &ImportError{i, err}
-		}
-		if earlier, twice := at[all[i].ID]; twice && all[i].ID != 0 {
-			return &ImportError{i, fmt.Errorf("the id %d is that of memory number %d of the file too", all[i].ID, earlier+1)}
-		}
-		at[all[i].ID] = i
-	}
-	for i, e := range all {
-		for steps := 0; e.SupersededBy != 0; steps++ {
-			next, there := at[e.SupersededBy]
-			if !there {
-				break
-			}
-			if all[next].Conversation != e.Conversation {
-				return &ImportError{i, fmt.Errorf("superseded_by is %d, which is of another channel", e.SupersededBy)}
-			}
-			e = all[next]
-			if steps > len(all) {
-				return &ImportError{i, errors.New("superseded_by leads round in a circle")}
-			}
-		}
-		if all[i].State == "active" && all[i].SupersededBy != 0 {
-			return &ImportError{i, errors.New("it is active, so nothing has taken its place: leave out superseded_by, or say that it is superseded")}
-		}
-	}
-	return nil
-}
-
 // complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
@@ -111,8 +77,6 @@ func (e *Exported) complete() error {
 		e.SavedAt = e.SaidAt
 	}
 	switch {
-	case e.ID < 0 || e.SupersededBy < 0:
-		return errors.New("id and superseded_by must be numbers from 1 on")
 	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
 		return fmt.Errorf("there is no state %q: use one of active, expired, superseded, forgotten, replaced", e.State)
 	case !slices.Contains([]string{byWorker, byExtractive, byAssistant, byPerson}, e.By):
@@ -123,16 +87,6 @@ func (e *Exported) complete() error {
 		return fmt.Errorf(`channel is %q: it must be the whole name of a conversation, as "terminal:general" or "discord:SERVER/CHANNEL"`, e.Conversation)
 	case e.SaidAt.IsZero():
 		return errors.New(`said_at is missing: it looks like "2023-05-08T13:56:00Z"`)
-	}
-	for _, text := range []string{e.Speaker, e.SpeakerID, e.About, e.AboutID} {
-		if !utf8.ValidString(text) || len(text) > maxContent {
-			return errors.New("speaker and about must be names, of at most 1000 bytes")
-		}
-	}
-	for _, t := range []time.Time{e.SaidAt, e.SavedAt, e.Expires} {
-		if year := t.UTC().Year(); year > 9999 || year < 1 {
-			return fmt.Errorf("%v is not a time that can be stored", t)
-		}
 	}
 	return nil
 }

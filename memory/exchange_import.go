@@ -33,34 +33,34 @@ func (e *ImportError) Unwrap() error { return e.Err }
 
 // Import imports exported memories in one transaction: all of them, or, with an error that may be
 // an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
-// Memories get new numbers; which one superseded which is kept if both are in the file.
+// Memories get new numbers; which one superseded which is kept if both are in the file, in this order.
 func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
-	if err := CheckExported(all); err != nil {
-		return n, err
+	at := make(map[int64]int)
+	for i := range all {
+		if err := all[i].complete(); err != nil {
+			return n, &ImportError{i, err}
+		}
+		at[all[i].ID] = i
 	}
 	err = ms.store.Update(ctx, func(tx *store.Tx) error {
 		n = ImportResult{}
-		rows := make(map[int64]int64) // by the number in the file
-		taken := make(map[int64]bool) // rows: each is one of the file's
-		var fresh []int
+		newest, err := store.Value[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
+		if err != nil {
+			return err
+		}
+		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
 		for i, e := range all {
-			id, isFresh, err := importMemory(tx, e, taken, &n)
-			if err != nil {
-				return &ImportError{i, err}
-			}
-			taken[id] = true
-			rows[e.ID] = id
-			if isFresh {
-				fresh = append(fresh, i)
+			if rows[i], fresh[i], err = importMemory(tx, e, newest, &n); err != nil {
+				return err
 			}
 		}
-		for _, i := range fresh {
-			by := rows[all[i].SupersededBy]
-			if all[i].SupersededBy == 0 || by == 0 {
+		for i, e := range all {
+			next, there := at[e.SupersededBy]
+			if !there || next <= i || !fresh[i] || e.State == "active" || all[next].Conversation != e.Conversation {
 				continue
 			}
-			if err := store.Changed(tx, "UPDATE memories SET superseded_by = ? WHERE id = ?", by, rows[all[i].ID]); err != nil {
-				return &ImportError{i, err}
+			if err := store.Changed(tx, "UPDATE memories SET superseded_by = nullif(?, 0) WHERE id = ?", rows[next], rows[i]); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -71,9 +71,9 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	return n, nil
 }
 
-// importMemory writes one memory, unless it exists, and returns its number. taken are the rows that
-// other memories of the file were matched to.
-func importMemory(tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResult) (id int64, fresh bool, err error) {
+// importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
+// the last memory from before the import.
+func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool, err error) {
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
 		return 0, false, err
 	}
@@ -81,10 +81,17 @@ func importMemory(tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResul
 	if err != nil {
 		return 0, false, err
 	}
+	// It exists if a memory has the same time and words, or if an active one has the same words.
 	folded := words.Fold(e.Content)
-	if id, err = rowOf(c, tx, e, folded, taken); err != nil || id != 0 {
+	err = tx.QueryRow(`SELECT id FROM memories WHERE conversation = ?1 AND folded = ?2
+		AND (said_at = ?3 AND id <= ?5 OR state = 'active' AND ?4 = 'active') ORDER BY state = ?4 DESC, id`,
+		c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest).Scan(&id)
+	if err == nil {
 		n.Known++
-		return id, false, err
+		return id, false, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return 0, false, err
 	}
 	sources, err := messagesHere(c, tx, e.Messages)
 	if err != nil {
@@ -127,43 +134,21 @@ func importMemory(tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResul
 	return id, true, store.IndexMemory(tx, id, e.Content, e.About)
 }
 
-// rowOf returns the row of a memory of the file: one with the same time and words, in any state, or
-// an active one with the same words; 0 if there is none.
-func rowOf(c *store.Conversation, tx *store.Tx, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
-	err = store.Each(tx, func(rows *sql.Rows) error {
-		var id int64
-		var same bool
-		err := rows.Scan(&id, &same)
-		if found == 0 && (same || !taken[id]) {
-			found = id
-		}
-		return err
-	}, `SELECT id, state = 'active' AND ?4 = 'active' FROM memories WHERE conversation = ?1 AND folded = ?2
-		AND state IN ('active', 'superseded', 'forgotten', 'replaced') AND (said_at = ?3 OR state = 'active' AND ?4 = 'active') ORDER BY state = ?4 DESC, id`,
-		c.ID(), folded, e.SaidAt.UnixMilli(), e.State)
-	return found, err
-}
-
 // messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
 // by seq and time. A different message with the same seq does not count.
 func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []source, err error) {
 	for _, m := range messages {
 		var s source
-		if m.ID != "" {
-			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.ID(), m.ID).Scan(&s.seq, &s.author, &s.id)
-		} else if m.Seq > 0 && m.Seq <= store.MaxSeq {
-			low, high := c.RowRange(m.Seq, m.Seq)
-			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE id BETWEEN ? AND ? AND said_at = ? AND deleted_at IS NULL", low, high, m.Time.UnixMilli()).Scan(&s.seq, &s.author, &s.id)
-		} else {
-			continue
+		where, args := "platform_id = ? AND role = 'user'", []any{m.ID}
+		if m.ID == "" {
+			where, args = "id = ? AND said_at = ?", []any{c.Row(m.Seq), m.Time.UnixMilli()}
 		}
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
+		err := tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND deleted_at IS NULL AND "+where, append([]any{c.ID()}, args...)...).Scan(&s.seq, &s.author, &s.id)
+		if err == nil {
+			found = append(found, s)
+		} else if !errors.Is(err, sql.ErrNoRows) {
 			return nil, err
 		}
-		found = append(found, s)
 	}
 	return inOrder(found), nil
 }
