@@ -180,26 +180,19 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case who.ID == "":
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
-	changed, err := privacy.Of(c.records).OptOut(ctx, who.ID, who.Name, !off)
-	switch {
-	case err != nil:
+	if _, err := privacy.Of(c.records).OptOut(ctx, who.ID, who.Name, !off); err != nil {
 		return Answer{}, err
-	case off && !changed:
-		return Answer{Text: "You had not opted out."}, nil
-	case off:
+	}
+	if off {
 		return Answer{Text: "From now on, what you say may become a memory again."}, nil
 	}
 	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if err != nil {
 		return Answer{}, err
 	}
-	first := "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation."
-	if !changed {
-		first = "You have already opted out: nothing you say becomes a memory."
-	}
 	kept := ""
 	if traces.Memories > 0 {
 		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", c.translated(chat.Counted(traces.Memories, "memory", "memories")))
 	}
-	return Answer{Text: c.translated(first) + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
+	return Answer{Text: c.sayf("From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation.") + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

@@ -14,10 +14,6 @@ import (
 	"cairn/store"
 )
 
-// maxPins is the most messages a conversation may have pinned: each is read with the head, even
-// while pin_budget has no room for it.
-const maxPins = 100
-
 // numberOf parses a number the way people write it, "12" or "#12".
 func numberOf(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
@@ -40,9 +36,6 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 			return Answer{Text: fmt.Sprintf("Message #%d is already pinned.", m.Seq)}, nil
 		}
 		taken += costs[i].Shown
-	}
-	if len(head.Pins) >= maxPins {
-		return Answer{}, errPeople(c.sayf("%d messages are pinned here, which is the limit. /unpin one first.", len(head.Pins)))
 	}
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",

@@ -29,7 +29,7 @@ func TestCommands(t *testing.T) {
 		"/context":    "of 128000 tokens",
 		"/compact":    "No compaction was started",
 		"/memories":   "No memories from this conversation yet",
-		"/memories x": `about "x"`,
+		"/memories x": "no memories like that",
 		"/remember":   "Say what to remember",
 		"/forget":     "by its number",
 		"/forget 99":  "no memory 99",

@@ -157,15 +157,13 @@ func TestOptOut(t *testing.T) {
 	check.Contains(t, "answer", got, "From now on nothing you say becomes a memory", "What I remember of you here (1 memory) stays until /forget me", "its summaries still contain what you said", "/optout off")
 	r.ask("remember that I like parrots")
 	check.Contains(t, "turn context", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
-	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I cannot remember that. /optout off opts you in again.")
+	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "Ada has opted out of my memories, so I cannot remember that.")
 	check.Equal(t, "answer to another person's /remember", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I cannot remember that.")
 	if got := r.finished(r.runAs(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
 		t.Errorf("got memories %q", got)
 	}
-	check.HasPrefix(t, "answer the second time", r.finished(r.runAs(ada, place, "/optout")), "You have already opted out")
 	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/optout off")), "From now on, what you say may become a memory again")
 	check.Contains(t, "answer to /remember", r.finished(r.runAs(ada, place, "/remember I like parrots")), "as memory")
-	check.Equal(t, "answer to the second off", r.finished(r.runAs(ada, place, "/optout off")), "You had not opted out.")
 }
 
 // If the running turn has found a message that is then deleted, the search result is stored, and

@@ -122,25 +122,6 @@ func TestPinCommands(t *testing.T) {
 	check.Lacks(t, "prompt", r.promptText(), "4711")
 }
 
-func TestPinLimit(t *testing.T) {
-	r := newRig(t, echo)
-	r.setFilePolicy(func(p *compactor.Policy) { p.PinBudget = 20_000 })
-	r.reopen()
-	for i := range 101 {
-		r.say(fmt.Sprintf("note %d", i), false)
-	}
-	r.waitForReplies()
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	for seq := range int64(99) {
-		check.Must(conv.Transcript().Pin(t.Context(), seq+1, "Ada"))(t)
-	}
-	r.wantAnswer("/pin #100", "#100 is pinned")
-	r.wantAnswer("/pin #101", "100 messages are pinned here", "/unpin")
-	r.wantAnswer("/pin #7", "#7 is already pinned")
-	r.wantAnswer("/unpin #7", "#7 is no longer pinned")
-	r.wantAnswer("/pin #101", "#101 is pinned")
-}
-
 func TestSummariesAndExpand(t *testing.T) {
 	r := withWorker(t, echo, 120)
 	r.wantAnswer("/summaries", "Nothing has been summarized here")
