@@ -105,24 +105,20 @@ func (c *conversation) notChanged(id int64, err error) error {
 	return err
 }
 
-// memoryFor returns a memory of this conversation that a person may decide about.
+// memoryFor returns a memory of this conversation that a person may decide about: the one who said it, the
+// one it is about, and managers may.
 func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
-	m, err := memory.Of(c.records).Recalled(ctx, id)
+	d, err := memory.Of(c.records).Details(ctx, id)
+	m := d.Memory
 	switch {
-	case errors.Is(err, store.ErrNotFound) || err == nil && m.Conversation != c.name:
+	case errors.Is(err, store.ErrNotFound):
 		return m, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
 	case err != nil:
 		return m, err
-	case !c.mayDecide(who, m):
+	case (who.ID == "" || who.ID != m.SpeakerID && who.ID != m.AboutID) && !c.hub.access(ParsePlace(c.name)).manages(who):
 		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
 	return m, nil
-}
-
-// mayDecide reports whether a person may have a memory forgotten: the one who wrote it, the one it
-// is about, and managers may.
-func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
-	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
 }
 
 // serverFlag starts a text to remember for a whole server.

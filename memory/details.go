@@ -23,11 +23,15 @@ const chain = `WHERE m.id IN (
 	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
 	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
 
-// Details returns a memory in any state. ErrNotFound: there is no such memory.
+// Details returns a memory in any state; of a conversation, only its own. ErrNotFound: there is no such
+// memory.
 func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
 	err := ms.store.View(ctx, func(tx *store.Tx) error {
 		m, from, err := readComplete(tx, id)
+		if err == nil && ms.c != nil && m.Conversation != ms.c.Name() {
+			err = store.ErrNotFound
+		}
 		if err != nil {
 			return err
 		}
