@@ -35,16 +35,22 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// byLanguage reads the sentences of each language but English, when it is first used.
-var byLanguage sync.Map
+// byLanguage are the sentences by the code of their language; each language is read when it is first used.
+var byLanguage = func() map[string]func() translations {
+	all := map[string]func() translations{}
+	for _, code := range prompts.Languages {
+		all[code] = sync.OnceValue(func() translations { return readTranslations(code) })
+	}
+	delete(all, prompts.English)
+	return all
+}()
 
 // translationsInto returns the sentences of a language; of English and of unknown ones there are none.
 func translationsInto(language string) translations {
-	if language == prompts.English || !slices.Contains(prompts.Languages, language) {
-		return translations{}
+	if read, written := byLanguage[language]; written {
+		return read()
 	}
-	read, _ := byLanguage.LoadOrStore(language, sync.OnceValue(func() translations { return readTranslations(language) }))
-	return read.(func() translations)()
+	return translations{}
 }
 
 // readTranslations reads the file of a language. It is embedded in the program; a broken one is a

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -83,17 +82,10 @@ func (e *Exported) complete() error {
 		return fmt.Errorf("by is %q: use one of worker, extractive, assistant, person", e.By)
 	case e.Reach != "channel" && e.Reach != "server":
 		return fmt.Errorf(`reach is %q: it is "channel" or "server"`, e.Reach)
-	case !conversationNamed(e.Conversation):
+	case !strings.Contains(e.Conversation, ":") || len(e.Conversation) > store.MaxName:
 		return fmt.Errorf(`channel is %q: it must be the whole name of a conversation, as "terminal:general" or "discord:SERVER/CHANNEL"`, e.Conversation)
 	case e.SaidAt.IsZero():
 		return errors.New(`said_at is missing: it looks like "2023-05-08T13:56:00Z"`)
 	}
 	return nil
-}
-
-// conversationNamed reports whether a text can be the name of a conversation of a connector.
-func conversationNamed(name string) bool {
-	connector, rest, there := strings.Cut(name, ":")
-	return there && slices.Contains([]string{"terminal", "discord", "slack", "web", store.TaskConnector}, connector) && rest != "" &&
-		len(name) <= store.MaxName && utf8.ValidString(name)
 }

@@ -45,8 +45,4 @@ func Insert(c *store.Conversation, tx *store.Tx, d Draft) error {
 	return err
 }
 
-func SharingTerms(c *store.Conversation, tx *store.Tx, d Draft, share float64) ([]int64, error) {
-	return sharingTerms(c, tx, d, share)
-}
-
 func ExpandTool(c *store.Conversation, o ToolOptions) llm.Tool { return expandTool(c, o) }
