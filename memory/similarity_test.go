@@ -153,7 +153,7 @@ func TestFewMemoriesAreCompared(t *testing.T) {
 	check.SkipUnderRace(t)
 	c := storetest.NewConversation(t)
 	check.NoError(t, c.Store().Update(t.Context(), func(tx *store.Tx) error {
-		for n := range 10_000 {
+		for n := range 1000 {
 			d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, "person", "", 0)
 			if err := memory.Insert(c, tx, d); err != nil {
 				return err
