@@ -65,8 +65,9 @@ func (x termIndex) Frequencies(terms []string) (map[string]int, error) {
 		frequencies[term] = n
 		return nil
 	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(d), 0) FROM
-		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j`,
-		slices.Concat(x.args, []any{most, jsonList(terms)})...)
+		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j
+		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term = j.value AND `+x.within+")",
+		slices.Concat(x.args, []any{most, jsonList(terms)}, x.args)...)
 	return frequencies, err
 }
 
