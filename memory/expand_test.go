@@ -195,15 +195,3 @@ func TestRepetitionSavesNothingTwice(t *testing.T) {
 	check.NoError(t, err)
 	check.Equal(t, "the order", strings.Join(got, " "), "third[4] first[1]")
 }
-
-func TestFactsInAnyScriptAreDistinguished(t *testing.T) {
-	c := storetest.Imported(t, 5)
-	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
-		if _, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
-			t.Errorf("%s: fresh %v, %v", content, fresh, err)
-		}
-		if _, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
-			t.Errorf("%s again: fresh %v, %v", content, fresh, err)
-		}
-	}
-}

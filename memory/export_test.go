@@ -36,10 +36,6 @@ func CheckDraft(c *store.Conversation, tx *store.Tx, d *Draft, from, to int64) e
 
 func Recheck(c *store.Conversation, tx *store.Tx, d *Draft) error { return recheck(c, tx, d) }
 
-func Confirm(c *store.Conversation, tx *store.Tx, id int64, d Draft) error {
-	return confirmMemory(c, tx, id, d)
-}
-
 func Insert(c *store.Conversation, tx *store.Tx, d Draft) error {
 	_, err := insertMemory(c, tx, d)
 	return err

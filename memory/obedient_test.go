@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
@@ -74,16 +73,6 @@ func TestInjectedInstructionsGainNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAuthorMaySetExpiry: so may a person who asks for it.
-func TestAuthorMaySetExpiry(t *testing.T) {
-	c := storetest.NewConversation(t)
-	storetest.Deliver(t, c, storetest.Said(2, "I am away"), storetest.Said(4, "until Friday"), storetest.Said(6, "I am tired"))
-	away := storetest.Keep(t, c, "Ann", "Ann is away", 1)
-	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
-	check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann is away", "kind": "fact", "messages": [2], "expires": %q}`, time.Now().AddDate(0, 0, 9).Format(time.DateOnly))))(t)
-	check.Equal(t, "it never ends", storetest.Memory(t, c.Store(), away.ID).Expires.IsZero(), false)
 }
 
 // TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
@@ -165,18 +154,4 @@ func TestOptOutUnderOtherNames(t *testing.T) {
 	saved(here, "Carl dives", false)
 	spoken(there, 3, "u8", "carl")
 	saved(there, "Carl dives", true)
-}
-
-// TestExpiredMemorySavedAgain: if someone else repeats it with an end, it gets
-// that end, not none.
-func TestExpiredMemorySavedAgain(t *testing.T) {
-	c := storetest.NewConversation(t)
-	storetest.Deliver(t, c, storetest.Said(2, "Ann is in Rome"), storetest.Said(4, "Ann is in Rome until Friday"))
-	rome := storetest.Keep(t, c, "Ann", "Ann is in Rome", 1)
-	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) error {
-		return store.Changed(tx, "UPDATE memories SET expires_at = 1, about = 'Ann' WHERE id = ?", rome.ID)
-	}))
-	d := memory.DraftOf(summarize.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, "worker", "another", time.Now().Add(time.Hour).UnixMilli())
-	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Confirm(c, tx, rome.ID, d) }))
-	check.Equal(t, "it never ends", storetest.Memory(t, c.Store(), rome.ID).Expires.IsZero(), false)
 }
