@@ -47,14 +47,12 @@ func TestForgetCanBeUndone(t *testing.T) {
 		}
 		check.Equal(t, "answer", len(check.Must(storetest.Search(memory.Of(c), ctx, "dogs", 9))(t)), 1)
 	})
-	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
+	t.Run("not where another memory says the same by now", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		old := storetest.Keep(t, c, "Ann", "Ann has a dog")
 		check.NoError(t, memory.Of(c).Forget(ctx, old.ID))
-		again := storetest.Keep(t, c, "Ann", "ann has a DOG!")
-		err := memory.Of(c).Restore(ctx, old.ID)
-		check.Error(t, err, memory.ErrSaid)
-		check.Contains(t, "error", err.Error(), fmt.Sprintf("memory %d", again.ID))
+		storetest.Keep(t, c, "Ann", "ann has a DOG!")
+		check.Error(t, memory.Of(c).Restore(ctx, old.ID), memory.ErrSaid)
 		check.Equal(t, "the memory is restored", state(t, c, old.ID), "forgotten")
 	})
 	t.Run("another conversation decides nothing", func(t *testing.T) {
