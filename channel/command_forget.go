@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"cairn/chat"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -163,13 +162,5 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	if off {
 		return Answer{Text: "From now on, what you say may become a memory again."}, nil
 	}
-	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
-	if err != nil {
-		return Answer{}, err
-	}
-	kept := ""
-	if traces.Memories > 0 {
-		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", c.translated(chat.Counted(traces.Memories, "memory", "memories")))
-	}
-	return Answer{Text: c.sayf("From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation.") + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
+	return Answer{Text: "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation. What I already remember of you stays until /forget me. The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this."}, nil
 }

@@ -154,7 +154,7 @@ func TestOptOut(t *testing.T) {
 	r := newRig(t, saves)
 	r.finished(r.runAs(ada, place, "/remember I like tea"))
 	got := r.finished(r.runAs(ada, place, "/optout"))
-	check.Contains(t, "answer", got, "From now on nothing you say becomes a memory", "What I remember of you here (1 memory) stays until /forget me", "its summaries still contain what you said", "/optout off")
+	check.Contains(t, "answer", got, "From now on nothing you say becomes a memory", "What I already remember of you stays until /forget me", "its summaries still contain what you said", "/optout off")
 	r.ask("remember that I like parrots")
 	check.Contains(t, "turn context", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
 	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "Ada has opted out of my memories, so I cannot remember that.")

@@ -100,8 +100,8 @@ func TestPinCommands(t *testing.T) {
 	r.wantAnswer("/pin #99", "There is no message #99")
 	r.wantAnswer("/pin tea", "by its number")
 	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped to ", " tokens, because pins may take 1000 in total")
-	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens in total, 9", " and it needs ", "/unpin")
-	list := r.wantAnswer("/pins", "of the 1000 tokens that pins may take", "4711", "(pinned by Ada, ", "clipped to ")
+	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens in total, and it needs ", "/unpin")
+	list := r.wantAnswer("/pins", "Pins may take 1000 tokens", "4711", "(pinned by Ada, ", " tokens shown)")
 	if n := strings.Count(list, "\n"); n != 3 {
 		t.Errorf("/pins has %d lines:\n%s", n, list)
 	}
