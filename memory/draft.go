@@ -63,17 +63,12 @@ type source struct {
 	saidAt int64
 }
 
-// saidAt is when the speaker said it: in the first source that is theirs.
+// saidAt is when it was said first; now, if it comes from no message.
 func (d draft) saidAt() int64 {
-	for _, s := range d.sources {
-		if s.author == d.speaker {
-			return s.saidAt
-		}
+	if len(d.sources) == 0 {
+		return store.Now()
 	}
-	if len(d.sources) > 0 {
-		return d.sources[0].saidAt
-	}
-	return store.Now()
+	return d.sources[0].saidAt
 }
 
 // asDraft returns the draft in the form that the compactor uses.

@@ -138,19 +138,26 @@ func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if err != nil {
 		return "", err
 	}
-	type message struct {
-		Seq  int64  `json:"seq"`
-		Who  string `json:"who"`
-		When string `json:"when"`
-		Text string `json:"text"`
-	}
 	answer := struct {
-		Messages []message `json:"messages"`
-	}{[]message{}}
+		Messages []shown `json:"messages"`
+	}{[]shown{}}
 	for _, m := range found {
-		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Local().Format(timeFormat), m.Passage(passageShown)})
+		answer.Messages = append(answer.Messages, shownAs(m.Message, m.Passage(passageShown)))
 	}
 	return fitting(o, &answer.Messages, func() any { return answer })
+}
+
+// shown is a message as a model sees it.
+type shown struct {
+	Seq   int64    `json:"seq"`
+	Who   string   `json:"who"`
+	When  string   `json:"when"`
+	Text  string   `json:"text"`
+	Calls []string `json:"calls,omitempty"` // tools the assistant called, with their arguments
+}
+
+func shownAs(m chat.Message, text string) shown {
+	return shown{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: text}
 }
 
 // fitting returns an answer with as many of its results, best first, as fit the budget, but
