@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -153,47 +152,34 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 
 func TestSQLViewMatchesProgram(t *testing.T) {
 	s := manyMemories(t)
-	n := 0
-	show := func(rows *sql.Rows) error {
-		var m memory.Memory
-		var saidAt, savedAt, expires, messages string
-		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
-			&saidAt, &savedAt, &expires, &m.SupersededBy, &m.Compaction, &messages)
-		if err != nil {
-			return err
+	moment := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
 		}
-		want, err := memory.In(s).Details(ctx, m.ID)
-		if err != nil {
-			return err
-		}
-		moment := func(at time.Time) string {
-			if at.IsZero() {
-				return ""
-			}
-			return at.UTC().Format(time.DateTime)
-		}
-		var sources []string
-		for _, seq := range want.Sources {
-			sources = append(sources, fmt.Sprint("#", seq))
-		}
-		got := fmt.Sprintf("%+v %s %s %s %s", m, saidAt, savedAt, expires, messages)
-		times := fmt.Sprintf(" %s %s %s %s", moment(want.SaidAt), moment(want.SavedAt), moment(want.Expires), strings.Join(sources, " "))
-		want.SaidAt, want.SavedAt, want.Expires, want.Sources, want.SpeakerID, want.AboutID, want.Reach = time.Time{}, time.Time{}, time.Time{}, nil, "", "", ""
-		check.Equal(t, "answer", got, fmt.Sprintf("%+v", want)+times)
-		n++
-		return nil
+		return at.UTC().Format(time.DateTime)
 	}
-	err := s.View(ctx, func(tx *store.Tx) error {
-		return store.Each(tx, show, "SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id")
-	})
-	check.NoError(t, err)
-	check.Equal(t, "rows", n, 8)
+	var got, want []string
+	check.NoError(t, s.View(ctx, func(tx *store.Tx) (err error) {
+		got, err = store.Column[string](tx, `SELECT concat_ws('|', id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed,
+			said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '')) FROM memories_view ORDER BY id`)
+		return err
+	}))
+	for id := range int64(len(got)) {
+		m := storetest.Memory(t, s, id+1)
+		sources := strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Sources), " ", " #"), "[]")
+		if sources != "" {
+			sources = "#" + sources
+		}
+		pinned := map[bool]int{true: 1}[m.Pinned]
+		want = append(want, strings.Join([]string{
+			fmt.Sprint(m.ID), m.Conversation, m.Kind, m.Content, fmt.Sprintf("%.1f", m.Importance), m.Speaker, m.About, m.By, m.State, fmt.Sprint(pinned), fmt.Sprint(m.Confirmed),
+			moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), fmt.Sprint(m.SupersededBy), fmt.Sprint(m.Compaction), sources,
+		}, "|"))
+	}
+	check.Len(t, "rows", got, 8)
+	check.EqualAll(t, "the view", got, want)
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
-		err := s.Update(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(statement)
-			return err
-		})
-		if err == nil {
+		if err := s.Update(ctx, func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(statement)) }); err == nil {
 			t.Errorf("%s is writable", statement)
 		}
 	}

@@ -67,14 +67,9 @@ func TestExpandReturnsExactMessages(t *testing.T) {
 				arguments = fmt.Sprintf(`{"from": %d, "to": %d}`, p.Next, p.To)
 			}
 		}
-		var want []int64
-		for seq := int64(11); seq <= 40; seq++ {
-			if seq != 20 {
-				want = append(want, seq)
-			}
-		}
-		if fmt.Sprint(seqs) != fmt.Sprint(want) || budget == 150 && pages < 3 {
-			t.Errorf("budget %d: got %v in %d pages", budget, seqs, pages+1)
+		want := "11 12 13 14 15 16 17 18 19 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40"
+		if got := strings.Trim(fmt.Sprint(seqs), "[]"); got != want || budget == 150 && pages < 3 {
+			t.Errorf("budget %d: got %v in %d pages", budget, got, pages+1)
 		}
 	}
 }

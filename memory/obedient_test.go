@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,8 +9,6 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
-	"cairn/privacy"
-	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -73,85 +70,4 @@ func TestInjectedInstructionsGainNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
-// keep anyone else's memories from being saved.
-func TestOptOutIsByIDNotName(t *testing.T) {
-	for name, c := range map[string]struct{ free, held []string }{
-		"the":  {[]string{"the sky is blue", "The sky is grey"}, nil},
-		"a":    {[]string{"Ann has a cat", "Bob takes vitamin A"}, nil},
-		"Will": {[]string{"the shop will open at nine"}, []string{"the shop of Will opens at ten", "Will rows", "Will's dog barks", "Ask Will."}},
-		"Carl": {nil, []string{"carl rows", "the shop of Carl's opens"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conv := storetest.NewConversation(t)
-			m := storetest.Said(2, "hello")
-			m.AuthorID, m.Author = "u7", name
-			storetest.Deliver(t, conv, m, storetest.Said(4, "hi"))
-			check.Must(privacy.Of(conv).OptOut(ctx, "u7", name, true))(t)
-			for i, all := range [][]string{c.free, c.held} {
-				for _, content := range all {
-					_, err := memory.Of(conv).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
-					if (err != nil) != (i == 1) {
-						t.Errorf("%q: %v", content, err)
-					}
-				}
-			}
-		})
-	}
-}
-
-// Those who are named in a thread or in a task speak in the channel.
-func TestOptOutBelowChannel(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	channel := storetest.Find(t, s, "discord:server/channel")
-	said := storetest.Said(2, "hello")
-	said.AuthorID, said.Author = "u7", "Carl"
-	storetest.Deliver(t, channel, said)
-	thread := storetest.Find(t, s, channel.Name()+"/thread")
-	storetest.Deliver(t, thread, storetest.Said(4, "hi"))
-	below := func(c *store.Conversation) *store.Conversation {
-		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 9}))(t)
-		return storetest.Find(t, s, task.Conversation)
-	}
-	elsewhere := storetest.Find(t, s, "discord:server/other")
-	check.Must(privacy.Of(channel).OptOut(ctx, "u7", "Carl", true))(t)
-	for _, c := range []*store.Conversation{channel, thread, below(channel), below(thread), below(below(thread))} {
-		var out *memory.OptedOutError
-		if _, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Carl rows"}}); !errors.As(err, &out) {
-			t.Errorf("%s: %v", c.Name(), err)
-		}
-	}
-	storetest.Keep(t, elsewhere, "Ann", "Carl rows") // another Carl
-}
-
-// Those who opted out are known by the name they have here, and still after /forget me, unless
-// somebody else here has the name.
-func TestOptOutUnderOtherNames(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	here, there := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:3/4")
-	spoken := func(c *store.Conversation, n int, id, name string) {
-		m := storetest.Said(n, "hello")
-		m.AuthorID, m.Author = id, name
-		storetest.Deliver(t, c, m)
-	}
-	saved := func(c *store.Conversation, content string, want bool) {
-		t.Helper()
-		_, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}})
-		check.Equal(t, content+" in "+c.Name(), err == nil, want)
-	}
-	spoken(here, 2, "u7", "Carl")
-	spoken(there, 2, "u7", "Charly")
-	check.Must(privacy.Of(here).OptOut(ctx, "u7", "Carl", true))(t)
-	saved(there, "Charly rows", false)
-	saved(there, "Carl rows", false)
-	saved(here, "Charly swims", true) // nobody here
-	check.Must(privacy.In(s).Erase(ctx, "u7", here, there))(t)
-	for _, c := range []*store.Conversation{here, there} {
-		check.Equal(t, "done", check.Must(privacy.Of(c).EraseSome(ctx, "u7"))(t).Done, true)
-	}
-	saved(here, "Carl dives", false)
-	spoken(there, 3, "u8", "carl")
-	saved(there, "Carl dives", true)
 }

@@ -37,11 +37,9 @@ func TestSearchMemories(t *testing.T) {
 		{"of equal matches the more important comes first", memory.Filter{Conversation: c.Name(), Query: "drinks"}, []int64{1, 2}, 2},
 		{"without a query the newest come first", memory.Filter{Conversation: c.Name()}, []int64{3, 2, 1}, 3},
 		{"all conversations can be searched", memory.Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
-		{"all conversations can be listed", memory.Filter{}, []int64{4, 3, 2, 1}, 4},
-		{"one kind can be asked for", memory.Filter{Kind: "fact"}, []int64{4, 3}, 2},
+		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea bicycle"}, []int64{3, 4}, 2},
 		{"one character of Chinese is found", memory.Filter{Query: "茶"}, []int64{2}, 1},
 		{"one character of Chinese finds nothing of other conversations", memory.Filter{Conversation: other.Name(), Query: "茶"}, nil, 0},
-		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
 		{"what was forgotten is there for who asks for it", memory.Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
 		{"pages leave the total as it is", memory.Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
 		{"a page behind the end is empty", memory.Filter{Limit: 2, Offset: 9}, nil, 4},
@@ -66,11 +64,7 @@ func TestSearchMemories(t *testing.T) {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	_, err := memory.In(s).Details(ctx, 99)
-	check.Error(t, err, store.ErrNotFound)
-	found := check.Must(storetest.Search(memory.Of(c), ctx, "tea", 1))(t)
-	check.Len(t, "found", found, 1)
-	check.Equal(t, "id of the first memory", found[0].ID, 1)
+	check.Error(t, check.ErrorOf(memory.In(s).Details(ctx, 99)), store.ErrNotFound)
 }
 
 func TestRankingOfMemories(t *testing.T) {
