@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -57,14 +56,6 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 }
 
 func TestRepeatedFactIsOneRow(t *testing.T) {
-	t.Run("in other words it is confirmed", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		first := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
-		again := storetest.Keep(t, c, "Ann", "Ann works as nurse at a hospital in Bergen", 4)
-		if again.Fresh || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
-			t.Errorf("%+v", again)
-		}
-	})
 	t.Run("about somebody else, or elsewhere, it is another fact", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		storetest.Keep(t, c, "Ann", "The flat is near the harbour")
