@@ -71,16 +71,6 @@ func (d draft) saidAt() int64 {
 	return d.sources[0].saidAt
 }
 
-// asDraft returns the draft in the form that the compactor uses.
-func (d draft) asDraft() summarize.MemoryDraft {
-	m := d.MemoryDraft
-	m.Messages = nil
-	for _, s := range d.sources {
-		m.Messages = append(m.Messages, s.seq)
-	}
-	return m
-}
-
 // checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to
 // fix it.
 func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (err error) {

@@ -151,9 +151,11 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 				return nil, err
 			}
 			if id != 0 {
-				saved := d.asDraft()
-				saved.ID = id
-				fresh = append(fresh, saved)
+				d.ID, d.MemoryDraft.Messages = id, nil
+				for _, s := range d.sources {
+					d.Messages = append(d.Messages, s.seq)
+				}
+				fresh = append(fresh, d.MemoryDraft)
 			}
 		}
 		return fresh, nil
