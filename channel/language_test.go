@@ -116,21 +116,6 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r.ask("And what do you say to this?")
 		check.EqualAll(t, "languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
 	})
-	t.Run("a summary fixes the language of what it covers", func(t *testing.T) {
-		r := withDetectedLanguage(t)
-		r.withLanguageWorker("de")
-		r.ask("Hi, can you help us with the launch of the app?")
-		r.fillInLanguage("de")
-		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
-		next := r.lastWorkerRequest()
-		if system(next) != prompts.In("de").System && system(next) != prompts.In("en").System {
-			t.Fatalf("got system prompt %.80s…", system(next))
-		}
-		check.EqualAll(t, "languages after the summary", r.languages()[5:], []string{"de"})
-		r.restart()
-		r.ask("So what do you think about this now?")
-		check.EqualAll(t, "languages after a restart", r.languages()[6:], []string{"de"})
-	})
 	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
 		r := withDetectedLanguage(t)
 		r.ask("Hallo, wer kann mir am Samstag beim Umzug helfen?")
