@@ -53,20 +53,16 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
 func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Message, err error) {
-	missing := errPeople("Nobody has said anything here yet that could be pinned.")
-	if which == "" {
+	if seq, ok := numberOf(which); ok {
+		m, err = c.records.Transcript().Message(ctx, seq)
+	} else if which == "" {
 		m, err = c.records.Transcript().Newest(ctx)
 	} else {
-		seq, ok := numberOf(which)
-		if !ok {
-			return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
-		}
-		missing = errPeople(fmt.Sprintf("There is no message #%d in this conversation.", seq))
-		m, err = c.records.Transcript().Message(ctx, seq)
+		return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return m, missing
+		return m, errPeople("There is no such message in this conversation.")
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
 		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
 	}

@@ -89,7 +89,7 @@ func TestPinCommands(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	r.reopen()
-	r.wantAnswer("/pin", "Nobody has said anything here yet")
+	r.wantAnswer("/pin", "There is no such message")
 	r.wantAnswer("/pins", "Nothing is pinned here")
 	r.say("The gate code is 4711.", false)
 	r.say("Long: "+strings.Repeat("word ", 4000), false)
@@ -97,7 +97,7 @@ func TestPinCommands(t *testing.T) {
 	r.wantAnswer("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
 	r.wantAnswer("/pin #1", "#1 is pinned", "4711")
 	r.wantAnswer("/pin 1", "#1 is already pinned")
-	r.wantAnswer("/pin #99", "There is no message #99")
+	r.wantAnswer("/pin #99", "There is no such message")
 	r.wantAnswer("/pin tea", "by its number")
 	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped to ", " tokens, because pins may take 1000 in total")
 	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens in total, and it needs ", "/unpin")
