@@ -92,24 +92,13 @@ func TestPerMessageSettings(t *testing.T) {
 	r.restart()
 	r.sendNotes(40)
 	check.Equal(t, "compactions by the policy", r.sayWith("go ahead", nil), 0)
-	inTurn := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "strategy": "window"})
+	inTurn := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "strategy": "window", "background_threshold": "0.97"}) // the last is invalid, and ignored
 	if last := r.connector.events[len(r.connector.events)-1]; inTurn == 0 || !strings.Contains(last.Summary, "without a summary") {
 		t.Errorf("got %d compactions in the turn, the last %+v", inTurn, last)
 	}
 	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 	r.sendNotes(40)
 	check.Equal(t, "compactions in the next turn", r.sayWith("and then?", nil), inTurn)
-}
-
-func TestInvalidPerMessageSettingsAreIgnored(t *testing.T) {
-	r := newRig(t, echo)
-	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
-	r.restart()
-	r.sendNotes(40)
-	if n := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "background_threshold": "0.97"}); n == 0 {
-		t.Error("the valid settings were not applied")
-	}
-	check.Equal(t, "the replies", len(r.connector.sent), 1)
 }
 
 // The log's warning and /context count the same tools.

@@ -78,30 +78,6 @@ func TestWorkerSaves(t *testing.T) {
 	})
 }
 
-func TestRemember(t *testing.T) {
-	c := storetest.NewConversation(t)
-	d := summarize.MemoryDraft{Kind: "todo", Content: "Call the bank"}
-	m, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann")
-	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
-		t.Fatalf("%+v, %v, %v", m, fresh, err)
-	}
-	d.Content = "call the BANK!"
-	if m, fresh, err = storetest.Remember(memory.Of(c), ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
-		t.Errorf("%+v, %v, %v", m, fresh, err)
-	}
-	if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
-		t.Error("got no memory")
-	}
-	check.NoError(t, memory.Of(c).Forget(ctx, m.ID))
-	checkState(t, memory.In(c.Store()).Forget(ctx, m.ID), memory.StateError{ID: m.ID, State: "forgotten"})
-	if found, err := storetest.Search(memory.Of(c), ctx, "bank", 5); err != nil || found != nil {
-		t.Errorf("got %+v, %v", found, err)
-	}
-	if _, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann"); err != nil || !fresh {
-		t.Errorf("saved again after it was forgotten: %v, %v", fresh, err)
-	}
-}
-
 func TestModelSavesFromRunningTurn(t *testing.T) {
 	c := storetest.NewConversation(t)
 	ask := storetest.Said(1, "I moved to Bergen")

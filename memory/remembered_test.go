@@ -71,17 +71,9 @@ func TestRankingOfMemories(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")
 	storetest.Deliver(t, c, spoken(1, 0, "Caroline", "hello"), spoken(2, 0, "Bob", "hello"))
-	for _, d := range []struct {
-		who, kind, content string
-		importance         float64
-	}{
-		{"Caroline", "preference", "Caroline drinks green tea", 0.5},
-		{"Bob", "preference", "Bob drinks green tea", 0.5},
-		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
-	} {
-		kept := memory.KeepRequest{Person: d.who, MemoryDraft: summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}}
-		check.Must(memory.Of(c).Keep(ctx, kept))(t)
-	}
+	storetest.Keep(t, c, "Caroline", "Caroline drinks green tea")
+	storetest.Keep(t, c, "Bob", "Bob drinks green tea")
+	storetest.Keep(t, c, "Bob", "Bob's greyhound is called Pepper")
 	first := func(query string) memory.Memory {
 		t.Helper()
 		found, _, err := memory.In(s).List(ctx, memory.Filter{Query: query})
