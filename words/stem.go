@@ -4,9 +4,7 @@ package words
 
 import (
 	_ "embed"
-	"hash/maphash"
 	"strings"
-	"sync/atomic"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
@@ -18,16 +16,6 @@ import (
 // stem returns the stem of a folded word. The script determines the language: Latin letters are
 // treated as English, whose rules do little harm to other languages; for those see Stems.
 func stem(word string) string {
-	at := &recent[maphash.String(seed, word)%uint64(len(recent))]
-	if known := at.Load(); known != nil && known.word == word {
-		return known.stem
-	}
-	is := &stemmed{word, stemOf(word)}
-	at.Store(is)
-	return is.stem
-}
-
-func stemOf(word string) string {
 	if base, ok := irregular[word]; ok {
 		word = base
 	}
@@ -47,15 +35,6 @@ func stemOf(word string) string {
 	}
 	return word
 }
-
-// recent caches words with their stems, each entry replacing an earlier one: people use few words
-// for most of what they say, and stemming takes a microsecond.
-var (
-	recent [4096]atomic.Pointer[stemmed]
-	seed   = maphash.MakeSeed()
-)
-
-type stemmed struct{ word, stem string }
 
 // irregular maps irregular forms to their base word. A form that is also a common word ("rose",
 // "ground") is left out.
