@@ -117,7 +117,7 @@ mon tue tues wed thu thur thurs fri sat sun min max hr hrs sec ca nr al bzw usw 
 // IsQuestion reports whether text is a question: it has a question mark of any script, or starts
 // like an English question or request for information.
 func IsQuestion(text string) bool {
-	return strings.ContainsAny(text, "?？؟՞") || greekMark().MatchString(text) || asking().MatchString(text)
+	return strings.ContainsAny(text, "?？؟՞") || asking().MatchString(text)
 }
 
 // EndsInQuestion reports whether text ends in a question mark of any script.
@@ -125,9 +125,6 @@ func EndsInQuestion(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, ".!…\"'”’)」』 \n"))
 	return strings.ContainsRune("?？؟՞", last)
 }
-
-// greekMark matches the Greek question mark, which looks like a semicolon.
-var greekMark = lazy.Pattern(`\p{Greek}[;\x{37e}]`)
 
 // asking matches a question, or a request for information, without a question mark.
 var asking = lazy.Pattern(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)*(?:` + strings.Join([]string{
