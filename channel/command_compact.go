@@ -3,10 +3,9 @@ package channel
 import (
 	"cmp"
 	"context"
-	"slices"
+	"fmt"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -32,11 +31,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
-		answer.Text = c.sayf("Summarizing %d messages (#%d to #%d) in the background.", began.Messages, began.From, began.To)
-		if n, messages := count(began.Set); n > 0 {
-			answer.Text += c.sayf(" %s of the %d messages before them are ready and will be applied with it.", c.translated(summaries(n)), messages)
-		}
-		answer.Text += c.sayf(" Keep talking; nothing is lost.")
+		answer.Text = c.sayf("Summarizing %d messages (#%d to #%d) in the background. Keep talking; nothing is lost.", began.Messages, began.From, began.To)
 	}
 	return answer, nil
 }
@@ -77,55 +72,37 @@ func (c *conversation) notStarted(reason string) string {
 	return c.sayf("No compaction was started: %s.", c.spell(reason))
 }
 
-// appliedWords describes what was applied: the summary written now, and those that were ready
+// appliedWords describes what was applied in one step: the summary written now, and those that were ready
 // before the request and so could not have this focus.
 func (c *conversation) appliedWords(e compactor.Event, focus string) string {
-	ready := slices.DeleteFunc(slices.Clone(e.Set), func(row compactor.Compaction) bool {
-		return row.Kind != compactor.Leaf || row.Trigger == compactor.OnManual
-	})
-	unfocused := slices.ContainsFunc(ready, func(row compactor.Compaction) bool { return row.Focus != focus })
-	n, messages := count(ready)
-	text := c.sayf("Summarized %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
-	if n > 0 && e.Trigger != compactor.OnManual {
-		text = c.sayf("Now %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
+	unfocused := false
+	for _, row := range e.Set {
+		e.From, e.To = min(e.From, row.From), max(e.To, row.To)
+		unfocused = unfocused || row.Kind == compactor.Leaf && row.Focus != focus
 	}
-	if n > 0 {
-		text = c.sayf("Applied %s of %d messages (#%d to #%d) that were ready.", c.translated(summaries(n)), messages, ready[0].From, ready[n-1].To) + " " + text
+	text := c.sayf("Summarized %d messages (#%d to #%d): %d → %d tokens of %d.", messagesIn(e.Set), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	if focus != "" && unfocused {
+		text += c.sayf(" Summaries that were ready before you asked do not have this focus.")
 	}
-	switch {
-	case focus == "" || !unfocused:
-		return text
-	case e.Trigger == compactor.OnManual:
-		return text + c.sayf(" Of these, only the summary of #%d to #%d has this focus.", e.From, e.To)
-	}
-	return text + c.sayf(" They were written before you asked, so none of them has this focus.")
+	return text
 }
 
-// count returns how many of the rows summarize messages, and how many messages they cover.
-func count(rows []compactor.Compaction) (n, messages int) {
+// messagesIn returns how many messages rows cover that were applied in one step.
+func messagesIn(rows []compactor.Compaction) (n int) {
 	for _, row := range rows {
-		if row.Kind == compactor.Leaf {
-			n, messages = n+1, messages+row.Messages
-		}
+		n += row.Messages
 	}
-	return n, messages
+	return n
 }
-
-func summaries(n int) string { return chat.Counted(n, "summary", "summaries") }
 
 // runNew requests a new session. The session starts after the messages that are waiting or being
 // answered, since they came first. The command does not wait for it.
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	wanted, later, err := c.wantSession(ctx)
-	switch {
-	case err != nil:
-		return Answer{}, err
-	case !wanted:
+	wanted, _, err := c.wantSession(ctx)
+	if err == nil && !wanted {
 		return Answer{Text: "This session is already new: nothing has been said since it began."}, nil
-	case later:
-		return Answer{Text: "A new session starts once the earlier messages are answered. They are summarized in the background; nothing is lost."}, nil
 	}
-	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
+	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, err
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
@@ -158,22 +135,12 @@ func (c *conversation) undoneWords(e compactor.Event) string {
 	if e.State == compactor.EventNoop {
 		return c.sayf("Nothing was undone: %s.", c.spell(e.Error))
 	}
-	what := kindWords(e.Kind)
-	if n, _ := count(e.Set); n > 1 {
-		what = summaries(n)
+	what := "the summary"
+	if n := len(e.Set); n > 1 {
+		what = fmt.Sprintf("%d summaries", n)
 	}
 	return c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I leave it alone until the window is fuller, or until /compact.",
 		c.translated(what), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
-}
-
-func kindWords(k compactor.Kind) string {
-	switch k {
-	case compactor.Rollup:
-		return "the summary of summaries"
-	case compactor.Placeholder:
-		return "the truncation"
-	}
-	return "the summary"
 }
 
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
@@ -215,13 +182,10 @@ func (h *Hub) recap(ctx context.Context, name, focus string) (recap compactor.Re
 }
 
 func (c *conversation) recapWords(r compactor.Recap) string {
-	if r.To == 0 {
+	if r.Text == "" {
 		return c.sayf("There is nothing to summarize yet.")
 	}
 	text := r.Text
-	if text == "" {
-		text = c.sayf("Nothing was said in words.")
-	}
 	if r.By == compactor.ByExtractive {
 		text += "\n\n" + c.sayf("(Made without a model, because %s: this is a shortened extract of the messages.)", c.translated(cmp.Or(r.Why, "there is none here")))
 	}

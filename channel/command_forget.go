@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"cairn/chat"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -52,85 +51,64 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	case err != nil:
 		return Answer{}, err
 	case traces.Messages+traces.Memories == 0 && !yes:
-		return Answer{Text: nothingOf(where)}, nil
+		return Answer{Text: fmt.Sprintf("I have nothing of yours %s.", where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
 			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
-	waiting, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...)
-	if err != nil {
+	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...); err != nil {
 		return Answer{}, err
 	}
 	var names []string
 	for _, records := range in {
 		names = append(names, records.Name())
 	}
-	end := c.hub.eraseAll(who.ID, names, waiting)
+	end := c.hub.eraseAll(who.ID, names)
 	return Answer{
 		Text: "I am deleting it; you do not have to wait.", Forgets: true, Awaited: true,
-		Then: func(ctx context.Context) string { return c.translated(end.words(ctx, where)) },
+		Then: func(ctx context.Context) string {
+			select {
+			case err := <-end:
+				if err == nil {
+					return c.sayf("Deleted: everything of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.", c.translated(where))
+				}
+			case <-ctx.Done():
+			}
+			return c.translated("Not everything is deleted yet; I will continue on my own.")
+		},
 	}, nil
 }
 
-func nothingOf(where string) string { return fmt.Sprintf("I have nothing of yours %s.", where) }
-
-// erasure is a running erasure. What it deleted is set before done is closed.
-type erasure struct {
-	done    chan struct{}
-	deleted privacy.Holding
-	err     error
-}
-
-// words waits for the end of an erasure and describes it.
-func (e *erasure) words(ctx context.Context, where string) string {
-	unfinished := "Not everything is deleted yet; I will continue on my own."
-	select {
-	case <-e.done:
-	case <-ctx.Done():
-		return unfinished
-	}
-	switch {
-	case e.err != nil:
-		return unfinished
-	case e.deleted.Messages+e.deleted.Memories == 0:
-		return nothingOf(where)
-	}
-	return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
-		e.deleted, where)
-}
-
 // eraseAll deletes a person's traces from conversations, in the background and in small steps. The
-// next start continues with what is left when the hub closes. waiting is how many messages are deleted
-// already.
-func (h *Hub) eraseAll(author string, names []string, waiting int) *erasure {
-	e := &erasure{done: make(chan struct{}), deleted: privacy.Holding{Messages: waiting}}
+// next start continues with what is left when the hub closes. The result is sent when it has ended.
+func (h *Hub) eraseAll(author string, names []string) <-chan error {
+	end := make(chan error, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		e.err = ErrClosed
-		close(e.done)
-		return e
+		end <- ErrClosed
+		return end
 	}
 	h.owners.Go(func() {
-		defer close(e.done)
+		var failed error
 		for _, name := range names {
-			if err := h.erase(author, name, e); err != nil {
-				e.err = errors.Join(e.err, err)
-				if h.ctx.Err() == nil {
-					h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", name, "error", err)
-				}
+			err := h.erase(author, name)
+			failed = errors.Join(failed, err)
+			if err != nil && h.ctx.Err() == nil {
+				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", name, "error", err)
 			}
 		}
+		end <- failed
 	})
-	return e
+	return end
 }
 
 // eraseRest is the time between two steps in which others may write.
 const eraseRest = 5 * time.Millisecond
 
-func (h *Hub) erase(author, name string, e *erasure) error {
+func (h *Hub) erase(author, name string) error {
 	records, err := h.o.Store.Find(h.ctx, name)
 	if err != nil {
 		return err
@@ -141,8 +119,6 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 		if err != nil {
 			return err
 		}
-		e.deleted.Messages += some.Messages
-		e.deleted.Memories += some.Memories
 		if len(some.Seqs) > 0 {
 			h.post(name, func(c *conversation) { c.deleted(some.Seqs) })
 		}
@@ -165,7 +141,7 @@ func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string
 	}
 	for _, one := range due {
 		if _, known := h.connectors[connectorOf(one.Conversation)]; known && match(one.Conversation) {
-			h.eraseAll(one.Author, []string{one.Conversation}, 0)
+			h.eraseAll(one.Author, []string{one.Conversation})
 		}
 	}
 	return nil
@@ -180,26 +156,11 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case who.ID == "":
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
-	changed, err := privacy.Of(c.records).OptOut(ctx, who.ID, who.Name, !off)
-	switch {
-	case err != nil:
+	if _, err := privacy.Of(c.records).OptOut(ctx, who.ID, who.Name, !off); err != nil {
 		return Answer{}, err
-	case off && !changed:
-		return Answer{Text: "You had not opted out."}, nil
-	case off:
+	}
+	if off {
 		return Answer{Text: "From now on, what you say may become a memory again."}, nil
 	}
-	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
-	if err != nil {
-		return Answer{}, err
-	}
-	first := "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation."
-	if !changed {
-		first = "You have already opted out: nothing you say becomes a memory."
-	}
-	kept := ""
-	if traces.Memories > 0 {
-		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", c.translated(chat.Counted(traces.Memories, "memory", "memories")))
-	}
-	return Answer{Text: c.translated(first) + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
+	return Answer{Text: "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation. What I already remember of you stays until /forget me. The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this."}, nil
 }

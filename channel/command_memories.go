@@ -10,7 +10,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/secrets"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -73,11 +72,8 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
 		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, nil
-	case total == 0:
-		return Answer{Text: noMemories(f)}, nil
-	}
-	if len(found) == 0 {
-		return Answer{Text: fmt.Sprintf("There is no page:%d of %s.", f.Offset/memoriesShown+1, chat.Counted(total, "memory", "memories"))}, nil
+	case len(found) == 0:
+		return Answer{Text: "I have no memories like that here."}, nil
 	}
 	var answer Answer
 	if total > len(found) {
@@ -96,16 +92,6 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	return answer, nil
 }
 
-func noMemories(f memory.Filter) string {
-	switch {
-	case f.Kind == "":
-		return fmt.Sprintf("I have no memories about %q here.", f.Query)
-	case f.Query == "":
-		return fmt.Sprintf("I have no memories of the kind %s here.", f.Kind)
-	}
-	return fmt.Sprintf("I have no memories of the kind %s about %q here.", f.Kind, f.Query)
-}
-
 // notChanged returns the error of a change of a memory in words for people, if they can do something
 // about it.
 func (c *conversation) notChanged(id int64, err error) error {
@@ -119,26 +105,20 @@ func (c *conversation) notChanged(id int64, err error) error {
 	return err
 }
 
-// memoryFor returns a memory of this conversation that a person may decide about.
+// memoryFor returns a memory of this conversation that a person may decide about: the one who said it, the
+// one it is about, and managers may.
 func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
-	m, err := memory.Of(c.records).Recalled(ctx, id)
+	d, err := memory.Of(c.records).Details(ctx, id)
+	m := d.Memory
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return m, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
 	case err != nil:
 		return m, err
-	case m.Conversation != c.name:
-		return m, errPeople(fmt.Sprintf("Memory %d is from %s: change it there.", id, m.Conversation))
-	case !c.mayDecide(who, m):
+	case (who.ID == "" || who.ID != m.SpeakerID && who.ID != m.AboutID) && !c.hub.access(ParsePlace(c.name)).manages(who):
 		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
 	return m, nil
-}
-
-// mayDecide reports whether a person may have a memory forgotten: the one who wrote it, the one it
-// is about, and managers may.
-func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
-	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
 }
 
 // serverFlag starts a text to remember for a whole server.
@@ -164,8 +144,6 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	var out *memory.OptedOutError
 	var wrong *memory.ContentError
 	switch {
-	case errors.As(err, &out) && out.ID == who.ID:
-		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I cannot remember that. /optout off opts you in again."))
 	case errors.As(err, &out):
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
 	case errors.As(err, &wrong):
@@ -173,21 +151,15 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	case err != nil:
 		return Answer{}, err
 	}
-	where := ""
-	switch {
-	case w.Server:
-		where = c.sayf(" All public channels of this server share it.")
-	case here:
-		where = c.sayf(" It is for this channel; start with \"server:\" to share it with all public channels.")
-	}
 	if !s.Fresh {
 		return Answer{Text: c.sayf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
-	if secrets.Mask(text) != text {
-		return Answer{Text: c.sayf("I will remember that, as memory %d, without the key or password in it: I store no secrets.", s.ID) + where}, nil
+	answer := c.sayf("I will remember that, as memory %d: %s", s.ID, s.Content) // without the secrets in it
+	if w.Server {
+		answer += c.sayf(" All public channels of this server share it.")
 	}
-	return Answer{Text: c.sayf("I will remember that, as memory %d.", s.ID) + where}, nil
+	return Answer{Text: answer}, nil
 }
 
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
@@ -216,6 +188,15 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		id, m.Content, id, id)}, nil
 }
 
+// suggestMemories offers memories with words that begin with what was typed.
+func suggestMemories(ctx context.Context, records *store.Conversation, typed string) (all []Choice, err error) {
+	found, err := memory.Of(records).Completed(ctx, typed, maxChoices)
+	for _, m := range found {
+		all = append(all, Choice{Label: m.String(), Value: strconv.FormatInt(m.ID, 10)})
+	}
+	return all, err
+}
+
 const (
 	recallMemories = 5   // the most memories /recall shows
 	recallMessages = 20  // the most messages
@@ -239,14 +220,7 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	if len(memories)+len(messages) == 0 {
 		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, nil
 	}
-	var found []string
-	if len(memories) > 0 {
-		found = append(found, c.translated(chat.Counted(len(memories), "memory", "memories")))
-	}
-	if len(messages) > 0 {
-		found = append(found, c.translated(chat.Counted(len(messages), "message", "messages")))
-	}
-	answer := Answer{Text: c.sayf("%s, best first:", strings.Join(found, ", "))}
+	var answer Answer
 	for _, m := range memories {
 		answer.Items = append(answer.Items, "memory "+m.String())
 	}

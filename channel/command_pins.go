@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +14,6 @@ import (
 	"cairn/llm"
 	"cairn/store"
 )
-
-// maxPins is the most messages a conversation may have pinned: each is read with the head, even
-// while pin_budget has no room for it.
-const maxPins = 100
 
 // numberOf parses a number the way people write it, "12" or "#12".
 func numberOf(text string) (n int64, ok bool) {
@@ -33,20 +30,13 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
+	if slices.ContainsFunc(head.Pins, func(p compactor.Pin) bool { return p.Seq == m.Seq }) {
+		return Answer{Text: fmt.Sprintf("Message #%d is already pinned.", m.Seq)}, nil
+	}
 	costs, budget := c.pinCosts(append(head.Pins, compactor.Pin{Message: m}))
-	taken, cost := 0, costs[len(costs)-1]
-	for i, p := range head.Pins {
-		if p.Seq == m.Seq {
-			return Answer{Text: fmt.Sprintf("Message #%d is already pinned.", m.Seq)}, nil
-		}
-		taken += costs[i].Shown
-	}
-	if len(head.Pins) >= maxPins {
-		return Answer{}, errPeople(c.sayf("%d messages are pinned here, which is the limit. /unpin one first.", len(head.Pins)))
-	}
+	cost := costs[len(costs)-1]
 	if cost.Shown == 0 {
-		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
-			m.Seq, budget, taken, cost.Whole))
+		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, and it needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
 	if _, err := c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
 		return Answer{}, err
@@ -63,20 +53,16 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
 func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Message, err error) {
-	missing := errPeople("Nobody has said anything here yet that could be pinned.")
-	if which == "" {
+	if seq, ok := numberOf(which); ok {
+		m, err = c.records.Transcript().Message(ctx, seq)
+	} else if which == "" {
 		m, err = c.records.Transcript().Newest(ctx)
 	} else {
-		seq, ok := numberOf(which)
-		if !ok {
-			return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
-		}
-		missing = errPeople(fmt.Sprintf("There is no message #%d in this conversation.", seq))
-		m, err = c.records.Transcript().Message(ctx, seq)
+		return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return m, missing
+		return m, errPeople("There is no such message in this conversation.")
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
 		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
 	}
@@ -120,20 +106,10 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, nil
 	}
 	costs, budget := c.pinCosts(head.Pins)
-	taken := 0
-	var answer Answer
+	answer := Answer{Text: fmt.Sprintf("Pins may take %d tokens in total:", budget)}
 	for i, p := range head.Pins {
-		fits := fmt.Sprintf("%d tokens", costs[i].Shown)
-		switch {
-		case costs[i].Shown == 0:
-			fits = fmt.Sprintf("does not fit: it needs %d tokens", costs[i].Whole)
-		case costs[i].Shown < costs[i].Whole:
-			fits = fmt.Sprintf("clipped to %d of %d tokens", costs[i].Shown, costs[i].Whole)
-		}
-		taken += costs[i].Shown
-		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %s)", excerpt(p.Message), chat.OneLine(p.By), fits))
+		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %d of %d tokens shown)", excerpt(p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
 	}
-	answer.Text = fmt.Sprintf("%d of the %d tokens that pins may take:", taken, budget)
 	return answer, nil
 }
 

@@ -42,11 +42,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	key := strings.TrimPrefix(strings.ToLower(setting), settingsTable)
 	value := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(args[len(setting):]), "="))
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		unknown := unknownSetting(key)
-		if !strings.HasSuffix(unknown, "?") {
-			unknown += "."
-		}
-		return Answer{}, errPeople(unknown + c.sayf(" /settings shows them all."))
+		return Answer{}, errPeople(unknownSetting(key))
 	}
 	if value != "" {
 		if place := ParsePlace(c.name); place.Direct() && !c.hub.access(place).names(who) && !slices.Contains(harmless, key) {
@@ -198,4 +194,14 @@ func (s shownSettings) origin(key string) string {
 		origin += " by " + chat.OneLine(o.By)
 	}
 	return origin
+}
+
+// suggestSettings offers the keys that contain what was typed.
+func suggestSettings(_ context.Context, _ *store.Conversation, typed string) (all []Choice, err error) {
+	for _, key := range compactor.Keys() {
+		if key = settingsTable + key; strings.Contains(key, strings.ToLower(typed)) && !slices.Contains(fileOnly, strings.TrimPrefix(key, settingsTable)) {
+			all = append(all, Choice{Label: key, Value: key})
+		}
+	}
+	return all[:min(len(all), maxChoices)], nil
 }

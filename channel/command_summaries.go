@@ -36,9 +36,6 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.
 func (c *conversation) summaryLine(row compactor.Compaction) string {
-	if row.ID == 0 {
-		return summaryWords(row) + ": not on disk yet"
-	}
 	return summaryWords(row) + c.sayf(": /expand %d", row.ID)
 }
 

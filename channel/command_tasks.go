@@ -71,12 +71,9 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 	if !strings.EqualFold(verb, "stop") || !ok {
 		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
 	}
-	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n })
+	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n && t.State == store.TaskOpen })
 	if i < 0 {
-		return Answer{}, errPeople(c.sayf("There is no task %d. /tasks lists them.", n))
-	}
-	if all[i].State != store.TaskOpen {
-		return Answer{Text: fmt.Sprintf("Task %d has already ended: %s.", n, all[i].State)}, nil
+		return Answer{}, errPeople(c.sayf("There is no open task %d. /tasks lists them.", n))
 	}
 	records, err := c.hub.o.Store.Find(ctx, all[i].Conversation)
 	if err != nil {

@@ -61,28 +61,19 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	if err != nil {
 		return err
 	}
-	wrong := errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	known := slices.ContainsFunc(agent.servers(), func(s ToolServer) bool { return s.ID == id })
 	added := slices.Index(rules.Added, id)
 	switch {
-	case id == "":
-		return wrong
 	case verb == "add" && !known:
 		return errPeople(c.translated(fmt.Sprintf("There are no tools named %q.", id)) + c.sayf(" /tools lists them."))
-	case verb == "add" && (added >= 0 || slices.Contains(agent.ToolServers, id)):
-		return nil // it already has them
-	case verb == "add" && len(rules.Added) >= maxAdded:
-		return errPeople(fmt.Sprintf("At most %d can be added to a conversation.", maxAdded))
-	case verb == "add":
+	case verb == "add" && added < 0:
 		rules.Added = append(rules.Added, id)
 	case verb == "remove" && added >= 0:
 		rules.Added = slices.Delete(rules.Added, added, added+1)
-	case verb == "remove" && slices.Contains(agent.ToolServers, id):
-		return errPeople(fmt.Sprintf("The settings file gives me %s. Only the bot's operator can change that.", id))
 	case verb == "remove":
 		return errPeople(fmt.Sprintf("%q was not added here.", id))
-	default:
-		return wrong
+	case verb != "add":
+		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	}
 	if err := c.records.Settings().SetTools(ctx, rules, who.Name); err != nil {
 		return err

@@ -61,13 +61,11 @@ var commands = []Command{
 	},
 	{
 		Name: "ask", Help: "give another agent a task to work on in the background", Public: true, opens: true, run: runAsk,
-		Args:    []Arg{{Name: "task", Help: "@agent and what to do", Required: true, Suggests: true}},
-		suggest: suggestAgents,
+		Args: []Arg{{Name: "task", Help: "@agent and what to do", Required: true}},
 	},
 	{
 		Name: "tasks", Help: "list the tasks of other agents, or stop one", run: runTasks,
-		Args:    []Arg{{Name: "what", Help: `"stop" and a task's number stops it`, Suggests: true}},
-		suggest: suggestTasks,
+		Args: []Arg{{Name: "what", Help: `"stop" and a task's number stops it`}},
 	},
 	{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 	{
@@ -90,19 +88,16 @@ var commands = []Command{
 		Name: "tools", Help: "list external tools; add or remove them here", Guarded: true, opens: true, run: runTools,
 		Args: []Arg{
 			{Name: "change", Help: `"add" or "remove"`},
-			{Name: "name", Help: "the tool's name, as /tools lists it", Suggests: true},
+			{Name: "name", Help: "the tool's name, as /tools lists it"},
 		},
-		suggest: suggestTools,
 	},
 	{
 		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(true),
-		Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
-		suggest: suggestApprovals,
+		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
 	},
 	{
 		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(false),
-		Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
-		suggest: suggestApprovals,
+		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
 	},
 	{Name: "help", Help: "show the commands", run: runHelp},
 }

@@ -29,7 +29,7 @@ type Command struct {
 	opens   bool                   // it needs the engine, so it waits until the conversation is open
 	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
-	suggest func(ctx context.Context, h *Hub, records *store.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
+	suggest func(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
 }
 
 // Arg is one argument of a command.
@@ -128,9 +128,6 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	return c, "", false
 }
 
-// otherNames maps words people know from other programs to our commands.
-var otherNames = map[string]string{"clear": "new", "reset": "new", "usage": "context", "tokens": "context", "history": "recall"}
-
 // FindCommand returns the command with a name, or an error that suggests which one was meant.
 func FindCommand(name string) (Command, error) {
 	if c, _, ok := parseCommand("/" + name); ok {
@@ -140,11 +137,7 @@ func FindCommand(name string) (Command, error) {
 	for _, c := range Commands {
 		names = append(names, "/"+c.Name)
 	}
-	lower := strings.ToLower(name)
-	hint := compactor.DidYouMean("/"+lower, names)
-	if other, ok := otherNames[lower]; ok {
-		hint = ", did you mean /" + other + "?"
-	}
+	hint := compactor.DidYouMean("/"+strings.ToLower(name), names)
 	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, start with //" + name + ".")
 }
 

@@ -121,18 +121,14 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 		if len(ready) < 2 || len(applied) > 0 {
 			t.Fatalf("%d summaries are ready and %d were applied", len(ready), len(applied))
 		}
-		messages, last := 0, ready[len(ready)-1].To
+		messages := 0
 		for _, e := range ready {
 			messages += e.Messages
 		}
 		answer := r.runAsManager("/compact the prices")
-		check.Contains(t, "first answer", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
 		said := answer.Then(t.Context())
 		own := r.eventsIn(compactor.EventPrepared)[len(ready)]
-		check.Contains(t, "answer", said,
-			fmt.Sprintf("Summarized %d messages (#%d to #%d)", own.Messages, last+1, own.To),
-			fmt.Sprintf("Applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
-			fmt.Sprintf("only the summary of #%d to #%d has this focus", own.From, own.To))
+		check.Contains(t, "answer", said, fmt.Sprintf("Summarized %d messages (#1 to #%d)", messages+own.Messages, own.To), "ready before you asked do not have this focus")
 		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
 		r.wantAnswer("/context", fmt.Sprintf("undone: leaf of messages #1 to #%d", own.To))
 	})
@@ -146,8 +142,8 @@ func TestCompactAppliesOnlyPreparedSummaries(t *testing.T) {
 		spared.Store(true)
 		ready := r.eventsIn(compactor.EventPrepared)
 		said := r.runAsManager("/compact the prices").Text
-		check.HasPrefix(t, "answer", said, fmt.Sprintf("Applied %d summaries", len(ready)))
-		check.Contains(t, "answer", said, "none of them has this focus")
+		check.HasPrefix(t, "answer", said, "Summarized ")
+		check.Contains(t, "answer", said, "do not have this focus")
 		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries", len(ready)))
 	})
 }

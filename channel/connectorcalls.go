@@ -199,7 +199,7 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 	if records == nil {
 		return nil, err
 	}
-	return cmd.suggest(ctx, h, records, typed)
+	return cmd.suggest(ctx, records, typed)
 }
 
 // IsCommand reports whether a line is a command rather than a message.

@@ -3,8 +3,13 @@ package channel
 import (
 	"cmp"
 	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
@@ -28,7 +33,7 @@ const (
 )
 
 const (
-	sampleMessages = 20  // the most messages used to detect the language: each batch of messages does it anew
+	sampleMessages = 20  // the first ones are used to detect the language
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
 
@@ -72,10 +77,8 @@ func supported(code string) string {
 }
 
 // languageIn returns the language that a setting means in a conversation. Only data on disk decides
-// it, so that a restart gets the same result: with "auto", the newest of the messages that
-// summaries cover, or, before any summary, the first messages, as soon as their language is clear.
-// So the language can only change when summaries replace messages, and then the provider's prompt
-// cache is invalid anyway.
+// it, so that a restart gets the same result: with "auto" the first messages, as soon as their language
+// is clear. So it changes once at most, and the provider's prompt cache stays valid.
 func languageIn(ctx context.Context, records *store.Conversation, setting string) (code string, err error) {
 	if setting != autoLanguage {
 		return supported(setting), nil
@@ -83,15 +86,6 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	head, _, err := records.Compactions().Head(ctx)
 	if err != nil {
 		return "", err
-	}
-	covered := head.Start - 1
-	for _, row := range head.Stack {
-		covered = max(covered, row.To)
-	}
-	if covered > 0 {
-		said, _, err := records.Transcript().Earlier(ctx, covered+1, sampleMessages)
-		code, _ := words.Language(strings.Join(textsOf(said), "\n"))
-		return supported(code), err
 	}
 	said, err := records.Transcript().Page(ctx, 1, sampleMessages)
 	if root := head.Inherited.Root; root != nil {
@@ -127,9 +121,8 @@ func textsOf(messages []chat.Message) (texts []string) {
 	return texts
 }
 
-// redetectLanguage reopens the conversation if its messages now show that it is in another language:
-// before its first answers, and after summaries have replaced messages. Only the child calls it,
-// between turns.
+// redetectLanguage reopens the conversation if its first messages now show that it is in another
+// language. Only the child calls it, between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
 	if c.agent.Language != autoLanguage {
 		return nil
@@ -139,4 +132,106 @@ func (c *conversation) redetectLanguage(ctx context.Context) error {
 		_, err = c.load(ctx)
 	}
 	return err
+}
+
+// The bot's own sentences, in the language of the conversation. The code has them in English; a
+// sentence is translated when it goes out. sentences/ has a file for each language, which maps the
+// English sentences, with verbs for the values filled in, to their translations; "command: compact"
+// is Discord's name for /compact. A sentence that is not in the file stays English.
+
+//go:embed sentences/*.json
+var sentenceFiles embed.FS
+
+// translation is a sentence in another language.
+type translation struct {
+	english *regexp.Regexp // matches a sentence with verbs; nil: it has none
+	text    string
+}
+
+// translations are the sentences of a language: those without verbs by their English text, and a
+// list of the others.
+type translations struct {
+	whole    map[string]string
+	patterns []translation
+}
+
+var verb = regexp.MustCompile(`%[dqs]`)
+
+// byLanguage are the sentences by the code of their language; each language is read when it is first used.
+var byLanguage = func() map[string]func() translations {
+	all := map[string]func() translations{}
+	for _, code := range prompts.Languages {
+		all[code] = sync.OnceValue(func() translations { return readTranslations(code) })
+	}
+	delete(all, prompts.English)
+	return all
+}()
+
+// translationsInto returns the sentences of a language; of English and of unknown ones there are none.
+func translationsInto(language string) translations {
+	if read, written := byLanguage[language]; written {
+		return read()
+	}
+	return translations{}
+}
+
+// readTranslations reads the file of a language. It is embedded in the program; a broken one is a
+// panic.
+func readTranslations(language string) translations {
+	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
+	if err != nil {
+		panic(err)
+	}
+	t := translations{whole: map[string]string{}}
+	if err := json.Unmarshal(text, &t.whole); err != nil {
+		panic(err)
+	}
+	for english, there := range t.whole {
+		if !verb.MatchString(english) {
+			continue
+		}
+		pattern := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
+			return map[string]string{"%d": `(\d+)`, "%q": `(".*")`, "%s": `(.+?)`}[v]
+		})
+		t.patterns = append(t.patterns, translation{regexp.MustCompile("(?s)^" + pattern + "$"), there})
+	}
+	slices.SortFunc(t.patterns, func(a, b translation) int { return strings.Compare(a.english.String(), b.english.String()) })
+	return t
+}
+
+// Translated translates one of the bot's English sentences into a language, one of Languages; the
+// values filled in may be sentences too. A sentence without a translation stays English.
+func Translated(language, text string) string {
+	t := translationsInto(language)
+	if text == "" {
+		return text
+	}
+	if there, ok := t.whole[text]; ok {
+		return there
+	}
+	for _, p := range t.patterns {
+		found := p.english.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		filled := make([]any, len(found)-1)
+		for i, part := range found[1:] {
+			filled[i] = Translated(language, part)
+		}
+		return fmt.Sprintf(p.text, filled...)
+	}
+	return text
+}
+
+// translated translates a sentence into the language of the conversation.
+func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
+
+// translatedFormat translates the format of a sentence into the language of the conversation. The
+// verbs of a translation are %s, here they become fit for any value.
+func (c *conversation) translatedFormat(format string) string {
+	there, ok := translationsInto(c.language()).whole[format]
+	if !ok || strings.Contains(format, "%q") {
+		return format
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(there, "%s", "%v"), "]s", "]v")
 }

@@ -27,13 +27,6 @@ var talks = map[string]struct {
 		},
 		"## Decisions\n- Ines hat den Start der Garten-App auf den 9. Mai verschoben, weil die Druckerei im Verzug ist (#1).\n- Tom zahlt die Anzahlung von 1.200 EUR für den Saal in Turin (#3).\n## Open questions\n- Tom fragte, wer den Beamer zur Probe mitbringt (#7).",
 	},
-	"fr": {
-		[]string{
-			"Ines: Nous repoussons le lancement de l'application du jardin au 9 mai, parce que l'imprimeur est en retard.", "Tom: Je paie l'acompte de 1 200 EUR pour la salle à Turin.",
-			"Ines: Les affiches doivent être bleues, je n'aime pas les rouges.", "Tom: Qui apporte le projecteur à la répétition ?",
-		},
-		"## Decisions\n- Ines a repoussé le lancement de l'application du jardin au 9 mai, parce que l'imprimeur est en retard (#1).\n- Tom paie l'acompte de 1 200 EUR pour la salle à Turin (#3).\n## Open questions\n- Tom a demandé qui apporte le projecteur à la répétition (#7).",
-	},
 	"zh": {
 		[]string{
 			"Ines: 因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。", "Tom: 都灵会场的定金 1,200 EUR 由我来付。",
@@ -122,21 +115,6 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r.restart()
 		r.ask("And what do you say to this?")
 		check.EqualAll(t, "languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
-	})
-	t.Run("a summary fixes the language of what it covers", func(t *testing.T) {
-		r := withDetectedLanguage(t)
-		r.withLanguageWorker("fr")
-		r.ask("Hi, can you help us with the launch of the app?")
-		r.fillInLanguage("fr")
-		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
-		next := r.lastWorkerRequest()
-		if system(next) != prompts.In("fr").System && system(next) != prompts.In("en").System {
-			t.Fatalf("got system prompt %.80s…", system(next))
-		}
-		check.EqualAll(t, "languages after the summary", r.languages()[5:], []string{"fr"})
-		r.restart()
-		r.ask("So what do you think about this now?")
-		check.EqualAll(t, "languages after a restart", r.languages()[6:], []string{"fr"})
 	})
 	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
 		r := withDetectedLanguage(t)

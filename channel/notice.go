@@ -76,11 +76,7 @@ func appliedLine(e compactor.Event) string {
 	if e.Kind == compactor.Placeholder {
 		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
 	}
-	messages := e.Messages
-	if n, all := count(e.Set); n > 1 {
-		messages = all
-	}
-	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messages)
+	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
 }
 
 // noticePrefixes start the ids of what is posted besides answers: the bot's own notices, which

@@ -15,6 +15,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/words"
 )
 
 const (
@@ -44,7 +45,7 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
 		who = m.Author
 	}
-	if !(memory.Question{Text: asked}).Asks() {
+	if !words.IsQuestion(asked) { // true of all that ask for the past, and of three of ten messages
 		return made
 	}
 	seen := c.visible()

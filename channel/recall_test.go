@@ -112,8 +112,6 @@ func TestRecallCommand(t *testing.T) {
 	if memory < 0 || message < memory || !strings.Contains(out, "Ada: My sister Ophelia keeps bees behind the lighthouse.") {
 		t.Errorf("got answer %s", out)
 	}
-	check.HasPrefix(t, "answer", out, "2 memories, 4 messages, best first:\n")
-	check.HasPrefix(t, "answer", r.run("/recall allergic"), "1 memory, best first:\n")
 	check.Contains(t, "answer without a question", r.run("/recall"), "Say what to look for")
 	check.Equal(t, "answer", r.run("/recall xylophone"), `I found nothing here about "xylophone".`)
 	t.Run("a caption and the part of a file that matched are shown", func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestForgetCommand(t *testing.T) {
 		check.Equal(t, "text above the list", got.Text, "Say which one by its number: /forget 12.")
 		check.Len(t, "got.Items", got.Items, 2)
 		says(ada, "/forget green tea", "(2) fact: Ada drinks green tea")
-		says(ada, "/forget bicycles", "no memories about")
+		says(ada, "/forget bicycles", "no memories like that")
 		says(ada, "/forget 2", "Memory 2 is forgotten: Ada drinks green tea")
 		for _, line := range []string{"/forget restore 2", "/forget garden", `/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
 			check.Lacks(t, line, r.runAs(ada, place, line).String(), "is forgotten")
@@ -112,13 +112,6 @@ func TestMemoriesCommand(t *testing.T) {
 				t.Errorf("%s: %q", line, got.String())
 			}
 		}
-		for line, want := range map[string]string{
-			"/memories kind:todo":        `I have no memories of the kind todo here.`,
-			"/memories kind:fact Bergen": `I have no memories of the kind fact about "Bergen" here.`,
-			"/memories rumours":          `I have no memories about "rumours" here.`,
-		} {
-			check.Equal(t, line, r.runAs(bo, place, line).String(), want)
-		}
 		check.Contains(t, "answer to /memories kind:rumour", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind of memory called "rumour"`, "identity, goal")
 	})
 	t.Run("pinned memories are marked, and expired ones listed", func(t *testing.T) {
@@ -137,7 +130,6 @@ func TestMemoriesCommand(t *testing.T) {
 		got := r.runAs(bo, place, "/memories page:2")
 		check.Len(t, "items", got.Items, 26)
 		check.Equal(t, "items", got.Text, "201 to 226 of 226. Narrow it with words or kind:KIND.")
-		check.Equal(t, "answer", r.runAs(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
 		if got := r.runAs(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("got %d items", len(got))
 		}
@@ -157,12 +149,12 @@ func TestRememberForServer(t *testing.T) {
 		check.Contains(t, line+" in "+place, r.runAs(ada, place, line).String(), want)
 	}
 	t.Run("without shared memories a scope word is text", func(t *testing.T) {
-		says(place, "/remember server: alpha is down", "as memory 1.")
+		says(place, "/remember server: alpha is down", "as memory 1: server: alpha is down")
 		says(place, "/memories alpha", "server: alpha is down")
 	})
 	memory.In(r.store).Share(true)
 	t.Run("with shared memories a person chooses the scope", func(t *testing.T) {
-		says(place, "/remember the cake is in the red cupboard", "It is for this channel")
+		says(place, "/remember the cake is in the red cupboard", "I will remember that")
 		says(place, "/remember Server: the keys are in the blue cupboard", "All public channels")
 		says(other, "/memories cupboard", "blue cupboard (Ada")
 		says(other, "/memories keys", "from "+place)
@@ -171,7 +163,7 @@ func TestRememberForServer(t *testing.T) {
 		}
 		check.Contains(t, "answer", r.runAs(ada, other, "/memories cake").String(), "no memories")
 		says(other, "/forget keys", "from "+place)
-		says(other, "/forget 3", "is from "+place)
+		says(other, "/forget 3", "no memory 3 in this conversation")
 	})
 	t.Run("repeated for the server, a memory is shared", func(t *testing.T) {
 		says(place, "/remember server: the cake is in the red cupboard", "already remember that")

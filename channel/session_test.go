@@ -81,7 +81,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			check.Contains(t, "answer to /new", r.run("/new"), "once the earlier messages are answered")
+			check.Contains(t, "answer to /new", r.run("/new"), "A new session")
 			r.say("third", true)
 			if crash {
 				r.restart()

@@ -100,7 +100,7 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 	before := r.run("/settings")
 	for _, test := range []struct{ line, want string }{
 		{"/settings compaction.background_treshold 0.7", "background_treshold: there is no such setting, did you mean background_threshold?"},
-		{"/settings no_such_thing 1", "no_such_thing: there is no such setting. /settings shows them all."},
+		{"/settings no_such_thing 1", "no_such_thing: there is no such setting"},
 		{"/settings compaction.background_threshold 80", "Nothing was changed. background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)"},
 		{"/settings compaction.background_threshold nan", "Nothing was changed. background_threshold = NaN: must be from 0.10 to 0.99"},
 		{"/settings compaction.aggressive_threshold 0.96", "Nothing was changed. background_threshold = 0.8: must be below aggressive_threshold (0.96), which must be below emergency_threshold (0.95)"},

@@ -111,7 +111,7 @@ func TestForgetMeReachesTasks(t *testing.T) {
 	for _, where := range []string{"", " everywhere"} {
 		check.Contains(t, "/forget me"+where, r.run("/forget me"+where), "This deletes 1 message and 0 memories of yours")
 	}
-	check.Contains(t, "/forget me yes", r.finished(r.runAsManager("/forget me yes")), "Deleted: 1 message and 0 memories of yours")
+	check.Contains(t, "/forget me yes", r.finished(r.runAsManager("/forget me yes")), "Deleted: everything of yours")
 	check.Equal(t, "text of the task", r.task(1).Text, "")
 	check.Equal(t, "author of the task", r.task(1).Author, "")
 	r.waitForReplies()

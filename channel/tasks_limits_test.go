@@ -87,9 +87,9 @@ func TestTasksCommand(t *testing.T) {
 	}
 	check.Contains(t, "answer to the fifth task", r.run("/ask @one count"), "4 tasks are open here")
 	check.Contains(t, "answer to a stop", r.run("/tasks stop 2"), "Task 2 of one was stopped.")
-	check.Contains(t, "answer to the second stop", r.run("/tasks Stop 2"), "already ended: stopped")
+	check.Contains(t, "answer to the second stop", r.run("/tasks Stop 2"), "There is no open task 2")
 	check.Contains(t, "answer without a number", r.run("/tasks stop"), "/tasks stop 3")
-	check.Contains(t, "answer to an unknown number", r.run("/tasks stop 9"), "There is no task 9")
+	check.Contains(t, "answer to an unknown number", r.run("/tasks stop 9"), "There is no open task 9")
 	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
 	check.Contains(t, "answer once there is room", r.run("/ask @one count"), "Task 5")
 	task := r.task(1)

@@ -36,9 +36,6 @@ type Toolbox interface {
 	Ready(ctx context.Context, servers []string)
 }
 
-// maxAdded is the most servers that /tools may add to a conversation.
-const maxAdded = 20
-
 // otherTools returns the tools of other programs that the agent has in a conversation: those of its
 // settings, and those that /tools added. nil records means no particular conversation.
 func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all []Tool, err error) {

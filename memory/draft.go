@@ -63,37 +63,22 @@ type source struct {
 	saidAt int64
 }
 
-// saidAt is when the speaker said it: in the first source that is theirs.
+// saidAt is when it was said first; now, if it comes from no message.
 func (d draft) saidAt() int64 {
-	for _, s := range d.sources {
-		if s.author == d.speaker {
-			return s.saidAt
-		}
+	if len(d.sources) == 0 {
+		return store.Now()
 	}
-	if len(d.sources) > 0 {
-		return d.sources[0].saidAt
-	}
-	return store.Now()
-}
-
-// asDraft returns the draft in the form that the compactor uses.
-func (d draft) asDraft() summarize.MemoryDraft {
-	m := d.MemoryDraft
-	m.Messages = nil
-	for _, s := range d.sources {
-		m.Messages = append(m.Messages, s.seq)
-	}
-	return m
+	return d.sources[0].saidAt
 }
 
 // checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to
-// fix it. wrong says which part was ignored, for the model that made the draft; empty: none.
-func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (wrong string, err error) {
+// fix it.
+func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (err error) {
 	if err := checkContent(d); err != nil {
-		return "", &ContentError{err}
+		return &ContentError{err}
 	}
-	if d.sources, wrong, err = sourcesOf(c, tx, d.Messages, from, to); err != nil {
-		return "", err
+	if d.sources, err = sourcesOf(c, tx, d.Messages, from, to); err != nil {
+		return err
 	}
 	for _, s := range d.sources {
 		if d.speaker == "" {
@@ -103,32 +88,16 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 			d.speakerID = s.id
 		}
 	}
-	named := strings.TrimSpace(d.About) != ""
+	named := d.About != ""
 	if err := checkAbout(c, tx, d, from, to); err != nil {
-		return "", err
+		return err
 	}
 	d.concern(named)
 	if err := checkOptOuts(c, tx, *d); err != nil {
-		return "", err
+		return err
 	}
-	if d.expires, err = endOf(d.until, store.At(d.saidAt()), time.Now()); err != nil {
-		return "", err
-	}
-	if d.supersedes == 0 {
-		return wrong, nil
-	}
-	var there, pinned bool
-	err = tx.QueryRow("SELECT count(*) > 0, coalesce(max(pinned), 0) FROM memories WHERE id = ? AND conversation = ? AND state = 'active'", d.supersedes, c.ID()).Scan(&there, &pinned)
-	switch {
-	case err != nil:
-	case !there:
-		wrong += fmt.Sprintf(" There is no memory %d in this conversation, so it supersedes none.", d.supersedes)
-		d.supersedes = 0
-	case pinned: // people want it kept, so no model may supersede it
-		wrong += fmt.Sprintf(" People pinned memory %d, so it is not superseded.", d.supersedes)
-		d.supersedes = 0
-	}
-	return strings.TrimSpace(wrong), err
+	d.expires, err = endOf(d.until, store.At(d.saidAt()), time.Now())
+	return err
 }
 
 func checkContent(d *draft) error {
@@ -161,72 +130,51 @@ func kindIndex(kind string) (int, error) {
 	return i, nil
 }
 
-// sourcesOf finds the messages that a draft names. wrong says which are out of range; at least one
+// sourcesOf finds the messages that a draft names. Those out of range do not count, but at least one
 // must be in range.
-func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []source, wrong string, err error) {
-	var outside []int64
+func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []source, err error) {
 	for _, seq := range seqs {
 		if seq < from || seq > to {
-			outside = append(outside, seq)
 			continue
 		}
 		named := c.In(tx).Messages(seq, seq, "")
 		if len(named) == 0 {
-			return nil, "", fmt.Errorf("there is no message %d", seq)
+			return nil, fmt.Errorf("there is no message %d", seq)
 		}
 		s := source{seq: seq, saidAt: named[0].Time.UnixMilli()}
 		if named[0].Role == llm.RoleUser {
 			s.author, s.id = named[0].Author, named[0].AuthorID
 		}
-		found = union(found, []source{s})
+		found = append(found, s)
 	}
-	if len(outside) > 0 {
-		wrong = fmt.Sprintf("message %d is none of yours: messages has numbers from %d to %d", outside[0], from, to)
-		if len(found) == 0 {
-			return nil, "", errors.New(wrong)
-		}
-		wrong = "It is kept without one of its sources: " + wrong + "."
+	if len(seqs) > 0 && len(found) == 0 {
+		return nil, fmt.Errorf("message %d is none of yours: messages has numbers from %d to %d", seqs[0], from, to)
 	}
-	return found, wrong, nil
+	return inOrder(found), nil
 }
 
-// union joins two lists of sources, each message once, in order.
-func union(a, b []source) []source {
-	all := slices.Concat(a, b)
+// inOrder sorts sources, each message once.
+func inOrder(all []source) []source {
 	slices.SortFunc(all, func(x, y source) int { return cmp.Compare(x.seq, y.seq) })
 	return slices.CompactFunc(all, func(x, y source) bool { return x.seq == y.seq })
 }
 
-// checkAbout checks that a draft is about a person who speaks in [from, to]. If several people
-// share a name, only the name is stored.
+// checkAbout finds the person who speaks in [from, to] and whom a draft is about. About anybody else, the
+// draft is the speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
-	d.About = strings.TrimSpace(d.About)
-	if d.About == "" || strings.EqualFold(d.About, d.speaker) {
-		d.About, d.aboutID = d.speaker, d.speakerID
+	about := d.About
+	d.About, d.aboutID = d.speaker, d.speakerID
+	if about == "" || strings.EqualFold(about, d.speaker) {
 		return nil
 	}
 	low, high := c.RowRange(from, to)
-	var speakers, ids []string
-	err := store.Each(tx, func(rows *sql.Rows) error {
+	return store.Each(tx, func(rows *sql.Rows) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
-		speakers, ids = append(speakers, name), append(ids, id)
+		if strings.EqualFold(name, about) {
+			d.About, d.aboutID = name, id
+		}
 		return err
-	}, `SELECT author, CASE WHEN min(author_id) = max(author_id) THEN min(author_id) ELSE '' END FROM messages
-		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author`, low, high)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(speakers, func(name string) bool { return strings.EqualFold(name, d.About) })
-	if i < 0 && slices.Contains(selfWords, strings.ToLower(d.About)) { // and no speaker has that name
-		d.About, d.aboutID = d.speaker, d.speakerID
-		return nil
-	}
-	if i < 0 {
-		const most = 20
-		return &ContentError{fmt.Errorf("about is %q, who does not speak here: name one of %s, or leave it out",
-			d.About, strings.Join(speakers[:min(len(speakers), most)], ", "))}
-	}
-	d.About, d.aboutID = speakers[i], ids[i]
-	return nil
+	}, `SELECT author, iif(min(author_id) = max(author_id), min(author_id), '') FROM messages
+		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
 }

@@ -1,20 +1,21 @@
-// Exchange: the format of exported memories.
+// Exchange: export and import of memories.
 
 package memory
 
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/store"
+	"cairn/words"
 )
 
 // Exported is a memory in a file: complete, with its messages in a form by which another data
@@ -58,40 +59,6 @@ func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []cha
 	})
 }
 
-// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with
-// a memory.
-func CheckExported(all []Exported) error {
-	at := make(map[int64]int)
-	for i := range all {
-		if err := all[i].complete(); err != nil {
-			return &ImportError{i, err}
-		}
-		if earlier, twice := at[all[i].ID]; twice && all[i].ID != 0 {
-			return &ImportError{i, fmt.Errorf("the id %d is that of memory number %d of the file too", all[i].ID, earlier+1)}
-		}
-		at[all[i].ID] = i
-	}
-	for i, e := range all {
-		for steps := 0; e.SupersededBy != 0; steps++ {
-			next, there := at[e.SupersededBy]
-			if !there {
-				break
-			}
-			if all[next].Conversation != e.Conversation {
-				return &ImportError{i, fmt.Errorf("superseded_by is %d, which is of another channel", e.SupersededBy)}
-			}
-			e = all[next]
-			if steps > len(all) {
-				return &ImportError{i, errors.New("superseded_by leads round in a circle")}
-			}
-		}
-		if all[i].State == "active" && all[i].SupersededBy != 0 {
-			return &ImportError{i, errors.New("it is active, so nothing has taken its place: leave out superseded_by, or say that it is superseded")}
-		}
-	}
-	return nil
-}
-
 // complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
@@ -111,35 +78,157 @@ func (e *Exported) complete() error {
 		e.SavedAt = e.SaidAt
 	}
 	switch {
-	case e.ID < 0 || e.SupersededBy < 0:
-		return errors.New("id and superseded_by must be numbers from 1 on")
 	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
 		return fmt.Errorf("there is no state %q: use one of active, expired, superseded, forgotten, replaced", e.State)
 	case !slices.Contains([]string{byWorker, byExtractive, byAssistant, byPerson}, e.By):
 		return fmt.Errorf("by is %q: use one of worker, extractive, assistant, person", e.By)
 	case e.Reach != "channel" && e.Reach != "server":
 		return fmt.Errorf(`reach is %q: it is "channel" or "server"`, e.Reach)
-	case !conversationNamed(e.Conversation):
+	case !strings.Contains(e.Conversation, ":") || len(e.Conversation) > store.MaxName:
 		return fmt.Errorf(`channel is %q: it must be the whole name of a conversation, as "terminal:general" or "discord:SERVER/CHANNEL"`, e.Conversation)
 	case e.SaidAt.IsZero():
 		return errors.New(`said_at is missing: it looks like "2023-05-08T13:56:00Z"`)
 	}
-	for _, text := range []string{e.Speaker, e.SpeakerID, e.About, e.AboutID} {
-		if !utf8.ValidString(text) || len(text) > maxContent {
-			return errors.New("speaker and about must be names, of at most 1000 bytes")
-		}
-	}
-	for _, t := range []time.Time{e.SaidAt, e.SavedAt, e.Expires} {
-		if year := t.UTC().Year(); year > 9999 || year < 1 {
-			return fmt.Errorf("%v is not a time that can be stored", t)
-		}
-	}
 	return nil
 }
 
-// conversationNamed reports whether a text can be the name of a conversation of a connector.
-func conversationNamed(name string) bool {
-	connector, rest, there := strings.Cut(name, ":")
-	return there && slices.Contains([]string{"terminal", "discord", "slack", "web", store.TaskConnector}, connector) && rest != "" &&
-		len(name) <= store.MaxName && utf8.ValidString(name)
+// ImportResult counts the outcomes of an import.
+type ImportResult struct {
+	Fresh int // new
+	Known int // existed already, with this or the same content
+	Lost  int // source messages that do not exist here
+	Out   int // left out: about a person who opted out
+}
+
+// ImportError identifies a memory that cannot be imported, and why.
+type ImportError struct {
+	Index int // from 0
+	Err   error
+}
+
+func (e *ImportError) Error() string { return e.Err.Error() }
+
+func (e *ImportError) Unwrap() error { return e.Err }
+
+// Import imports exported memories in one transaction: all of them, or, with an error that may be
+// an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
+// Memories get new numbers; which one superseded which is kept if both are in the file, in this order.
+func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
+	at := make(map[int64]int)
+	for i := range all {
+		if err := all[i].complete(); err != nil {
+			return n, &ImportError{i, err}
+		}
+		at[all[i].ID] = i
+	}
+	err = ms.store.Update(ctx, func(tx *store.Tx) error {
+		n = ImportResult{}
+		newest, err := store.Value[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
+		if err != nil {
+			return err
+		}
+		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
+		for i, e := range all {
+			if rows[i], fresh[i], err = importMemory(tx, e, newest, &n); err != nil {
+				return err
+			}
+		}
+		for i, e := range all {
+			next, there := at[e.SupersededBy]
+			if !there || next <= i || !fresh[i] || e.State == "active" || all[next].Conversation != e.Conversation {
+				continue
+			}
+			if err := store.Changed(tx, "UPDATE memories SET superseded_by = nullif(?, 0) WHERE id = ?", rows[next], rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return ImportResult{}, fmt.Errorf("import memories: %w", err)
+	}
+	return n, nil
+}
+
+// importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
+// the last memory from before the import.
+func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool, err error) {
+	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
+		return 0, false, err
+	}
+	c, err := tx.Conversation(e.Conversation)
+	if err != nil {
+		return 0, false, err
+	}
+	// It exists if a memory has the same time and words, or if an active one has the same words.
+	folded := words.Fold(e.Content)
+	err = tx.QueryRow(`SELECT id FROM memories WHERE conversation = ?1 AND folded = ?2
+		AND (said_at = ?3 AND id <= ?5 OR state = 'active' AND ?4 = 'active') ORDER BY state = ?4 DESC, id`,
+		c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest).Scan(&id)
+	if err == nil {
+		n.Known++
+		return id, false, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return 0, false, err
+	}
+	sources, err := messagesHere(c, tx, e.Messages)
+	if err != nil {
+		return 0, false, err
+	}
+	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
+	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
+	var out *OptedOutError
+	if err := checkOptOuts(c, tx, d); errors.As(err, &out) {
+		n.Out++
+		return 0, false, nil
+	} else if err != nil {
+		return 0, false, err
+	}
+	was, expires := "", int64(0)
+	if e.State == "forgotten" {
+		was = "active"
+		if e.SupersededBy != 0 {
+			was = "superseded"
+		}
+	}
+	if !e.Expires.IsZero() {
+		expires = e.Expires.UnixMilli()
+	}
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
+		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
+		c.ID(), e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
+		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
+	if err != nil {
+		return 0, false, err
+	}
+	n.Fresh++
+	if err := addPeople(tx, id, d, true); err != nil {
+		return 0, false, err
+	}
+	n.Lost += len(e.Messages) - len(sources)
+	if _, err := addSources(c, tx, id, sources); err != nil {
+		return 0, false, err
+	}
+	store.IndexMemory(tx, id, e.Content, e.About)
+	return id, true, nil
+}
+
+// messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
+// by seq and time. A different message with the same seq does not count.
+func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []source, err error) {
+	for _, m := range messages {
+		var s source
+		where, args := "platform_id = ? AND role = 'user'", []any{m.ID}
+		if m.ID == "" {
+			where, args = "id = ? AND said_at = ?", []any{c.Row(m.Seq), m.Time.UnixMilli()}
+		}
+		err := tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND deleted_at IS NULL AND "+where, append([]any{c.ID()}, args...)...).Scan(&s.seq, &s.author, &s.id)
+		if err == nil {
+			found = append(found, s)
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+	}
+	return inOrder(found), nil
 }

@@ -33,15 +33,6 @@ func expandTool(c *store.Conversation, o ToolOptions) llm.Tool {
 	}
 }
 
-// expanded is a message as expand shows it.
-type expanded struct {
-	Seq   int64    `json:"seq"`
-	Who   string   `json:"who"`
-	When  string   `json:"when"`
-	Text  string   `json:"text"`
-	Calls []string `json:"calls,omitempty"` // tools the assistant called, with their arguments
-}
-
 func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	var a struct{ From, To, Compaction int64 }
 	if err := json.Unmarshal(arguments, &a); err != nil {
@@ -54,9 +45,9 @@ func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if err != nil {
 		return "", err
 	}
-	var results []expanded
+	var results []shown
 	for _, m := range page {
-		e := expanded{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: m.Body()}
+		e := shownAs(m, m.Body())
 		for _, call := range m.Calls {
 			e.Calls = append(e.Calls, call.Name+" "+call.Arguments)
 		}
@@ -65,24 +56,24 @@ func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if len(results) == 0 {
 		return "", errors.New("no messages stand there, or they were deleted")
 	}
-	if o.Budget != nil && len(results) > 0 { // one alone must fit too
+	if o.Budget != nil { // one alone must fit too
 		results[0].Text = tokens.Clip(results[0].Text, max(o.Budget()-40, 40))
 		if calls := strings.Join(results[0].Calls, "\n"); calls != "" {
 			results[0].Calls = []string{tokens.Clip(calls, max(o.Budget()-40-tokens.Estimate(results[0].Text), 20))}
 		}
 	}
 	type answer struct {
-		Messages []expanded `json:"messages"`
-		Next     int64      `json:"next,omitempty"` // where the next page starts
-		To       int64      `json:"to,omitempty"`
+		Messages []shown `json:"messages"`
+		Next     int64   `json:"next,omitempty"` // where the next page starts
+		To       int64   `json:"to,omitempty"`
 	}
 	return fitting(o, &results, func() any {
-		full := answer{Messages: results}
-		switch n := len(results); {
-		case n < len(page):
-			full.Next, full.To = page[n].Seq, last
-		case next != 0:
-			full.Next, full.To = next, last
+		full := answer{results, next, last}
+		if n := len(results); n < len(page) {
+			full.Next = page[n].Seq
+		}
+		if full.Next == 0 {
+			full.To = 0
 		}
 		return full
 	})

@@ -4,8 +4,6 @@ package memory
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +14,7 @@ import (
 // An end in the past is an error.
 func endOf(text string, said, now time.Time) (int64, error) {
 	text = strings.TrimSpace(text)
-	if endless(text) {
+	if text == "" || strings.EqualFold(text, "never") || strings.EqualFold(text, "none") {
 		return 0, nil
 	}
 	_, end, isTime := timeOf(text)
@@ -36,23 +34,14 @@ func endOf(text string, said, now time.Time) (int64, error) {
 	return end.UnixMilli(), nil
 }
 
-// endless reports whether a model's text for an end means "never".
-func endless(text string) bool {
-	return slices.Contains([]string{"", "never", "none", "null", "no", "n/a", "-", "forever", "permanent", "no expiration"},
-		strings.ToLower(strings.TrimRight(text, ".")))
-}
-
-// timeForms are the formats of times that people and models use, by the duration of the times.
+// timeForms are the formats of times, by how long the times last.
 var timeForms = []struct {
 	months, days int
 	forms        []string
 }{
-	{0, 0, []string{
-		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04Z07:00",
-		time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC822, time.RFC822Z, time.ANSIC, time.UnixDate,
-	}},
-	{0, 1, []string{time.DateOnly, "2006/01/02", "2 January 2006", "2 Jan 2006", "January 2, 2006", "Jan 2, 2006", "January 2 2006", "Mon, 2 Jan 2006"}},
-	{1, 0, []string{"2006-01", "January 2006", "Jan 2006"}},
+	{0, 0, []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}},
+	{0, 1, []string{time.DateOnly}},
+	{1, 0, []string{"2006-01"}},
 }
 
 // timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is
@@ -68,22 +57,15 @@ func timeOf(text string) (start, end time.Time, ok bool) {
 	return start, end, false
 }
 
-// lengthPattern matches durations such as "3d", "in 2 weeks" and "a month".
-var lengthPattern = regexp.MustCompile(`(?i)^(?:(?:in|after|for)\s+)?(\d+|an?|one)\s*(h|d|w|hour|day|week|month|year)s?$`)
-
-// lengthOf parses a duration of at most 100 years. A month has 30 days.
+// lengthOf parses a duration of at most 100 years: "36h", "3d", "2w".
 func lengthOf(text string) (time.Duration, bool) {
-	m := lengthPattern.FindStringSubmatch(text)
-	if m == nil {
-		length, err := time.ParseDuration(strings.TrimPrefix(strings.ToLower(text), "in "))
-		return length, err == nil && length > 0
+	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) {
+			return time.Duration(n*hours) * time.Hour, n > 0 && n <= 100*365*24/hours
+		}
 	}
-	hours := map[byte]int{'h': 1, 'd': 24, 'w': 7 * 24, 'm': 30 * 24, 'y': 365 * 24}[strings.ToLower(m[2])[0]]
-	n, err := strconv.Atoi(m[1])
-	if m[1][0] > '9' { // a, an, one
-		n, err = 1, nil
-	}
-	return time.Duration(n*hours) * time.Hour, err == nil && n > 0 && n <= 100*365*24/hours
+	length, err := time.ParseDuration(text)
+	return length, err == nil && length > 0
 }
 
 // Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as

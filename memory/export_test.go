@@ -18,7 +18,6 @@ const (
 
 var (
 	EndOf     = endOf
-	Endless   = endless
 	ErrUnsaid = errUnsaid
 	FactWords = factWords
 	SameFact  = sameFact
@@ -32,23 +31,14 @@ func DraftOf(m summarize.MemoryDraft, by, speaker string, expires int64) Draft {
 }
 
 func CheckDraft(c *store.Conversation, tx *store.Tx, d *Draft, from, to int64) error {
-	_, err := checkDraft(c, tx, d, from, to)
-	return err
+	return checkDraft(c, tx, d, from, to)
 }
 
 func Recheck(c *store.Conversation, tx *store.Tx, d *Draft) error { return recheck(c, tx, d) }
 
-func Confirm(c *store.Conversation, tx *store.Tx, id int64, d Draft) error {
-	return confirmMemory(c, tx, id, d)
-}
-
 func Insert(c *store.Conversation, tx *store.Tx, d Draft) error {
 	_, err := insertMemory(c, tx, d)
 	return err
-}
-
-func SharingTerms(c *store.Conversation, tx *store.Tx, d Draft, share float64) ([]int64, error) {
-	return sharingTerms(c, tx, d, share)
 }
 
 func ExpandTool(c *store.Conversation, o ToolOptions) llm.Tool { return expandTool(c, o) }

@@ -48,12 +48,12 @@ func FuzzTools(f *testing.F) {
 
 // FuzzMoments parses any text as an expiry and as an age.
 func FuzzMoments(f *testing.F) {
-	for _, text := range append(wordstest.Texts(), "", "3d", "-3d", "99999999999999999999w", "0w", "2999-01-01", "2026-05-08T15:00Z", "9999-12-31T23:59:59-23:59", "2562047h47m", "1ns", "never", "in 3 months", "99999999 years", "Fri, 08 May 2026 15:00:00 GMT", "May 9999") {
+	for _, text := range append(wordstest.Texts(), "", "3d", "-3d", "99999999999999999999w", "0w", "2999-01-01", "2026-05-08T15:00Z", "9999-12-31T23:59:59-23:59", "2562047h47m", "1ns", "never", "9999-12") {
 		f.Add(text)
 	}
 	now := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
-		if end, err := memory.EndOf(text, now, now); err == nil && !memory.Endless(strings.TrimSpace(text)) && (end < now.UnixMilli() || time.UnixMilli(end).UTC().Year() > 9999) {
+		if end, err := memory.EndOf(text, now, now); err == nil && end != 0 && (end < now.UnixMilli() || time.UnixMilli(end).UTC().Year() > 9999) {
 			t.Fatalf("%q: got end %d", text, end)
 		}
 		if _, err := memory.Ago(text, now); err != nil && err.Error() == "" {

@@ -16,7 +16,7 @@ type Memories struct {
 func Of(c *store.Conversation) Memories { return Memories{c.Store(), c} }
 
 // In returns the memories of all conversations of a store. Only Of has what a conversation alone
-// does: Keep, Recall, Recalled, Completed, Shared, Tools and Records.
+// does: Keep, Recall, Completed, Shared, Tools and Records.
 func In(s *store.Store) Memories { return Memories{store: s} }
 
 // Records are what a conversation's compactor needs: its summaries, and jobs that save memories.

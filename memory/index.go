@@ -65,13 +65,14 @@ func (x termIndex) Frequencies(terms []string) (map[string]int, error) {
 		frequencies[term] = n
 		return nil
 	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(d), 0) FROM
-		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j`,
-		slices.Concat(x.args, []any{most, jsonList(terms)})...)
+		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j
+		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term = j.value AND `+x.within+")",
+		slices.Concat(x.args, []any{most, jsonList(terms)}, x.args)...)
 	return frequencies, err
 }
 
 func (x termIndex) Languages() ([]string, error) {
-	return x.among(words.Languages(), "term > j.value || ':' AND term < j.value || ';' AND "+x.spoken)
+	return store.Column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE term > j.value || ':' AND term < j.value || ';' AND "+x.spoken+")", jsonList(words.Languages()))
 }
 
 // Pairs goes from term to term, for which it needs no more steps than there are different ones.
@@ -79,17 +80,6 @@ func (x termIndex) Pairs(character string) ([]string, error) {
 	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
 	return store.Column[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
 		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
-}
-
-func (x termIndex) Known(terms []string) ([]string, error) {
-	return x.among(terms, "term = j.value AND "+x.within, x.args...)
-}
-
-// among returns those of the terms for which a row exists, in their original order.
-func (x termIndex) among(terms []string, condition string, args ...any) ([]string, error) {
-	found, err := store.Column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(slices.Index(terms, a), slices.Index(terms, b)) })
-	return found, err
 }
 
 // Members returns the names of members that contain the terms; if several contain the same term,

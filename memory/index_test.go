@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -54,26 +53,6 @@ func TestRecall(t *testing.T) {
 		t.Run(test.claim, func(t *testing.T) {
 			check.EqualAll(t, "found", storetest.Recalled(t, c, test.query), test.want)
 		})
-	}
-}
-
-func TestRankingIsDeterministic(t *testing.T) {
-	c := storetest.NewConversation(t)
-	var past []store.Inbound
-	for n := range 150 {
-		past = append(past, storetest.Said(n, fmt.Sprintf("red green blue word%d", n%7)))
-	}
-	check.Must(c.Past().Import(ctx, past))(t)
-	first := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000}))(t)
-	check.Len(t, "first", first, 60)
-	for range 5 {
-		again, err := memory.Of(c).Recall(ctx, memory.Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
-		check.NoError(t, err)
-		for i, f := range again {
-			if f.Seq != first[i].Seq || f.Score != first[i].Score {
-				t.Fatalf("got %d with %v in place %d, want %d with %v", f.Seq, f.Score, i, first[i].Seq, first[i].Score)
-			}
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"cairn/compactor/summarize"
 	"cairn/store"
@@ -26,14 +27,14 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 
 // remember checks and saves a draft immediately. answer is for a model.
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
-	var hint, wrong string
+	var note string
 	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
 		next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
 		if err != nil {
 			return err
 		}
-		if wrong, err = checkDraft(c, tx, &d, 1, next-1); err == nil {
-			hint, err = hintFor(c, tx, d)
+		if err = checkDraft(c, tx, &d, 1, next-1); err == nil {
+			note, err = checkSuperseded(c, tx, &d)
 		}
 		return err
 	})
@@ -47,40 +48,36 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 		s, err = saveDraft(c, tx, d)
 		return err
 	})
-	return s, s.answer(wrong, hint), err
+	return s, s.answer(note), err
 }
 
 // answer returns the text that tells a model the outcome of its draft.
-func (s Saved) answer(wrong, hint string) string {
-	text := "Noted."
+func (s Saved) answer(note string) string {
 	switch {
 	case s.Unwanted:
 		return fmt.Sprintf("People had this forgotten, as memory %d, so it is not saved again.", s.ID)
-	case s.Fresh && s.Superseded != 0:
-		text = fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
-	case s.Fresh:
-		text += hint
-	default:
-		text = fmt.Sprintf("This was already known, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
+	case s.Superseded != 0:
+		return fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
+	case !s.Fresh:
+		return fmt.Sprintf("This was already known, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
 	}
-	if !s.Fresh && s.Superseded != 0 {
-		text += fmt.Sprintf(" It supersedes memory %d now.", s.Superseded)
-	}
-	if wrong != "" {
-		text += " " + wrong
-	}
-	return text
+	return strings.TrimSpace("Noted. " + note)
 }
 
-// hintFor returns a text that shows a model the memory that a draft may supersede; "" if there is
-// none.
-func hintFor(c *store.Conversation, tx *store.Tx, d draft) (string, error) {
-	if d.supersedes != 0 {
-		return "", nil
+// checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may
+// not, or shows the memory that a draft which names none may supersede.
+func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string, err error) {
+	if d.supersedes == 0 {
+		m, found, err := closest(c, tx, *d)
+		if err != nil || !found {
+			return "", err
+		}
+		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
 	}
-	m, found, err := closest(c, tx, d)
-	if err != nil || !found {
-		return "", err
+	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned", d.supersedes, c.ID())
+	if !fits { // what people pinned they want kept
+		note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
+		d.supersedes = 0
 	}
-	return fmt.Sprintf(` Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
+	return note, nil
 }

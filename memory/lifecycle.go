@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -16,13 +15,25 @@ import (
 // every change, ErrNotFound: there is no such memory, or it is another conversation's; a *StateError:
 // its state does not allow it, here because it is forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
-	return ms.change(ctx, "forget", id, forgetMemory)
+	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+		err := store.Changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+		if err != nil {
+			return err
+		}
+		return forgetCopiesOf(tx, c, m.ID, false)
+	})
 }
 
 // Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory
 // says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return ms.change(ctx, "restore", id, restoreMemory)
+	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
+		err := store.Changed(tx, "UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+		if errors.Is(err, store.ErrNotFound) && m.State == "forgotten" {
+			return ErrSaid
+		}
+		return err
+	})
 }
 
 // Pin keeps a current memory from expiring and fading, or takes that back.
@@ -54,11 +65,11 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
 		}
-		same := store.Exists(tx, "SELECT 1 FROM memories WHERE conversation = ? AND folded = ? AND state = 'active' AND id <> ?", c.ID(), d.folded, id)
-		if same {
+		err := store.Changed(tx, "UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
+		if errors.Is(err, store.ErrNotFound) && (m.State == "active" || m.State == "expired") {
 			return ErrSaid
 		}
-		if err := store.Changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
+		if err != nil {
 			return err
 		}
 		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
@@ -104,27 +115,6 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 		return fmt.Errorf("%s memory %d: %w", what, id, err)
 	}
 	return nil
-}
-
-func forgetMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
-	err := store.Changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
-	if err != nil {
-		return err
-	}
-	return forgetCopiesOf(tx, c, m.ID, false)
-}
-
-func restoreMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
-	var same int64
-	err := tx.QueryRow(`SELECT other.id FROM memories m JOIN memories other ON other.conversation = m.conversation AND other.folded = m.folded
-		AND other.state = 'active' WHERE m.id = ? AND m.state = 'forgotten' AND m.forgotten_from = 'active'`, m.ID).Scan(&same)
-	if err == nil {
-		return fmt.Errorf("%w: memory %d", ErrSaid, same)
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	return store.Changed(tx, "UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
 }
 
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.

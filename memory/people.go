@@ -18,6 +18,7 @@ import (
 // person is someone whom a memory concerns.
 type person struct {
 	id   string // the platform's; never empty
+	name string
 	role string // said, confirmed, about
 }
 
@@ -32,10 +33,11 @@ const (
 // memories. Its text is for the model that made the draft.
 type OptedOutError struct {
 	ID, Name string // who; the id is the platform's
-	words    string // the text after the name
 }
 
-func (e *OptedOutError) Error() string { return e.Name + e.words }
+func (e *OptedOutError) Error() string {
+	return e.Name + " wants to be in no memory: save nothing of theirs or about them"
+}
 
 // errUnsaid is returned for a draft when everything it comes from was deleted.
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
@@ -53,7 +55,7 @@ const (
 func (d *draft) concern(named bool) {
 	d.people = nil
 	if d.speakerID != "" {
-		d.people = append(d.people, person{d.speakerID, roleSaid})
+		d.people = append(d.people, person{d.speakerID, d.speaker, roleSaid})
 	}
 	var ids []string // of people with the name it is about, among the authors of its sources
 	for _, s := range d.sources {
@@ -61,7 +63,7 @@ func (d *draft) concern(named bool) {
 			continue
 		}
 		if s.id != d.speakerID {
-			d.people = append(d.people, person{s.id, roleConfirmed})
+			d.people = append(d.people, person{s.id, s.author, roleConfirmed})
 		}
 		if s.author == d.About && !slices.Contains(ids, s.id) {
 			ids = append(ids, s.id)
@@ -71,7 +73,7 @@ func (d *draft) concern(named bool) {
 		d.aboutID = ids[0]
 	}
 	if named && d.aboutID != "" {
-		d.people = append(d.people, person{d.aboutID, roleAbout})
+		d.people = append(d.people, person{d.aboutID, d.About, roleAbout})
 	}
 }
 
@@ -91,27 +93,20 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) error {
 // checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns has opted
 // out, or anyone whom it names, see namesOut.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
-	for _, s := range d.sources {
-		if out, err := optedOut(c, tx, s.id); err != nil {
-			return err
-		} else if out {
-			return &OptedOutError{s.id, s.author, fmt.Sprintf(", who said message %d, wants to be in no memory: save nothing of it", s.seq)}
-		}
+	out, err := optedOut(c, tx)
+	if err != nil {
+		return err
 	}
 	for _, p := range d.people {
-		if out, err := optedOut(c, tx, p.id); err != nil {
-			return err
-		} else if out && p.role == roleAbout {
-			return &OptedOutError{p.id, d.About, " wants to be in no memory: save nothing about them"}
-		} else if out {
-			return &OptedOutError{p.id, d.speaker, " wants to be in no memory: save nothing of theirs"}
+		if slices.Contains(out, p.id) {
+			return &OptedOutError{p.id, p.name}
 		}
 	}
 	var named *OptedOutError
 	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
 	written := strings.FieldsFunc(possessive.Replace(d.Content+" "+d.About), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	root, _ := store.RootOf(c.Name())
-	err := store.Each(tx, func(rows *sql.Rows) error {
+	err = store.Each(tx, func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
@@ -122,7 +117,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 			return err
 		}
 		if strings.TrimSpace(folded) != "" && strings.Contains(said, folded) {
-			named = &OptedOutError{id, name, " wants to be in no memory: save nothing about them"}
+			named = &OptedOutError{id, name}
 		}
 		return err
 	}, namesOut, c.Connector(), c.Name(), root, store.ParentOf(root))
@@ -153,11 +148,9 @@ func common(name string) bool {
 // possessive removes the ending that a name may have within one word.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
-func optedOut(c *store.Conversation, tx *store.Tx, author string) (bool, error) {
-	if author == "" {
-		return false, nil
-	}
-	return store.Exists(tx, "SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?", c.Connector(), author), nil
+// optedOut returns the platform's ids of those who opted out.
+func optedOut(c *store.Conversation, tx *store.Tx) ([]string, error) {
+	return store.Column[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 }
 
 // recheck checks a draft again in the transaction that saves it: since the first check its sources
@@ -168,14 +161,11 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	}
 	var there []source
 	for _, s := range d.sources {
-		_, err := c.In(tx).Message(s.seq)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
+		if _, err := c.In(tx).Message(s.seq); err == nil {
+			there = append(there, s)
+		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		there = append(there, s)
 	}
 	if len(there) == 0 && len(d.sources) > 0 {
 		return errUnsaid
@@ -187,7 +177,7 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 // markUnremembered marks the messages of people who have opted out, and what a task's parent
 // sends it: a briefing repeats what is remembered where it was said.
 func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) error {
-	out, err := store.Column[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
+	out, err := optedOut(c, tx)
 	for i, m := range messages {
 		messages[i].Unremembered = slices.Contains(out, m.AuthorID) || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 	}

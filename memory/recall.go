@@ -10,7 +10,6 @@ import (
 	"cairn/chat"
 	"cairn/memory/search"
 	"cairn/store"
-	"cairn/words"
 )
 
 // Question is a search in the conversation's messages.
@@ -22,11 +21,6 @@ type Question struct {
 	Since  time.Time // only messages of that time or later; zero: all
 	Now    time.Time // when it is asked: "last week" is the week before it; zero: now
 }
-
-// Asks reports whether the text asks something. In recorded conversations this holds for all
-// questions about the past, and for three of ten messages: for the others there is no need to
-// recall anything unasked.
-func (q Question) Asks() bool { return words.IsQuestion(q.Text) }
 
 // Found is a message that a recall found.
 type Found struct {

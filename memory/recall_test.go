@@ -2,16 +2,13 @@ package memory_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -80,36 +77,6 @@ func manyWords(n int) string {
 	return b.String()
 }
 
-func TestRecallStaysOnTopic(t *testing.T) {
-	c := talked(t, spoken(1, 0, "Ann", "tea in the morning"), spoken(2, 24, "Bob", "tea at noon"), spoken(3, 48, "Ann", "tea in the evening"))
-	seqs := func(q memory.Question) (list []int64) {
-		q.Text = "tea"
-		for _, f := range recallAll(t, c, q) {
-			list = append(list, f.Seq)
-		}
-		slices.Sort(list)
-		return list
-	}
-	for _, test := range []struct {
-		claim string
-		q     memory.Question
-		want  []int64
-	}{
-		{"without bounds all of it", memory.Question{Limit: 10}, []int64{1, 2, 3}},
-		{"messages before one", memory.Question{Limit: 10, Before: 3}, []int64{1, 2}},
-		{"nothing is before the first", memory.Question{Limit: 10, Before: 1}, nil},
-		{"messages since a time", memory.Question{Limit: 10, Since: storetest.Day.Add(24 * time.Hour)}, []int64{2, 3}},
-		{"no more than wanted", memory.Question{Limit: 1}, []int64{3}},
-		{"none if none are wanted", memory.Question{}, nil},
-		{"nor for a negative number", memory.Question{Limit: -3}, nil},
-		{"a huge number is all of it", memory.Question{Limit: 1 << 20}, []int64{1, 2, 3}},
-	} {
-		t.Run(test.claim, func(t *testing.T) {
-			check.EqualAll(t, "found", seqs(test.q), test.want)
-		})
-	}
-}
-
 // A file that is imported later may hold earlier messages.
 func TestRecallSinceInAnyOrder(t *testing.T) {
 	c := talked(t, append([]store.Inbound{spoken(1, 90, "Ann", "the ferry is late")}, filling(2, 30, 1)...)...)
@@ -168,19 +135,5 @@ func TestSpellingUsesOnlyItsScope(t *testing.T) {
 			t.Errorf("%s: got memories %+v, %v", query, found, err)
 		}
 		check.Len(t, fmt.Sprintf("%s finds memories", query), check.Must(storetest.Search(memory.Of(other), ctx, query, 9))(t), 1)
-	}
-}
-
-func TestRecallPrefersPeopleOverBot(t *testing.T) {
-	c := storetest.NewConversation(t)
-	storetest.Deliver(t, c, storetest.Said(1, "the lighthouse is white"))
-	asked := storetest.Said(2, "what colour is it?")
-	asked.Addressed = true
-	turn := storetest.Deliver(t, c, asked)[0].Seq
-	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: storetest.Day}
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
-	found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "lighthouse", Limit: 2, Before: store.MaxSeq})
-	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
-		t.Errorf("got %+v, %v", found, err)
 	}
 }

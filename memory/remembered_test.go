@@ -37,11 +37,9 @@ func TestSearchMemories(t *testing.T) {
 		{"of equal matches the more important comes first", memory.Filter{Conversation: c.Name(), Query: "drinks"}, []int64{1, 2}, 2},
 		{"without a query the newest come first", memory.Filter{Conversation: c.Name()}, []int64{3, 2, 1}, 3},
 		{"all conversations can be searched", memory.Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
-		{"all conversations can be listed", memory.Filter{}, []int64{4, 3, 2, 1}, 4},
-		{"one kind can be asked for", memory.Filter{Kind: "fact"}, []int64{4, 3}, 2},
+		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea bicycle"}, []int64{3, 4}, 2},
 		{"one character of Chinese is found", memory.Filter{Query: "茶"}, []int64{2}, 1},
 		{"one character of Chinese finds nothing of other conversations", memory.Filter{Conversation: other.Name(), Query: "茶"}, nil, 0},
-		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
 		{"what was forgotten is there for who asks for it", memory.Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
 		{"pages leave the total as it is", memory.Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
 		{"a page behind the end is empty", memory.Filter{Limit: 2, Offset: 9}, nil, 4},
@@ -66,28 +64,16 @@ func TestSearchMemories(t *testing.T) {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	_, err := memory.In(s).Details(ctx, 99)
-	check.Error(t, err, store.ErrNotFound)
-	found := check.Must(storetest.Search(memory.Of(c), ctx, "tea", 1))(t)
-	check.Len(t, "found", found, 1)
-	check.Equal(t, "id of the first memory", found[0].ID, 1)
+	check.Error(t, check.ErrorOf(memory.In(s).Details(ctx, 99)), store.ErrNotFound)
 }
 
 func TestRankingOfMemories(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")
 	storetest.Deliver(t, c, spoken(1, 0, "Caroline", "hello"), spoken(2, 0, "Bob", "hello"))
-	for _, d := range []struct {
-		who, kind, content string
-		importance         float64
-	}{
-		{"Caroline", "preference", "Caroline drinks green tea", 0.5},
-		{"Bob", "preference", "Bob drinks green tea", 0.5},
-		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
-	} {
-		kept := memory.KeepRequest{Person: d.who, MemoryDraft: summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}}
-		check.Must(memory.Of(c).Keep(ctx, kept))(t)
-	}
+	storetest.Keep(t, c, "Caroline", "Caroline drinks green tea")
+	storetest.Keep(t, c, "Bob", "Bob drinks green tea")
+	storetest.Keep(t, c, "Bob", "Bob's greyhound is called Pepper")
 	first := func(query string) memory.Memory {
 		t.Helper()
 		found, _, err := memory.In(s).List(ctx, memory.Filter{Query: query})
@@ -125,12 +111,6 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 		check.Must(memory.Of(c).Keep(ctx, kept))(t)
 	}
 	const question = "when is my flight?"
-	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {
-		found, _, err := memory.Of(c).List(ctx, memory.Filter{Query: question, Asker: asker})
-		if err != nil || len(found) != 2 || found[0].Speaker != want {
-			t.Errorf("%q: got %+v, %v", asker, found, err)
-		}
-	}
 	for n, name := range []string{"Ann", "Bob"} {
 		overheard, asked := spoken(8+2*n, 5, "Zoe", "hm"), spoken(9+2*n, 5, name, question)
 		asked.Addressed = true

@@ -5,8 +5,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 
@@ -54,13 +52,9 @@ func scopeOf(c *store.Conversation, tx *store.Tx) (in scope, err error) {
 	in = only(c.ID())
 	channel, _ := c.HangsOn()
 	if channel != "" {
-		var above int64
-		err = tx.QueryRow("SELECT id FROM conversations WHERE name = ?", channel).Scan(&above)
-		if err == nil {
-			in.own = append(in.own, above)
-		} else if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
+		var above []int64
+		above, err = store.Column[int64](tx, "SELECT id FROM conversations WHERE name = ?", channel)
+		in.own = append(in.own, above...)
 	} else {
 		in.own, err = conversationsBelow(c, tx, in.own, c.Name(), "audience <> ''")
 	}
@@ -92,15 +86,11 @@ func inPool(c *store.Conversation, tx *store.Tx) (bool, error) {
 	return store.Value[bool](tx, "SELECT audience = 'server' FROM conversations WHERE id = ?", c.ID())
 }
 
-// mostBelow limits how many conversations below a name a scope includes: the newest.
-const mostBelow = 5000
-
 // conversationsBelow appends the other conversations below a channel or a server that meet a condition and
 // have memories. Names are compared as bytes: no character in them is special.
 func conversationsBelow(c *store.Conversation, tx *store.Tx, found []int64, name, condition string) ([]int64, error) {
 	more, err := store.Column[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
-		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id) ORDER BY id DESC LIMIT ?`,
-		name+"/", name+"0", c.ID(), mostBelow) // 0 comes right after /
+		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id)`, name+"/", name+"0", c.ID()) // 0 comes right after /
 	return append(found, more...), err
 }
 

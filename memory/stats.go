@@ -5,9 +5,7 @@ package memory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
-	"time"
 
 	"cairn/store"
 )
@@ -33,33 +31,29 @@ type Statistics struct {
 // Statistics counts the memories that f selects. It ignores Query, Sort, Limit and Offset.
 // ErrNotFound: there is no such conversation.
 func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
-	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
-	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) error {
+	var all []Memory
+	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) (err error) {
 		where, args := f.where()
-		return store.Each(tx, func(rows *sql.Rows) error {
-			var is struct{ kind, state, person, channel, origin string }
-			var pinned, saidAt int64
-			err := rows.Scan(&is.kind, &is.state, &is.person, &is.channel, &is.origin, &pinned, &saidAt)
-			counted.Total++
-			counted.Pinned += int(pinned)
-			kind[is.kind]++
-			state[is.state]++
-			person[is.person]++
-			channel[is.channel]++
-			origin[is.origin]++
-			month[store.At(saidAt).In(time.Local).Format("2006-01")]++
-			return err
-		}, "SELECT kind, iif(state = 'active' AND "+hasEnded+`, 'expired', state), iif(about = '', speaker, about),
-			(SELECT name FROM conversations WHERE id = conversation), made_by, pinned, said_at FROM memories WHERE `+where,
-			append([]any{store.Now()}, args...)...)
+		all, err = ReadMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE "+where+")", args...)
+		return err
 	})
-	if err != nil {
-		return Statistics{}, err
+	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
+	for _, m := range all {
+		counted.Total++
+		if m.Pinned {
+			counted.Pinned++
+		}
+		kind[m.Kind]++
+		state[m.State]++
+		person[cmp.Or(m.About, m.Speaker)]++
+		channel[m.Conversation]++
+		month[m.SaidAt.Local().Format("2006-01")]++
+		origin[m.By]++
 	}
 	counted.Kind, counted.State, counted.Person, counted.Channel, counted.Origin = kind.sorted(), state.sorted(), person.sorted(), channel.sorted(), origin.sorted()
 	counted.Month = month.sorted()
 	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
-	return counted, nil
+	return counted, err
 }
 
 // tally counts names.

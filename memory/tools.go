@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,25 +64,22 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 type searchArguments struct {
 	Query string `json:"query"`
 	Kind  string `json:"kind"`
-	Limit *int   `json:"limit"`
+	Limit int    `json:"limit"`
 }
 
-func readSearch(arguments json.RawMessage) (s searchArguments, limit int, err error) {
+func readSearch(arguments json.RawMessage) (s searchArguments, err error) {
 	if err := json.Unmarshal(arguments, &s); err != nil {
-		return s, 0, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
+		return s, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
 	}
-	limit = foundByDefault
-	if s.Limit != nil {
-		limit = *s.Limit
+	if s.Limit < 0 {
+		return s, fmt.Errorf("limit is %d: it must be from 1 to %d", s.Limit, foundAtMost)
 	}
-	if limit < 1 {
-		return s, 0, fmt.Errorf("limit is %d: it must be from 1 to %d", limit, foundAtMost)
-	}
-	return s, min(limit, foundAtMost), nil
+	s.Limit = min(cmp.Or(s.Limit, foundByDefault), foundAtMost)
+	return s, nil
 }
 
 func runSearch(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
-	s, limit, err := readSearch(arguments)
+	s, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +87,7 @@ func runSearch(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if err != nil {
 		return "", err
 	}
-	found, total, err := Of(c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
+	found, total, err := Of(c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: s.Limit})
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +125,7 @@ func asker(c *store.Conversation, ctx context.Context, turn int64) (string, erro
 }
 
 func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
-	s, limit, err := readSearch(arguments)
+	s, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
@@ -136,23 +134,30 @@ func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if err != nil {
 		return "", err
 	}
-	found, err := Of(c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: limit, Before: turn})
+	found, err := Of(c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: s.Limit, Before: turn})
 	if err != nil {
 		return "", err
 	}
-	type message struct {
-		Seq  int64  `json:"seq"`
-		Who  string `json:"who"`
-		When string `json:"when"`
-		Text string `json:"text"`
-	}
 	answer := struct {
-		Messages []message `json:"messages"`
-	}{[]message{}}
+		Messages []shown `json:"messages"`
+	}{[]shown{}}
 	for _, m := range found {
-		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Local().Format(timeFormat), m.Passage(passageShown)})
+		answer.Messages = append(answer.Messages, shownAs(m.Message, m.Passage(passageShown)))
 	}
 	return fitting(o, &answer.Messages, func() any { return answer })
+}
+
+// shown is a message as a model sees it.
+type shown struct {
+	Seq   int64    `json:"seq"`
+	Who   string   `json:"who"`
+	When  string   `json:"when"`
+	Text  string   `json:"text"`
+	Calls []string `json:"calls,omitempty"` // tools the assistant called, with their arguments
+}
+
+func shownAs(m chat.Message, text string) shown {
+	return shown{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: text}
 }
 
 // fitting returns an answer with as many of its results, best first, as fit the budget, but

@@ -73,7 +73,6 @@ func TestTools(t *testing.T) {
 	})
 	t.Run("what they cannot do they say", func(t *testing.T) {
 		for _, test := range []struct{ name, arguments, want string }{
-			{"memory_search", `{"query": "tea", "limit": 0}`, "from 1 to 50"},
 			{"memory_search", `{"query": "tea", "kind": "rumour"}`, "use one of identity"},
 			{"memory_search", `{"query": 7}`, "query and kind are texts"},
 			{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},

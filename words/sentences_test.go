@@ -1,15 +1,11 @@
 package words
 
 import (
-	"fmt"
-	"strings"
 	"testing"
-
-	"cairn/internal/check"
 )
 
 func TestSentences(t *testing.T) {
-	for _, c := range []struct{ claim, text, want string }{
+	checkTexts(t, Sentences, "|", []textCase{
 		{"points, questions and shouts end one", "I went home. Did you? Yes! Fine", "I went home.|Did you?|Yes!|Fine"},
 		{"people who write small letters are understood", "i went home. then i slept", "i went home.|then i slept"},
 		{"titles go with their names", "Ask Dr. Smith. He knows.", "Ask Dr. Smith.|He knows."},
@@ -27,11 +23,7 @@ func TestSentences(t *testing.T) {
 		{"Hindi ends with a bar", "मैं घर गया। फिर सोया", "मैं घर गया।|फिर सोया"},
 		{"Arabic asks its own way", "هل أنت بخير؟ نعم", "هل أنت بخير؟|نعم"},
 		{"nothing gives nothing", " \n ", ""},
-	} {
-		t.Run(c.claim, func(t *testing.T) {
-			check.Equal(t, fmt.Sprintf("Sentences(%q )", c.text), strings.Join(Sentences(c.text), "|"), c.want)
-		})
-	}
+	})
 }
 
 func FuzzSentences(f *testing.F) {
@@ -39,10 +31,28 @@ func FuzzSentences(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkSentences(t, text) })
 }
 
-func BenchmarkTerms(b *testing.B) {
-	text := strings.Repeat("Ines repainted the hull of her uncle's boat before the regatta started. ", 100)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		Terms(text)
+func TestIsQuestion(t *testing.T) {
+	for _, text := range []string{
+		"Where does Ada live?", "where did I put it", "hey, what was the name", "remind me when it is", "你住在哪里？",
+		"أين تسكن؟", "tell me about the lighthouse", "Wo wohnst du?",
+	} {
+		if !IsQuestion(text) {
+			t.Errorf("%q: classified as a question", text)
+		}
+	}
+	for _, text := range []string{"", "I moved to Turin.", "first this; then that", "thanks", "whatever you say"} {
+		if IsQuestion(text) {
+			t.Errorf("%q: not classified as a question", text)
+		}
+	}
+}
+
+func TestEndsInQuestion(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Really?!": true, "“Where?” ": true, "你住在哪里？": true, "أين تسكن؟": true, "": false, "Where? I know.": false, "I know.": false,
+	} {
+		if EndsInQuestion(text) != want {
+			t.Errorf("%q: got %v", text, !want)
+		}
 	}
 }

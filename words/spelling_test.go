@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"cairn/internal/check"
 )
 
 func TestRespell(t *testing.T) {
@@ -43,10 +41,4 @@ func TestRespell(t *testing.T) {
 	if len(slices.Compact(terms)) != len(terms) || slices.Contains(terms, stem("harbour")) {
 		t.Error("other terms")
 	}
-}
-
-func TestCut(t *testing.T) {
-	got := Cut("The Children")
-	want := []Word{{"the", "the", true}, {"children", "child", false}}
-	check.EqualAll(t, "result", got, want)
 }

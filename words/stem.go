@@ -3,9 +3,8 @@
 package words
 
 import (
-	"hash/maphash"
+	_ "embed"
 	"strings"
-	"sync/atomic"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
@@ -17,16 +16,6 @@ import (
 // stem returns the stem of a folded word. The script determines the language: Latin letters are
 // treated as English, whose rules do little harm to other languages; for those see Stems.
 func stem(word string) string {
-	at := &recent[maphash.String(seed, word)%uint64(len(recent))]
-	if known := at.Load(); known != nil && known.word == word {
-		return known.stem
-	}
-	is := &stemmed{word, stemOf(word)}
-	at.Store(is)
-	return is.stem
-}
-
-func stemOf(word string) string {
 	if base, ok := irregular[word]; ok {
 		word = base
 	}
@@ -47,126 +36,12 @@ func stemOf(word string) string {
 	return word
 }
 
-// recent caches words with their stems, each entry replacing an earlier one: people use few words
-// for most of what they say, and stemming takes a microsecond.
-var (
-	recent [4096]atomic.Pointer[stemmed]
-	seed   = maphash.MakeSeed()
-)
-
-type stemmed struct{ word, stem string }
-
 // irregular maps irregular forms to their base word. A form that is also a common word ("rose",
 // "ground") is left out.
-var irregular = readForms(`
-be: been
-become: became
-begin: began begun
-bend: bent
-bite: bit bitten
-blow: blew blown
-break: broke broken
-bring: brought
-build: built
-burn: burnt
-buy: bought
-catch: caught
-choose: chose chosen
-come: came
-deal: dealt
-dig: dug
-draw: drew drawn
-dream: dreamt
-drink: drank drunk
-drive: drove driven
-eat: ate eaten
-fall: fell fallen
-feed: fed
-feel: felt
-fight: fought
-find: found
-fly: flew flown
-forget: forgot forgotten
-forgive: forgave forgiven
-freeze: froze frozen
-get: got gotten
-give: gave given
-go: goes went gone
-grow: grew grown
-hang: hung
-hear: heard
-hide: hid hidden
-hold: held
-keep: kept
-know: knew known
-lead: led
-learn: learnt
-leave: left
-lend: lent
-lose: lost
-make: made
-mean: meant
-meet: met
-pay: paid
-ride: rode ridden
-ring: rang rung
-run: ran
-say: said
-see: saw seen
-seek: sought
-sell: sold
-send: sent
-shake: shook shaken
-shoot: shot
-sing: sang sung
-sit: sat
-sleep: slept
-slide: slid
-speak: spoke spoken
-spend: spent
-stand: stood
-steal: stole stolen
-stick: stuck
-strike: struck
-swear: swore sworn
-sweep: swept
-swim: swam swum
-take: took taken
-teach: taught
-tear: tore torn
-tell: told
-think: thought
-throw: threw thrown
-understand: understood
-wake: woke woken
-wear: wore worn
-win: won
-write: wrote written
-child: children
-foot: feet
-knife: knives
-leaf: leaves
-life: lives
-man: men
-mouse: mice
-person: people
-shelf: shelves
-tooth: teeth
-wife: wives
-wolf: wolves
-woman: women
-2: two twice
-3: three
-4: four
-5: five
-6: six
-7: seven
-8: eight
-9: nine
-10: ten
-11: eleven
-12: twelve
-`)
+var irregular = readForms(irregularForms)
+
+//go:embed irregular.txt
+var irregularForms string // a line for each base word: "go: goes went gone"
 
 func readForms(table string) map[string]string {
 	base := make(map[string]string)

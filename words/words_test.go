@@ -1,7 +1,6 @@
 package words
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,17 @@ import (
 	"cairn/words/wordstest"
 )
 
+// textCase is a claim about what becomes of a text; parts are separated.
+type textCase struct{ claim, text, want string }
+
+func checkTexts(t *testing.T, parts func(string) []string, separator string, cases []textCase) {
+	for _, c := range cases {
+		t.Run(c.claim, func(t *testing.T) { check.Equal(t, c.text, strings.Join(parts(c.text), separator), c.want) })
+	}
+}
+
 func TestTerms(t *testing.T) {
-	for _, c := range []struct{ claim, text, want string }{
+	checkTexts(t, Terms, " ", []textCase{
 		{"case goes", "HELLO Hello hello", "hello hello hello"},
 		{"accents go, composed or not", "Café cafe\u0301 Ørsted Straße", "cafe cafe orst strass"},
 		{"forms share a stem", "painting paints painted", "paint paint paint"},
@@ -37,24 +45,16 @@ func TestTerms(t *testing.T) {
 		{"an address gives its parts", "https://example.com/a_b", "https exampl com a b"},
 		{"invalid UTF-8 parts words", "ab\xffcd", "ab cd"},
 		{"nothing gives nothing", " …!? 🍕 ", ""},
-	} {
-		t.Run(c.claim, func(t *testing.T) {
-			check.Equal(t, fmt.Sprintf("Terms(%q )", c.text), strings.Join(Terms(c.text), " "), c.want)
-		})
-	}
+	})
 }
 
 func TestContent(t *testing.T) {
-	for _, c := range []struct{ claim, text, want string }{
+	checkTexts(t, Content, " ", []textCase{
 		{"common words go", "What did I do to the cat?", "cat"},
 		{"contractions are common words", "I don't, it's, we'll, you're cat", "cat"},
 		{"text of common words has no content", "Who are you?", ""},
 		{"negation aside, the rest stays in order", "She did not buy the red bicycle", "buy red bicycl"},
-	} {
-		t.Run(c.claim, func(t *testing.T) {
-			check.Equal(t, fmt.Sprintf("Content(%q )", c.text), strings.Join(Content(c.text), " "), c.want)
-		})
-	}
+	})
 }
 
 func TestFold(t *testing.T) {

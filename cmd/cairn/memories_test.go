@@ -119,9 +119,9 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		check.Equal(t, "id of the forgotten memory", got[0].ID, 2)
 		check.Contains(t, "output", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
 	})
-	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
+	t.Run("restored where another says the same, it is refused", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")
-		p.fails(exitFailed, "another memory says the same: memory 5", "memories", "restore", "2")
+		p.fails(exitFailed, "another memory says the same", "memories", "restore", "2")
 	})
 	t.Run("purged they are gone", func(t *testing.T) {
 		if r := p.run("y\n", "memories", "purge", "2"); r.code != exitUsage {

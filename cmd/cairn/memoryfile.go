@@ -117,12 +117,19 @@ those of their messages that the channel has. The bot must be stopped.`,
 }
 
 func (a *app) importMemories(cmd *cobra.Command, file string) error {
-	all, err := readMemories(file)
+	lines, err := readLines[memory.Exported](file)
 	if err != nil {
 		return err
 	}
+	var all []memory.Exported
+	for _, l := range lines {
+		all = append(all, l.value)
+	}
 	return a.withStore(cmd.Context(), false, func(db *store.Store) error {
 		n, err := memory.In(db).Import(cmd.Context(), all)
+		if bad, wrong := errors.AsType[*memory.ImportError](err); wrong {
+			return lines[bad.Index].wrong(bad.Err)
+		}
 		if err != nil {
 			return err
 		}
@@ -135,20 +142,4 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 		return err
 	})
-}
-
-// readMemories reads a file of exported memories and checks all of them.
-func readMemories(file string) (all []memory.Exported, err error) {
-	lines, err := readLines[memory.Exported](file)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range lines {
-		all = append(all, l.value)
-	}
-	var bad *memory.ImportError
-	if err := memory.CheckExported(all); errors.As(err, &bad) {
-		return nil, lines[bad.Index].wrong(bad.Err)
-	}
-	return all, nil
 }

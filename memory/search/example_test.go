@@ -40,11 +40,6 @@ func (t talk) Frequencies(terms []string) (map[string]int, error) {
 
 func (t talk) Pairs(string) ([]string, error) { return nil, nil }
 
-func (t talk) Known(terms []string) ([]string, error) {
-	n, err := t.Frequencies(terms)
-	return slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return n[term] == 0 }), err
-}
-
 func (t talk) Members(terms []string) (map[string]string, error) {
 	names := make(map[string]string)
 	for _, m := range t {

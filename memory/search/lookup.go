@@ -90,25 +90,23 @@ func isUnspaced(term string) bool {
 // typos of, and adds their frequencies. It removes the names of members from the question.
 func (q *Query) correct(in Index, frequencies map[string]int) (map[string][]string, error) {
 	corrections := make(map[string][]string) // by the term of a typo
-	var terms, corrected []string
+	var terms []string
 	for _, w := range slices.Backward(q.words) {
 		terms = append(terms, w.Term)
 		if frequencies[w.Term] > 0 || len(corrections) == typosCorrected {
 			continue
 		}
-		known, err := in.Known(words.Respell(w.Folded))
+		respelt := words.Respell(w.Folded)
+		found, err := in.Frequencies(respelt)
 		if err != nil {
 			return nil, err
 		}
+		known := slices.DeleteFunc(respelt, func(term string) bool { return found[term] == 0 })
 		corrections[w.Term] = known[:min(len(known), spellings)]
-		corrected = append(corrected, corrections[w.Term]...)
+		terms = append(terms, corrections[w.Term]...)
+		maps.Copy(frequencies, found)
 	}
-	more, err := in.Frequencies(corrected)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(frequencies, more)
-	members, err := in.Members(append(terms, corrected...))
+	members, err := in.Members(terms)
 	if err != nil {
 		return nil, err
 	}

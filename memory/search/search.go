@@ -21,7 +21,6 @@ type Posting struct {
 type Index interface {
 	Size() int                                          // documents
 	Frequencies(terms []string) (map[string]int, error) // in how many documents each term occurs; terms that occur in none are missing
-	Known(terms []string) ([]string, error)             // those of the terms that occur, in their order
 	Pairs(character string) ([]string, error)           // terms of two characters, one of which it is
 	Languages() ([]string, error)                       // of the stems that occur, see words.Stems
 	Members(terms []string) (map[string]string, error)  // the names of members that contain the terms

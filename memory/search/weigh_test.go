@@ -117,6 +117,12 @@ func TestRanking(t *testing.T) {
 			1, "",
 		},
 		{
+			"what people said comes before what the bot made of it",
+			talk{spoken(0, "Ann", "the lighthouse is white"), {Author: "bot", Text: "the lighthouse: the lighthouse is white", Time: day, Assistant: true}},
+			"lighthouse", "",
+			1, "",
+		},
+		{
 			"what names something comes first",
 			talk{spoken(0, "Ann", "we read a novel, it was Middlemarch I think"), spoken(30, "Ann", "we read a novel, it was very long I think")},
 			"which novel did they read", "",

@@ -23,11 +23,11 @@ var tricks string
 var forgeries string
 
 // Tricks are texts that are hard to store, search, count, cut or show.
-func Tricks() []Trick { return read("tricks.txt", tricks) }
+func Tricks() []Trick { return read(tricks) }
 
 // Forgeries are texts that imitate another person's messages, the bot's own summaries and
 // marks, tool results, or instructions.
-func Forgeries() []Trick { return read("forgeries.txt", forgeries) }
+func Forgeries() []Trick { return read(forgeries) }
 
 // Texts are the texts of both corpora.
 func Texts() (texts []string) {
@@ -39,24 +39,16 @@ func Texts() (texts []string) {
 
 // read parses a corpus: each line has a name, a repeat count, the text as a Go string, and the
 // reason, separated by tabs. It panics on an invalid line: the corpus is part of the package.
-func read(file, corpus string) (all []Trick) {
-	n := 0
+func read(corpus string) (all []Trick) {
 	for line := range strings.Lines(corpus) {
-		n++
 		if line = strings.TrimSuffix(line, "\n"); line == "" || line[0] == '#' {
 			continue
 		}
 		parts := strings.Split(line, "\t")
-		if len(parts) != 4 {
-			panic(fmt.Sprintf("%s:%d: %d parts, want name, how often, text, why", file, n, len(parts)))
-		}
 		times, err := strconv.Atoi(parts[1])
-		if err != nil {
-			panic(fmt.Sprintf("%s:%d: %v", file, n, err))
-		}
-		text, err := strconv.Unquote(parts[2])
-		if err != nil {
-			panic(fmt.Sprintf("%s:%d: %s: %v", file, n, parts[2], err))
+		text, wrong := strconv.Unquote(parts[2])
+		if err != nil || wrong != nil {
+			panic(fmt.Sprintf("%s: want name, how often, text, why", line))
 		}
 		all = append(all, Trick{Name: parts[0], Text: strings.Repeat(text, times), Why: parts[3]})
 	}

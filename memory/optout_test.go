@@ -1,0 +1,89 @@
+package memory_test
+
+import (
+	"errors"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// sayHello delivers a message by a person with an id and a name.
+func sayHello(t *testing.T, c *store.Conversation, n int, id, name string) {
+	t.Helper()
+	m := storetest.Said(n, "hello")
+	m.AuthorID, m.Author = id, name
+	storetest.Deliver(t, c, m)
+}
+
+// wantSaved fails unless a memory is saved, or refused because it names somebody who opted out.
+func wantSaved(t *testing.T, c *store.Conversation, content string, want bool) {
+	t.Helper()
+	_, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
+	if _, out := errors.AsType[*memory.OptedOutError](err); out == want || !out && err != nil {
+		t.Errorf("%q in %s: %v", content, c.Name(), err)
+	}
+}
+
+// TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
+// keep anyone else's memories from being saved.
+func TestOptOutIsByIDNotName(t *testing.T) {
+	for name, c := range map[string]struct{ free, held []string }{
+		"the":  {[]string{"the sky is blue", "The sky is grey"}, nil},
+		"a":    {[]string{"Ann has a cat", "Bob takes vitamin A"}, nil},
+		"Will": {[]string{"the shop will open at nine"}, []string{"the shop of Will opens at ten", "Will rows", "Will's dog barks", "Ask Will."}},
+		"Carl": {nil, []string{"carl rows", "the shop of Carl's opens"}},
+	} {
+		conv := storetest.NewConversation(t)
+		sayHello(t, conv, 2, "u7", name)
+		check.Must(privacy.Of(conv).OptOut(ctx, "u7", name, true))(t)
+		for _, content := range c.free {
+			wantSaved(t, conv, content, true)
+		}
+		for _, content := range c.held {
+			wantSaved(t, conv, content, false)
+		}
+	}
+}
+
+// Those who are named in a thread or in a task speak in the channel.
+func TestOptOutBelowChannel(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	channel, elsewhere := storetest.Find(t, s, "discord:server/channel"), storetest.Find(t, s, "discord:server/other")
+	sayHello(t, channel, 2, "u7", "Carl")
+	thread := storetest.Find(t, s, channel.Name()+"/thread")
+	storetest.Deliver(t, thread, storetest.Said(4, "hi"))
+	below := func(c *store.Conversation) *store.Conversation {
+		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 9}))(t)
+		return storetest.Find(t, s, task.Conversation)
+	}
+	check.Must(privacy.Of(channel).OptOut(ctx, "u7", "Carl", true))(t)
+	for _, c := range []*store.Conversation{channel, thread, below(channel), below(thread), below(below(thread))} {
+		wantSaved(t, c, "Carl rows", false)
+	}
+	wantSaved(t, elsewhere, "Carl rows", true) // another Carl
+}
+
+// Those who opted out are known by the name they have here, and still after /forget me, unless
+// somebody else here has the name.
+func TestOptOutUnderOtherNames(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	here, there := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:3/4")
+	sayHello(t, here, 2, "u7", "Carl")
+	sayHello(t, there, 2, "u7", "Charly")
+	check.Must(privacy.Of(here).OptOut(ctx, "u7", "Carl", true))(t)
+	wantSaved(t, there, "Charly rows", false)
+	wantSaved(t, there, "Carl rows", false)
+	wantSaved(t, here, "Charly swims", true) // nobody here
+	check.Must(privacy.In(s).Erase(ctx, "u7", here, there))(t)
+	for _, c := range []*store.Conversation{here, there} {
+		check.Equal(t, "done", check.Must(privacy.Of(c).EraseSome(ctx, "u7"))(t).Done, true)
+	}
+	wantSaved(t, here, "Carl dives", false)
+	sayHello(t, there, 3, "u8", "carl")
+	wantSaved(t, there, "Carl dives", true)
+}
