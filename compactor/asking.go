@@ -217,19 +217,16 @@ var handIn = llm.Tool{
 	Ends:        true,
 }
 
-// summarizeTool returns handIn for items. A refused summary is sent back with the
-// reason, but only once if it is merely longer than it should be. last is set to the reason of the
-// latest refusal.
+// summarizeTool returns handIn for items. A refused summary is sent back with the reason; one that
+// is merely longer than it should be is shortened later. last is set to the reason of the latest
+// refusal.
 func (w worker) summarizeTool(items []summarize.Item, summary *string, last *summarize.Refusal) llm.Tool {
-	once := false // a summary was too long before
 	tool := handIn
 	tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
 		text := summarize.TextOf(string(arguments))
-		tokens := tokens.Estimate(text)
 		switch *last = w.judge(text, items); {
-		case *last == summarize.RefusedLarge, *last == "" && tokens > w.limit && !once:
-			once = true
-			most := min(w.limit, summarize.MostOfSummary(items))
+		case *last == summarize.RefusedLarge:
+			tokens, most := tokens.Estimate(text), min(w.limit, summarize.MostOfSummary(items))
 			*last = summarize.TooLarge(tokens, most)
 			return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 		case *last == summarize.RefusedDeclined: // it would decline again, so the exchange ends

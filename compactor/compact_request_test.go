@@ -147,24 +147,6 @@ func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 	})
 }
 
-func TestRequestDuringLevelSummarizesTheRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
-		r.chat(40)
-		r.resize(2600)
-		r.c.Check(t.Context())
-		if running := r.c.Status().Running; running == nil || running.Trigger == compactor.OnRepair {
-			t.Fatalf("got running job %+v, %+v", running, r.c.Status())
-		}
-		synctest.Wait()
-		r.resize(100_000)
-		ended := r.scheduled("")
-		r.waitIdle()
-		check.Equal(t, "summarized span", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
-		r.verify()
-	})
-}
-
 func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})

@@ -14,7 +14,6 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 // held is a worker that blocks until release is closed.
@@ -45,45 +44,6 @@ func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	check.Len(t, "calls of the model, events", r.events, 0)
 	check.Len(t, "calls of the model, events", r.worker.Requests(), 0)
 	check.Equal(t, "log", strings.Count(log.String(), "request_too_large"), 1)
-}
-
-// Messages are ordered by seq: neither equal times nor a backward clock moves a cut, or a message
-// across one.
-func TestBackwardClockChangesNothing(t *testing.T) {
-	for claim, said := range map[string]func(n int) time.Time{
-		"all in one second": func(int) time.Time { return time.Unix(1_800_000_000, 0) },
-		"backward":          func(n int) time.Time { return time.Unix(1_800_000_000-60*int64(n), 0) },
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-			hear := func() {
-				n := len(r.said) + 1
-				m := r.arrive(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
-				if m.Seq != int64(n) {
-					t.Fatalf("got position %d, want %d", m.Seq, n)
-				}
-				r.waitIdle()
-			}
-			for range 100 {
-				hear()
-			}
-			if r.seen(compactor.EventApplied) < 2 {
-				t.Fatal("got no applied summary: the test proves nothing")
-			}
-			r.verify()
-			view, at := r.render(), 0
-			_, verbatim, _ := strings.Cut(view, "</kept>")
-			g := r.c.Status()
-			for n := len(r.said) - g.Lines + 1; n <= len(r.said); n++ {
-				next := strings.Index(verbatim, fmt.Sprintf("note-%d- ", n))
-				if next < at {
-					t.Fatalf("message %d at %d is after %d", n, next, at)
-				}
-				at = next
-			}
-			r.renderAfterRestart()
-		})
-	}
 }
 
 func TestWorkerOverflowHalvesSpan(t *testing.T) {

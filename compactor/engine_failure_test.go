@@ -99,31 +99,6 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// What a worker is reading stays if the summaries that are ready make enough room.
-func TestEmergencyStopsWhenReadySummariesSuffice(t *testing.T) {
-	release, hangs := make(chan struct{}), false
-	r := ahead(t, 20_000)
-	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if hangs {
-			<-release
-		}
-		return goodSummary(ctx, n, req)
-	}
-	r.policy.TailTokens = 1000
-	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) > 0 })
-	hangs = true
-	for r.c.Status().Running == nil {
-		r.talk("more " + filler(60))
-	}
-	if !r.c.Overflow(t.Context()) || len(r.c.Status().Stack) == 0 {
-		t.Fatalf("got no applied summary: %+v", r.c.Status())
-	}
-	r.noPlaceholder()
-	close(release)
-	r.waitIdle()
-	r.verify()
-}
-
 func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {

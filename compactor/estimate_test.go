@@ -12,6 +12,8 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/words/wordstest"
+
+	"github.com/tiktoken-go/tokenizer"
 )
 
 // samples are texts of one kind each, written for this test or made by a seeded
@@ -38,6 +40,18 @@ func samples() map[string]string {
 		"base64": base64.StdEncoding.EncodeToString(raw), "hex": fmt.Sprintf("%x", raw),
 		"Chinese": chinese, "Japanese": japanese, "Korean": korean, "Russian": russian, "Arabic": arabic,
 		"German": german, "Polish": polish, "Hindi": hindi, "Greek": greek, "emoji": emoji,
+	}
+}
+
+// TestEstimateOfUniformText compares with GPT-4o's tokens: too low an estimate would overflow the
+// windows of people who write one kind of text.
+func TestEstimateOfUniformText(t *testing.T) {
+	codec := check.Must(tokenizer.Get(tokenizer.O200kBase))(t)
+	for kind, text := range samples() {
+		estimate, real := tokens.Estimate(text), check.Must(codec.Count(text))(t)
+		if by := float64(estimate)/float64(real) - 1; by < -0.12 || by > 0.25 {
+			t.Errorf("%s: got an error of %+.1f%%", kind, 100*by)
+		}
 	}
 }
 

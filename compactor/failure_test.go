@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,21 +17,6 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
-
-func TestCloseDuringRequests(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.deliverMany(12, 60)
-	for range 20 {
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() { r.c.Compact(compactor.OnManual, "") })
-		}
-		r.c.Close()
-		wg.Wait()
-		r.restart()
-	}
-	r.verify()
-}
 
 // long is a worker whose summaries fill the stack quickly, and which rejects folds while refuse
 // returns true.
@@ -127,24 +111,6 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()
 	r.renderAfterRestart()
-}
-
-func TestChunksReachTheirTarget(t *testing.T) {
-	check.SkipUnderRace(t)
-	for n := 60; n < 80; n += 6 {
-		worker := &llmtest.Model{Tokens: 4000, Func: followsInstructions(new([]int))}
-		r := newRig(t, 100_000, worker)
-		r.deliverMany(n, 60)
-		r.compactAndWait()
-		if r.seen(compactor.EventFailed) > 0 {
-			t.Errorf("%d messages: %s", n, r.c.Status().Last.Error)
-		}
-		for _, req := range worker.Requests() {
-			if len(req.Messages) > 2 {
-				t.Errorf("%d messages: a summary of the requested length was rejected", n)
-			}
-		}
-	}
 }
 
 func TestUnrepairableRowBlocksNothing(t *testing.T) {

@@ -55,25 +55,3 @@ func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
 		})
 	}
 }
-
-func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
-	for _, language := range prompts.Languages {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			texts := prompts.In(language)
-			worker := &llmtest.Model{Tokens: 8000, Func: withoutTools(func(n int) string { return fmt.Sprint("Summary ", n, ". ", filler(80)) })}
-			r := tuned(t, 4000, worker, inLanguage(language))
-			for range 12 {
-				r.chat(6)
-				r.c.Compact(compactor.OnManual, "")
-				r.waitIdle()
-			}
-			asked := textsOf(worker)
-			for what, want := range map[string]string{"the brief prompt": texts.WorkerBrief + "\n\n" + texts.Plain, "a fold": texts.WorkerBrief + "\n" + texts.Fold} {
-				check.Contains(t, fmt.Sprintf("requests lack %s", what), asked, want)
-			}
-			check.Lacks(t, "system prompt in a small window", asked, texts.Worker)
-			r.verify()
-		})
-	}
-}

@@ -108,30 +108,6 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 	}
 }
 
-func TestInvalidPatchKeys(t *testing.T) {
-	for _, test := range []struct{ key, value, want string }{
-		{"background_treshold", "0.7", "background_treshold: there is no such setting, did you mean background_threshold?"},
-		{"keep_first", "some", "keep_first = some: must be a whole number"},
-		{"keep_first", "1.5", "keep_first = 1.5: must be a whole number"},
-		{"background_threshold", "80%", "background_threshold = 80%: must be a number"},
-		{"enabled", "yes", "enabled = yes: must be true or false"},
-		{"cache_ttl", "soon", `cache_ttl = soon: must be "auto", or a duration like "90s" or "5m"`},
-		{"cache_ttl", "-1ns", `cache_ttl = -1ns: must be "auto", or a duration like "90s" or "5m"`},
-		{"cooldown", "soon", `cooldown = soon: must be a duration like "90s" or "5m"`},
-		{"prepare_threshold", "-1", "prepare_threshold = -1: must be 0 (off) or below background_threshold"},
-	} {
-		p, wrong := compactor.Patch{test.key: test.value, "keep_last_n": "9"}.Over(compactor.DefaultPolicy())
-		if len(wrong) != 1 || wrong[0].Error() != test.want {
-			t.Errorf("%s %s: %v", test.key, test.value, wrong)
-		}
-		want := compactor.DefaultPolicy()
-		want.KeepLastN = 9
-		if p != want {
-			t.Errorf("%s %s changes the policy, or hides the values beside it", test.key, test.value)
-		}
-	}
-}
-
 func TestInvalidPatchValues(t *testing.T) {
 	for _, test := range []struct {
 		change func(*compactor.Policy)

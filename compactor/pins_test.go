@@ -161,22 +161,3 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		budget(400)
 	})
 }
-
-// The reported cost of a pin is its cost in the prompt, also with a model that counts differently.
-func TestPinCosts(t *testing.T) {
-	r := newRig(t, 8_000, &llmtest.Model{Func: goodSummary})
-	r.size, r.model = 2, "m"
-	r.policy.KeepFirst, r.policy.KeepLastN, r.policy.PinBudget = 0, 1, 20_000
-	r.deliverNotes("pinned " + filler(600) + " END")
-	r.pin(1)
-	for i := range 6 {
-		r.talk(fmt.Sprintf("question %d %s", i, filler(100)))
-	}
-	state, err := r.conv.Compactions().Load(t.Context())
-	check.NoError(t, err)
-	budget := r.c.Status().PinBudget
-	costs := compactor.PinCosts(state.Head.Pins, budget)
-	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {
-		t.Errorf("got a reported cost of %d of %d tokens, want %d", costs[0].Shown, budget, want)
-	}
-}

@@ -93,21 +93,6 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 	r.verify()
 }
 
-func TestFailureOfBothModelsChangesNothing(t *testing.T) {
-	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "bad key sk-secret"}
-	}
-	r := tuned(t, 100_000, &llmtest.Model{Func: refuse}, func(o *compactor.Options) { o.Fallback = &llmtest.Model{Func: refuse} })
-	r.chat(30)
-	before := r.render()
-	e := r.compact("")
-	check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)
-	check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "rejected the API key")
-	check.Lacks(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "sk-")
-	check.Equal(t, "view", r.render(), before)
-	r.verify()
-}
-
 func TestWorkerReasoningEffort(t *testing.T) {
 	for _, effort := range []string{"low", "", "max"} {
 		t.Run(fmt.Sprintf("%q", effort), func(t *testing.T) {

@@ -86,31 +86,6 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 	}
 }
 
-func TestAgentPromptIsReadOncePerJob(t *testing.T) {
-	check.SkipUnderRace(t)
-	reads := 0
-	prompt := "Write a haiku."
-	worker := &llmtest.Model{Tokens: 4000, Func: goodSummary}
-	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
-		o.Prompt = func() string { reads++; return prompt }
-	})
-	r.chat(200)
-	r.compact("")
-	if n := len(worker.Requests()); reads != 1 || n < 4 {
-		t.Errorf("the prompt was read %d times for %d requests", reads, n)
-	}
-	for _, req := range worker.Requests() {
-		check.Equal(t, "system prompt", req.Messages[0].Text, "Write a haiku.")
-	}
-	prompt = " \n"
-	before := len(worker.Requests())
-	r.chat(30)
-	r.compact("")
-	if got := worker.Requests()[before].Messages[0].Text; got != prompts.In(prompts.English).WorkerBrief { // its window is small
-		t.Errorf("with an empty prompt: got system prompt %q", got)
-	}
-}
-
 func TestAgentPromptIsReferenceForWorker(t *testing.T) {
 	worker := &llmtest.Model{Func: goodSummary}
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
