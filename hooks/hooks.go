@@ -66,9 +66,9 @@ var maxWaiting = 256
 
 // Limits of a hook's answer.
 const (
-	maxOutput  = 64 << 10 // bytes that are read; the rest is discarded
-	maxReason  = 200      // characters
-	maxFocus   = 1000     // characters
+	maxOutput = 64 << 10 // bytes that are read; the rest is discarded
+	maxReason = 200      // characters
+	maxFocus  = 1000     // characters
 )
 
 // Hooks calls hooks. It is safe for concurrent use.

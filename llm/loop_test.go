@@ -148,39 +148,28 @@ func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
 
 func TestLoopRetriesWithNewRequest(t *testing.T) {
 	overflow := &llm.Error{Kind: llm.KindOverflow}
-	failing := func(failures int) *llmtest.Model {
-		return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-			if n <= failures {
-				return llm.Response{}, overflow
-			}
-			return llmtest.Say("fits"), nil
-		}}
-	}
-	for name, c := range map[string]struct {
-		failures int
-		want     error
-	}{
-		"success after two":       {2, nil},
-		"its error when it is no": {3, overflow},
-	} {
-		t.Run(name, func(t *testing.T) {
-			asked, made := 0, 0
-			loop := llm.Loop{
-				Model: failing(c.failures), MaxCalls: 1,
-				Request: func(_ context.Context, left int) (llm.Request, error) {
-					made++
-					check.Equal(t, "calls left after a retry", left, 1)
-					return llm.Request{}, nil
-				},
-				Retry: func(_ context.Context, err error) bool {
-					asked++
-					return llm.KindOf(err) == llm.KindOverflow && asked <= 2
-				},
-			}
-			_, err := loop.Run(t.Context())
-			check.Error(t, err, c.want)
-			check.Equal(t, "made", made, 3)
-		})
+	for failures, want := range map[int]error{2: nil, 3: overflow} {
+		asked, made := 0, 0
+		_, err := llm.Loop{
+			Model: &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+				if n <= failures {
+					return llm.Response{}, overflow
+				}
+				return llmtest.Say("fits"), nil
+			}},
+			MaxCalls: 1,
+			Request: func(_ context.Context, left int) (llm.Request, error) {
+				made++
+				check.Equal(t, "calls left after a retry", left, 1)
+				return llm.Request{}, nil
+			},
+			Retry: func(_ context.Context, err error) bool {
+				asked++
+				return llm.KindOf(err) == llm.KindOverflow && asked <= 2
+			},
+		}.Run(t.Context())
+		check.Error(t, err, want)
+		check.Equal(t, "made", made, 3)
 	}
 }
 

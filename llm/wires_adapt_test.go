@@ -21,31 +21,35 @@ func forcing() llm.Request {
 	return req
 }
 
-func TestNoOtherFormIsTried(t *testing.T) {
+func TestEachAttemptIsCharged(t *testing.T) {
+	spent := errors.New("all spent")
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
-			refuse func(*llmtest.Exchange)
-			budget int
+			refuse           func(*llmtest.Exchange)
+			budget, requests int
+			kind             llm.Kind // "": the error is spent
 		}{
-			"without budget": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", noForced) }, 1},
-			"after text was shown": {func(x *llmtest.Exchange) {
+			"no call without budget":       {func(x *llmtest.Exchange) { x.Say("fine") }, 0, 0, ""},
+			"no retry without budget":      {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, 2, 2, llm.KindOverloaded},
+			"no other form without budget": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", noForced) }, 1, 1, llm.KindBadRequest},
+			"none after text was shown": {func(x *llmtest.Exchange) {
 				x.Piece("half ")
 				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noForced)
-			}, 9},
-			"for another refusal": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", "no") }, 9},
+			}, 9, 1, llm.KindBadRequest},
+			"none for another refusal": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", "no") }, 9, 1, llm.KindBadRequest},
 		} {
 			t.Run(name, func(t *testing.T) {
-				server := w.open(t, c.refuse)
-				req := forcing()
+				server, req := w.open(t, c.refuse), forcing()
 				req.Spend = func() error {
 					if c.budget--; c.budget < 0 {
-						return errors.New("all spent")
+						return spent
 					}
 					return nil
 				}
 				_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, func(string) {})
-				check.Equal(t, "error kind", llm.KindOf(err), llm.KindBadRequest)
-				check.Len(t, "requests", server.Requests(), 1)
+				check.Equal(t, "error kind", llm.KindOf(err), c.kind)
+				check.Equal(t, "the budget is the error", errors.Is(err, spent), c.kind == "")
+				check.Len(t, "requests", server.Requests(), c.requests)
 			})
 		}
 	})

@@ -65,32 +65,6 @@ func TestErrorInStream(t *testing.T) {
 	})
 }
 
-func TestEachAttemptIsCharged(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Run("no call without budget", func(t *testing.T) {
-			server := w.open(t, func(x *llmtest.Exchange) { x.Say("fine") })
-			req, spent := hello, errors.New("all spent")
-			req.Spend = func() error { return spent }
-			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-			check.Equal(t, "the error", err, spent)
-			check.Len(t, "requests", server.Requests(), 0)
-		})
-		t.Run("each attempt is charged", func(t *testing.T) {
-			server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") })
-			left, req := 2, hello
-			req.Spend = func() error {
-				if left--; left < 0 {
-					return errors.New("nothing left")
-				}
-				return nil
-			}
-			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-			check.Equal(t, "error kind", llm.KindOf(err), llm.KindOverloaded)
-			check.Len(t, "requests", server.Requests(), 2)
-		})
-	})
-}
-
 func TestRefusalClasses(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for status, kind := range map[int]llm.Kind{400: llm.KindBadRequest, 401: llm.KindAuth, 403: llm.KindAuth, 429: llm.KindRateLimited, 500: llm.KindOverloaded, 529: llm.KindOverloaded, 307: llm.KindWrongAddress} {

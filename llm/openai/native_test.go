@@ -59,10 +59,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	})
 }
 
-var (
-	png  = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
-	jpeg = []byte("\xFF\xD8\xFF and the rest")
-)
+var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
 
 func TestMissingPictureIsDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
