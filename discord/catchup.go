@@ -19,9 +19,7 @@ func (d *Discord) onReady(r readyData) error {
 	if !ok {
 		return errors.New("store the gaps of a new session: not possible in time")
 	}
-	if len(all) > 0 || d.hadSession {
-		d.notFirstStart.Store(true)
-	}
+	d.notFirstStart = d.notFirstStart || d.hadSession || len(all) > 0
 	d.hadSession = true
 	d.link.Established()
 	d.log.Info("connected", "as", r.User.Username)
@@ -69,7 +67,7 @@ func (d *Discord) backfillIfMissed(p place, joined bool) {
 	switch {
 	case open:
 		d.queue.Add(p.ID, func() { d.fillGap(d.work.Context(), name, p.Last) })
-	case (joined || d.notFirstStart.Load()) && newer(p.Last, horizon):
+	case (joined || d.notFirstStart) && newer(p.Last, horizon):
 		d.queue.Add(p.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }

@@ -31,8 +31,8 @@ type Discord struct {
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	work            *platform.Group
 	gaps            sync.Map       // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
-	notFirstStart   atomic.Bool    // this process or an earlier one had a session or conversations
-	hadSession      bool           // this process had a session; used only by the goroutine in Run, like the next
+	notFirstStart   bool           // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
+	hadSession      bool           // this process had a session
 	lastIdentify    time.Time      // when the latest session began
 	seen            platform.Cache // interactions and commands already handled
 	own             platform.Cache // the bot's own messages

@@ -13,7 +13,7 @@ import (
 )
 
 // impatient makes what waits for the gateway wait less.
-func impatient(d *Discord) { d.pauses.open = 500 * time.Millisecond }
+func impatient(d *Discord) { d.pauses.open = 1500 * time.Millisecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,11 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, discordtest.Options{Heartbeat: 600 * time.Millisecond, HeartbeatWithin: patience}).start()
+			o := discordtest.Options{HeartbeatWithin: patience}
+			if name == "a socket half open" {
+				o.Heartbeat = 2 * time.Second
+			}
+			r := newRig(t, o).start()
 			r.converse("one", 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens

@@ -76,7 +76,7 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 	case before != "":
 		query.Set("before", before)
 	}
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + id + "/messages", query: query, into: &found, background: background})
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + id + "/messages?" + query.Encode(), into: &found, background: background})
 	slices.SortFunc(found, func(a, b message) int { return byAge(a.ID, b.ID) })
 	return found, err
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -46,13 +45,12 @@ func newREST(base, token string) *rest {
 // notIdempotent.
 type call struct {
 	method     string
-	path       string // below /api/v9
-	query      url.Values
-	body       any  // sent as JSON; nil: nothing
-	into       any  // the JSON of the response is decoded into it; nil: ignored
-	once       bool // one try, without waiting for rate limits
-	background bool // leaves room for other requests
-	ownToken   bool // its path contains a token, so the bot's token and the global rate limit do not apply
+	path       string // below /api/v9, with the query
+	body       any    // sent as JSON; nil: nothing
+	into       any    // the JSON of the response is decoded into it; nil: ignored
+	once       bool   // one try, without waiting for rate limits
+	background bool   // leaves room for other requests
+	ownToken   bool   // its path contains a token, so the bot's token and the global rate limit do not apply
 
 	notIdempotent bool // repeated only after a rate limit, when it certainly had no effect
 }
@@ -134,11 +132,7 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 		}
 		body = bytes.NewReader(b)
 	}
-	address := r.base + "/api/v" + discordgo.APIVersion + c.path
-	if len(c.query) > 0 {
-		address += "?" + c.query.Encode()
-	}
-	q, err := http.NewRequestWithContext(ctx, c.method, address, body)
+	q, err := http.NewRequestWithContext(ctx, c.method, r.base+"/api/v"+discordgo.APIVersion+c.path, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
 	}
@@ -158,7 +152,8 @@ const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discor
 // route returns the key under which a request is rate limited: Discord limits each method per
 // channel, whichever message the request is about (Rate Limits).
 func (c call) route() string {
-	parts := strings.Split(c.path, "/")
+	path, _, _ := strings.Cut(c.path, "?")
+	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if i > 2 && number(part) > 0 {
 			parts[i] = "*"

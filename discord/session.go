@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -112,14 +111,5 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 // address returns the URL of the next connection, with the parameters that Discord requires
 // (Discord, Gateway: Connecting).
 func (s *session) address() string {
-	u, err := url.Parse(cmp.Or(s.resumeURL, s.gateway))
-	if err != nil {
-		return s.gateway
-	}
-	u.Path = cmp.Or(u.Path, "/")
-	q := u.Query()
-	q.Set("v", discordgo.APIVersion)
-	q.Set("encoding", "json")
-	u.RawQuery = q.Encode()
-	return u.String()
+	return cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion
 }

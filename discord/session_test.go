@@ -90,16 +90,16 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 		want   []string
 	}{
 		"resumed where READY says": {
-			"/ws?shape=a", func(g *gate) string { return g.address("/again") },
-			[]string{"IDENTIFY /ws?encoding=json&shape=a&v=9", "RESUME /again?encoding=json&v=9", "RESUME /again?encoding=json&v=9"},
+			"/ws", func(g *gate) string { return g.address("/again") },
+			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /again?encoding=json&v=9", "RESUME /again?encoding=json&v=9"},
 		},
 		"resumed where it began, if READY says nothing": {
-			"/ws?shape=a", func(*gate) string { return "" },
-			[]string{"IDENTIFY /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9"},
+			"/ws", func(*gate) string { return "" },
+			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9"},
 		},
 		"resumed where it began, if nobody is where READY says": {
-			"/ws?shape=a", func(*gate) string { return "ws://127.0.0.1:1" },
-			[]string{"IDENTIFY /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9"},
+			"/ws", func(*gate) string { return "ws://127.0.0.1:1" },
+			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9"},
 		},
 		"at a host alone": {
 			"", func(*gate) string { return "" },

@@ -129,9 +129,6 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 
 // formatTime formats a Unix timestamp as a local date and time.
 func formatTime(unix string) string {
-	n, err := strconv.ParseInt(unix, 10, 64)
-	if err != nil {
-		return unix
-	}
+	n, _ := strconv.ParseInt(unix, 10, 64) // markup matches digits only
 	return time.Unix(n, 0).Local().Format("2 January 2006 15:04 MST")
 }

@@ -64,12 +64,17 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.firstHello = time.Now()
 		return nil
 	}
-	s.offer(newListing(gaps, s.missedSince(time.Now())))
+	s.offer(gaps, s.missedSince(time.Now()))
 	return nil
 }
 
 // offer hands a listing to backfillAll. It never blocks.
-func (s *Slack) offer(l *listing) {
+func (s *Slack) offer(gaps []channel.Gap, since time.Time) {
+	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
+	l := &listing{gaps: gaps, known: make(map[string]bool), since: since}
+	for _, gap := range gaps {
+		l.known[gap.Conversation] = true
+	}
 	for {
 		select {
 		case s.hello <- l:
@@ -98,7 +103,7 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
-			s.offer(newListing(gaps, since))
+			s.offer(gaps, since)
 		}
 	})
 }
@@ -116,21 +121,7 @@ func (s *Slack) missedSince(now time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
 }
 
-func newListing(gaps []channel.Gap, since time.Time) *listing {
-	l := &listing{gaps: gaps, known: make(map[string]bool), since: since}
-	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
-	for _, gap := range gaps {
-		l.known[gap.Conversation] = true
-	}
-	return l
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read
 // some 50 pages a minute, so the others follow at that rate; one that receives a message reads its

@@ -48,13 +48,10 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
 }
 
-// unused is the rest of the token that is not checked.
-const unused = "unused"
-
 // CheckBotToken asks Slack, or the compatible server at apiBase, for the names of the app and the
 // workspace that a bot token belongs to. Errors are those of Check.
 func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
-	s, err := New(Options{BotToken: token, AppToken: "xapp-" + unused, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
+	s, err := withTokens(token, "xapp-unused", apiBase)
 	if err != nil {
 		return "", "", err
 	}
@@ -66,10 +63,14 @@ func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace s
 // CheckAppToken asks Slack, or the compatible server at apiBase, whether an app-level token is
 // valid for Socket Mode. Errors are those of Check.
 func CheckAppToken(ctx context.Context, token, apiBase string) error {
-	s, err := New(Options{BotToken: "xoxb-" + unused, AppToken: token, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
+	s, err := withTokens("xoxb-unused", token, apiBase)
 	if err != nil {
 		return err
 	}
 	defer s.api.close()
 	return s.probeApp(ctx)
+}
+
+func withTokens(bot, app, apiBase string) (*Slack, error) {
+	return New(Options{BotToken: bot, AppToken: app, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
 }

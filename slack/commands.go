@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -41,9 +42,19 @@ func (s *Slack) repeated(kind, a, b string) bool {
 	return s.handledCommands.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
+// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30
+// minutes.
+const runTimeout = 25 * time.Minute
+
 // start runs a command in a goroutine of its own.
 func (s *Slack) start(c command, to answerer) {
-	s.tasks.Start(func(ctx context.Context) { s.run(ctx, c, to) })
+	s.tasks.Start(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, runTimeout)
+		defer cancel()
+		if err := s.run(ctx, c, to); err != nil && ctx.Err() == nil {
+			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
+		}
+	})
 }
 
 // lineOf returns the command line for the text after /cairn; "/help" if it is empty.
@@ -124,44 +135,21 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
 }
 
-// runTimeout is how long a command may take to answer. Work that it starts may take longer; see
-// channel.Answer.Then.
-const runTimeout = time.Minute
-
-// thenTimeout is how long to wait for the work that a command started: a response_url is valid for
-// 30 minutes.
-const thenTimeout = 25 * time.Minute
-
 // run runs a command and answers it.
-func (s *Slack) run(ctx context.Context, c command, to answerer) {
-	limited, cancel := context.WithTimeout(ctx, runTimeout)
-	defer cancel()
-	c.who = s.person(limited, c)
-	answer, refused, err := platform.Run(limited, s.hub, c.place.String(), c.who, c.line)
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
-	}
+func (s *Slack) run(ctx context.Context, c command, to answerer) error {
+	c.who = s.person(ctx, c)
+	answer, refused, err := platform.Run(ctx, s.hub, c.place.String(), c.who, c.line)
 	if _, written := to.(*messageAnswerer); written && refused { // as for other messages
-		return
+		return nil
 	}
-	if err := to.answer(limited, c, answer); err != nil {
-		if ctx.Err() == nil {
-			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
-		}
-		return
+	if err := errors.Join(err, to.answer(ctx, c, answer)); err != nil || answer.Then == nil {
+		return err
 	}
-	if answer.Then == nil {
-		return
-	}
-	ctx, cancelThen := context.WithTimeout(ctx, thenTimeout)
-	defer cancelThen()
 	text := answer.Then(ctx)
 	if text == "" || ctx.Err() != nil {
-		return
+		return nil
 	}
-	if err := to.answer(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
-		s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
-	}
+	return to.answer(ctx, c, channel.Answer{Text: text})
 }
 
 // person returns the sender of a command with their name and rights: admins may manage everything,

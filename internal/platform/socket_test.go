@@ -41,7 +41,7 @@ func TestASocketReadsAndWrites(t *testing.T) {
 		}
 		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4004, ""), time.Now().Add(time.Second))
 	})
-	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
 	check.NoError(t, err)
 	defer s.Close()
 	check.NoError(t, s.Write("hello"))
@@ -64,7 +64,7 @@ func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
 		ended <- err
 	})
 	before := time.Now()
-	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
 	check.NoError(t, err)
 	<-s.Messages
 	if !s.LastRead().After(before) {
@@ -85,7 +85,7 @@ func TestASocketThatCannotWriteEnds(t *testing.T) {
 	done := make(chan struct{})
 	address := serving(t, func(*websocket.Conn) { <-done }) // it keeps the connection
 	defer close(done)
-	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
 	check.NoError(t, err)
 	defer s.Close()
 	check.NoError(t, s.ws.NetConn().(*net.TCPConn).CloseWrite())
@@ -120,16 +120,16 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 		check.Error(t, s.Err(), ErrSilent)
 	})
 	t.Run("and after, unless PINGs are answered", func(t *testing.T) {
-		s, _, err := Dial(t.Context(), serving(t, read), nil, time.Second)
+		s, _, err := Dial(t.Context(), serving(t, read), nil, 10*time.Second)
 		check.NoError(t, err)
 		defer s.Close()
 		start := time.Now()
-		s.Expect(200 * time.Millisecond)
-		time.Sleep(100 * time.Millisecond)
+		s.Expect(time.Second)
+		time.Sleep(500 * time.Millisecond)
 		s.Ping()
 		<-s.Messages
 		check.Error(t, s.Err(), ErrSilent)
-		check.Equal(t, "the answer counts", time.Since(start) >= 300*time.Millisecond, true)
+		check.Equal(t, "the answer counts", time.Since(start) >= 1500*time.Millisecond, true)
 	})
 }
 
@@ -141,11 +141,11 @@ func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
 		}
 		_, _, _ = ws.ReadMessage()
 	})
-	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
 	check.NoError(t, err)
 	defer s.Close()
-	s.Expect(200 * time.Millisecond)
-	time.Sleep(500 * time.Millisecond) // as while a disk is slow
+	s.Expect(time.Second)
+	time.Sleep(1500 * time.Millisecond) // as while a disk is slow
 	for i := range all {
 		if _, open := <-s.Messages; !open {
 			t.Fatalf("it ended after %d messages: %v", i, s.Err())
