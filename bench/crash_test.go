@@ -21,11 +21,11 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and kills it")
 	}
-	r := ranAs[crashes](t, "crash", "--kills", "4", "--seed", fmt.Sprint(time.Now().UnixNano()))
+	r := ranAs[crashes](t, "crash", "--kills", "3", "--seed", fmt.Sprint(time.Now().UnixNano()))
 	if len(r.Wrong) > 0 {
 		t.Errorf("%q", r.Wrong)
 	}
-	if r.Kills != 4 || r.Accepted < len(crashChannels) || r.Accepted != r.Said || r.Addressed == 0 || len(r.At) == 0 {
+	if r.Kills != 3 || r.Accepted < len(crashChannels) || r.Accepted != r.Said || r.Addressed == 0 || len(r.At) == 0 {
 		t.Errorf("%+v", r)
 	}
 }

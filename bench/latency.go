@@ -83,7 +83,7 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 	}
 	words := rand.New(rand.NewPCG(1, 1))
 	for _, name := range []string{quiet, busy} {
-		said := past(200, time.Unix(0, 0), func() string { return text(words, 250) })
+		said := past(60, time.Unix(0, 0), func() string { return text(words, 250) })
 		if _, err := f.store.conversation(ctx, name, said); err != nil {
 			return f, errors.Join(err, f.close())
 		}

@@ -9,12 +9,12 @@ import (
 func TestTools(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	r := ranAs[toolResult](t, "tools", "--steps", "18")
+	r := ranAs[toolResult](t, "tools", "--steps", "14")
 	if len(r.Runs) != 4 {
 		t.Fatalf("%+v", r)
 	}
 	for _, run := range r.Runs {
-		if run.State != "done" || run.Steps != 18 || run.Requests != 19 || run.Largest > 32_000 || run.Hidden+run.Cleared == 0 {
+		if run.State != "done" || run.Steps != 14 || run.Requests != 15 || run.Largest > 32_000 || run.Hidden+run.Cleared == 0 {
 			t.Errorf("%+v", run)
 		}
 	}

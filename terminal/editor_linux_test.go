@@ -54,7 +54,7 @@ func TestEditorShowsReplies(t *testing.T) {
 		})
 		k = monochrome(t, model)
 		k.shows(t, "count\r", "nine ten")
-		inOrder(t, k.screen.String(), "One two", "nine ten", "· summarizing messages 1 to 9", "a log line")
+		inOrder(t, k.screen.String(), "One two", "nine ten", "· compacting messages 1 to 9", "a log line")
 	})
 	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
 		var k *keyboard

@@ -195,18 +195,6 @@ func TestProtocolFailures(t *testing.T) {
 		check.Equal(t, "the output", s.out.String(), want)
 		s.logged.wait(t, "database is closed")
 	})
-	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
-		in, write := io.Pipe()
-		defer in.Close()
-		ctx, cancel := context.WithCancel(t.Context())
-		s := open(t, Options{In: in, JSON: true}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			cancel()
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		})
-		go func() { _, _ = io.WriteString(write, `{"text":"a"}`+"\n") }()
-		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
-	})
 }
 
 func TestProtocolOrder(t *testing.T) {

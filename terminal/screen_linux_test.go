@@ -23,8 +23,8 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.shows(t, "half a li", "> half a li")
 		k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
-		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
-		check.Contains(t, fmt.Sprintf("not dim: %q", k.raw), k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m")
+		k.screen.wait(t, "· compacting messages 1 to 9\n> half a li")
+		check.Contains(t, fmt.Sprintf("not dim: %q", k.raw), k.raw.String(), "\x1b[2m· compacting messages 1 to 9\x1b[22m")
 		k.shows(t, "ne\r", "you said half a line")
 	})
 	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {

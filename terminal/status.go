@@ -37,23 +37,13 @@ func status(event channel.Event) string {
 	span := fmt.Sprintf("messages %d to %d", event.From, event.To)
 	switch event.State {
 	case "started":
-		if event.Trigger == "rollup" {
-			return "· folding the summaries of " + span
-		}
-		return "· summarizing " + span
+		return "· compacting " + span
 	case "applied":
-		verb := "summarized"
-		switch event.Kind {
-		case "placeholder":
-			verb = "hid, to be summarized later,"
-		case "rollup":
-			verb = "folded the summaries of"
-		}
-		return fmt.Sprintf("· %s %s: %d → %d tokens of %d", verb, span, event.BeforeTokens, event.AfterTokens, event.Window)
+		return fmt.Sprintf("· compacted %s: %d → %d tokens of %d", span, event.BeforeTokens, event.AfterTokens, event.Window)
 	case "failed": // the error text says that nothing was lost
-		return "· could not summarize " + span + ": " + event.Error
+		return "· could not compact " + span + ": " + event.Error
 	case "undone":
-		return "· undid the summary of " + span
+		return "· undid the compaction of " + span
 	}
 	return ""
 }

@@ -174,15 +174,6 @@ func TestByteOrderMark(t *testing.T) {
 	check.Equal(t, "answer to a line", talk(t, Options{}, "\ufeffhello\n", echo).out.String(), "you said hello\n")
 }
 
-// A line of one character is read although nothing follows it.
-func TestShortFirstLine(t *testing.T) {
-	r, w := io.Pipe()
-	defer w.Close()
-	lines := readLines(t.Context(), r)
-	_, _ = io.WriteString(w, "a\n")
-	check.Equal(t, "line", (<-lines).Text, "a")
-}
-
 func TestReadLine(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	input := "one\r\n\ntwo \xff\xfe\n" + long + "\n" + long + "y\nlast"

@@ -1,11 +1,142 @@
-// API routes: the usage of models.
-
+// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a
+// list.
 package web
 
 import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
 	"cairn/channel"
 	"cairn/store"
 )
+
+// historyAnswer is the usage of a conversation's window over time, with its compactions.
+type historyAnswer struct {
+	Used        []usedPoint         `json:"used" jsonschema:"oldest first: at the start, at each answer, before and after each compaction, and now"`
+	Compactions []store.AppliedStep `json:"compactions" jsonschema:"oldest first"`
+	Before      int64               `json:"before,omitempty" jsonschema:"for what came earlier; absent: there is nothing"`
+}
+
+// usedPoint is the size of the next request after a message.
+type usedPoint struct {
+	Time   time.Time `json:"time"`
+	Seq    int64     `json:"seq" jsonschema:"0: before the first message"`
+	Tokens int       `json:"tokens"`
+	Window int       `json:"window" jsonschema:"that of then, as far as it is known"`
+}
+
+// Limits of one response.
+const (
+	historyTurns       = 10_000
+	historyCompactions = 1000
+	historyPoints      = 1000 // of turns; those of compactions come in addition
+)
+
+func (s *Server) history(r *request, c *store.Conversation) (any, error) {
+	since, before := r.since(), r.seq("before", 0)
+	ctx, h := r.Context(), historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
+	now, err := s.operator.Context(ctx, c.Name())
+	if err != nil {
+		return nil, err
+	}
+	first, err := c.Transcript().Page(ctx, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	newest, _, err := c.Transcript().Earlier(ctx, before, 1)
+	if err != nil || len(newest) == 0 {
+		return h, err
+	}
+	turns, err := c.Turns().Usages(ctx, since, before, historyTurns+1)
+	if err != nil {
+		return nil, err
+	}
+	applied, _, err := s.o.Store.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions})
+	if err != nil {
+		return nil, err
+	}
+	steps := store.StepsOf(applied)
+	h.Compactions = append(h.Compactions, steps...)
+	if len(turns) > historyTurns {
+		turns = turns[1:]
+		h.Before = turns[0].Seq
+	} else if !first[0].Time.Before(since) {
+		h.Used = append(h.Used, usedPoint{Time: first[0].Time, Tokens: now.Parts.Frame + now.Parts.Reserve})
+	}
+	h.Used = append(h.Used, measurements(turns, steps, h.Before)...)
+	if last := newest[0]; before == 0 && !last.Time.Before(since) {
+		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
+	}
+	window := now.Max
+	if len(turns) > 0 {
+		window = turns[0].Window
+	}
+	for i := range h.Used {
+		window = cmp.Or(h.Used[i].Window, window)
+		h.Used[i].Window = window
+	}
+	return h, nil
+}
+
+// measurements returns the usage at the answers, and before and after each compaction from the
+// message with seq from on, in order. The window of a compaction is not stored.
+func measurements(turns []store.TurnUsage, steps []store.AppliedStep, from int64) (points []usedPoint) {
+	every := len(turns)/historyPoints + 1
+	for i, u := range turns {
+		if i%every == 0 {
+			points = append(points, usedPoint{u.Time, u.Seq - 1, u.Used, u.Window})
+		}
+	}
+	for _, s := range steps {
+		if s.BeforeTokens > 0 && s.Next >= from {
+			points = append(points, usedPoint{s.Time, s.Next - 1, s.BeforeTokens, 0}, usedPoint{s.Time, s.Next - 1, s.AfterTokens, 0})
+		}
+	}
+	slices.SortStableFunc(points, func(a, b usedPoint) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.Time.Compare(b.Time)) })
+	return points
+}
+
+// usageCache caches the usage of conversations that are not open. It changes only with their
+// messages and heads; computing it takes milliseconds.
+type usageCache struct {
+	mu    sync.Mutex // guards known
+	known map[string]cachedUsage
+}
+
+type cachedUsage struct {
+	next, version int64
+	activity      channel.Activity
+}
+
+const maxCachedUsages = 10_000
+
+// of returns how full a conversation's window is, and what is running there.
+func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Activity, error) {
+	if now, open := operator.Activity(p.Channel); open {
+		return now, nil
+	}
+	f.mu.Lock()
+	known, found := f.known[p.Channel]
+	f.mu.Unlock()
+	if found && known.next == p.Next && known.version == p.Version {
+		return known.activity, nil
+	}
+	now, err := operator.Context(ctx, p.Channel)
+	if err != nil {
+		return channel.Activity{}, err
+	}
+	known = cachedUsage{p.Next, p.Version, channel.Activity{Used: now.Used, Window: now.Max}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil || len(f.known) >= maxCachedUsages {
+		f.known = make(map[string]cachedUsage)
+	}
+	f.known[p.Channel] = known
+	return known.activity, nil
+}
 
 // usageAnswer has the usage of models, and the current budgets.
 type usageAnswer struct {

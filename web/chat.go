@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -116,28 +117,80 @@ var errName = bad("A conversation's name may have at most 64 letters, digits, sp
 // owner is who uses the browser.
 var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
-// say runs a command, or delivers a message with settings for its turn. note is the command's
-// output.
-func (s *Server) say(ctx context.Context, conversation string, m messageNew, settings channel.Patch) (note string, err error) {
-	text := m.Text
-	if channel.IsCommand(text) {
-		answer, _, err := s.o.Hub.Run(ctx, conversation, owner, text)
-		if answer.Awaited && answer.Then != nil {
-			return answer.Then(ctx), err
+// messageRoutes returns the routes for programs that chat with the bot.
+func (s *Server) messageRoutes() []route {
+	return []route{{
+		method: "POST", path: "/api/conversations/{name}/messages", handle: s.postMessage,
+		summary: "Send a message or a command to a web conversation, web:NAME, which may be new: 202 once the message is on disk; 200 with a command's answer",
+		body:    messageNew{}, answers: map[int]any{200: messageTaken{}, 202: messageTaken{}, 400: nil, 409: nil, 422: nil},
+	}}
+}
+
+// messageNew is a message to deliver.
+type messageNew struct {
+	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
+	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
+	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
+}
+
+// messageTaken is the receipt of a message.
+type messageTaken struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
+}
+
+func (s *Server) postMessage(r *request) (any, error) {
+	name := r.PathValue("name")
+	chat, ours := strings.CutPrefix(name, config.WebName+":")
+	if !ours {
+		return nil, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+	}
+	if !validChatName.MatchString(chat) {
+		return nil, errName
+	}
+	var b messageNew
+	if err := r.decode(&b); err != nil {
+		return nil, err
+	}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	settings, err := channel.PatchOf(b.Compaction)
+	if err != nil {
+		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
+	}
+	if channel.IsCommand(b.Text) {
+		said, _, err := s.o.Hub.Run(r.Context(), name, owner, b.Text)
+		taken := messageTaken{b.ID, said.String()}
+		if said.Awaited && said.Then != nil {
+			taken.Answer = said.Then(r.Context())
 		}
-		return strings.Join(append([]string{answer.Text}, answer.Items...), "\n"), err
+		return taken, err
 	}
-	if word := unknownCommand.FindStringSubmatch(text); word != nil { // otherwise it would be sent to the model, at a cost
+	if word := unknownCommand.FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
 		_, err := channel.FindCommand(word[1])
-		return "", problem(http.StatusUnprocessableEntity, "%v", err)
+		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
 	}
-	if strings.HasPrefix(text, "//") {
-		text = text[1:]
+	if strings.HasPrefix(b.Text, "//") {
+		b.Text = b.Text[1:]
 	}
-	_, err = s.o.Hub.Deliver(ctx, conversation, channel.Inbound{
-		ID: m.ID, AuthorID: owner.ID, Author: owner.Name, Text: text, Time: time.Now(), Addressed: true, Compaction: settings,
+	_, err = s.o.Hub.Deliver(r.Context(), name, channel.Inbound{
+		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
-	return "", err
+	return answered{http.StatusAccepted, messageTaken{ID: b.ID}}, err
+}
+
+// check trims the message and returns an error if it is invalid.
+func (b *messageNew) check() error {
+	switch b.Text = strings.TrimSpace(b.Text); {
+	case b.Text == "":
+		return bad("Write something first: text is missing or empty.")
+	case utf8.RuneCountInString(b.Text) > maxMessage:
+		return bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
+	case b.ID == "" || len(b.ID) > 100:
+		return bad("A message needs an id of at most 100 bytes, unique in its conversation.")
+	}
+	return nil
 }
 
 // suggest completes the argument of a command.

@@ -14,6 +14,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/store"
 )
 
 func TestCallsOfToolsAreShown(t *testing.T) {
@@ -79,4 +80,23 @@ func TestPagesOfAConversationBearItsName(t *testing.T) {
 	_, page := r.get("/?offset=50") // of a list that was longer
 	check.Contains(t, "page", page, "1 in all", "Previous")
 	check.Equal(t, "total", get[conversationList](r, "/api/conversations?offset=50").Total, 1)
+}
+
+func TestTasksAreListedAndOpened(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 1)
+	records := must(r.store.Find(t.Context(), "terminal:garden"))
+	begun := must(records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4}))
+	var list struct {
+		Tasks []store.Task `json:"tasks"`
+	}
+	if r.do(200, &list, "GET", at("terminal:garden", "/tasks"), ""); len(list.Tasks) != 1 || list.Tasks[0].Conversation != "task:terminal:garden/1" || list.Tasks[0].Text != "count the bridges" {
+		t.Errorf("%+v", list)
+	}
+	check.Contains(t, "the page lacks a link to the task", r.do(200, nil, "GET", pageOf("terminal:garden"), ""), "count the bridges", `href="`+pageOf(begun.Conversation)+`"`)
+	check.Contains(t, "agent of the task", r.do(200, nil, "GET", "/api/conversations", ""), `"channel":"task:terminal:garden/1","agent":"researcher"`)
+	r.do(200, nil, "GET", at(begun.Conversation, ""), "")
+	r.do(200, nil, "GET", at(begun.Conversation, "/messages"), "")
+	r.do(200, nil, "GET", at(begun.Conversation, "/settings"), "")
+	r.do(404, nil, "GET", at("terminal:nowhere", "/tasks"), "")
 }

@@ -20,7 +20,7 @@ async function simulate() {
   const from = new URL(settings.dataset.preview, location.href);
   from.search = new URLSearchParams(typed());
   try {
-    const answer = await fetch(from, { headers: { Accept: "text/html" }, signal: mine.signal });
+    const answer = await fetch(from, { signal: mine.signal });
     const text = await answer.text();
     if (answer.ok) preview.innerHTML = text; // made by our own pages, which escape everything
     else preview.textContent = "The preview failed: " + answer.status;
