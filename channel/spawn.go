@@ -147,8 +147,8 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 		quoted = append(quoted, m.Seq)
 	}
 	return store.NewTask{
-		Agent: s.Agent, Text: s.Task, Own: own, Above: above,
-		Began: next - 1, Sources: quoted, Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
+		Task:    store.Task{Agent: s.Agent, Text: s.Task, Own: own, Above: above, Began: next - 1, Sources: quoted},
+		Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
 	}, nil
 }
 

@@ -135,7 +135,7 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 	s := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir}))(t)
 	begin := func(name string) *store.Conversation {
 		above := check.Must(s.Conversation(t.Context(), name))(t)
-		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
+		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4}))(t)
 		return check.Must(s.Find(t.Context(), task.Conversation))(t)
 	}
 	task := begin(place)

@@ -73,12 +73,6 @@ func TestReadBack(t *testing.T) {
 		storetest.Remove(t, c, 1, 2)
 		check.Len(t, "added", check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}, nil))(t), 0)
 	})
-	t.Run("imported conversations need no backfill", func(t *testing.T) {
-		c := storetest.Imported(t, 3)
-		if done, _, err := c.Past().ReadBack(ctx); !done || err != nil {
-			t.Errorf("%v, %v", done, err)
-		}
-	})
 }
 
 func TestReplies(t *testing.T) {
@@ -108,13 +102,6 @@ func TestReplies(t *testing.T) {
 			for i, m := range storetest.Deliver(t, c, reply(3, "m1"), reply(4, "m2"), reply(5, "m9")) {
 				check.Equal(t, fmt.Sprintf("quote of reply %d in %s", i+1, c.Name()), m.Quote != "", i == 2)
 			}
-		}
-	})
-	t.Run("a message of another conversation is quoted", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, storetest.Find(t, c.Store(), "terminal:other"), storetest.Said(1, "shall we go?"))
-		if taken := storetest.Deliver(t, c, reply(2, "m1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
-			t.Errorf("got dequeued %+v", taken)
 		}
 	})
 	t.Run("each piece of the bot's answer leads to its last message", func(t *testing.T) {

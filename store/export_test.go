@@ -9,7 +9,6 @@ import (
 // What the tests of this package use besides what it exports.
 
 const (
-	Answered       = answered
 	BeforeTheStart = beforeTheStart
 	ChildrenOf     = childrenOf
 	DatabaseName   = databaseName
@@ -30,7 +29,6 @@ var (
 	CheckRoom     = checkRoom
 	Derived       = derived
 	Fills         = fills
-	Migrate       = migrate
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
 	Observe       = observe

@@ -48,8 +48,7 @@ func create(ctx context.Context, path string) error {
 		return err
 	}
 	db := open(part, "_synchronous=FULL")
-	_, _, err := migrate(ctx, db)
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err := errors.Join(migrate(ctx, db), db.Close()); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(part, path), flush(filepath.Dir(path)))

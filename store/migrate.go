@@ -64,18 +64,15 @@ func (s *Store) upgrade(ctx context.Context) error {
 			s.log.Warn("copy_before_upgrade_failed", "error", err)
 		}
 	}
-	from, to, err := migrate(ctx, s.write)
-	if err == nil && from != to {
-		s.log.Debug("database_migrated", "from", from, "to", to)
-	}
-	return err
+	return migrate(ctx, s.write)
 }
 
 // migrate brings the file up to date, or creates the schema in a new one, in one transaction.
-func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
-	to = len(migrations)
-	err = transact(ctx, db, func(tx *Tx) error {
-		if from, err = versionOf(tx); err != nil || from == to {
+func migrate(ctx context.Context, db *sql.DB) error {
+	to := len(migrations)
+	return transact(ctx, db, func(tx *Tx) error {
+		from, err := versionOf(tx)
+		if err != nil || from == to {
 			return err // nothing is written: each start would wait for the disk three times
 		}
 		version := from + 1
@@ -95,10 +92,9 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 				}
 			}
 		}
-		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", to))
-		return err
+		tx.Do(fmt.Sprintf("PRAGMA user_version = %d", to))
+		return nil
 	})
-	return from, to, err
 }
 
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.

@@ -14,16 +14,6 @@ import (
 	"time"
 )
 
-// identify records which file the store has open.
-func (s *Store) identify() error {
-	file, err := os.Stat(s.path)
-	if err != nil {
-		return fmt.Errorf("look at the database: %w", err)
-	}
-	s.file = file
-	return nil
-}
-
 // inPlace returns ErrReplaced if the store's path does not lead to the file it has open: SQLite
 // would continue to write to that file, and no one would find the data again.
 func (s *Store) inPlace() error {

@@ -105,7 +105,9 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if err := ready(ctx); err != nil {
 		return err
 	}
-	return s.identify()
+	file, err := os.Stat(path)
+	s.file = file
+	return Fail("look at the database", err)
 }
 
 // FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is

@@ -54,12 +54,9 @@ type Task struct {
 
 // NewTask describes a task to begin.
 type NewTask struct {
-	Agent, Text, Author string
-	Above, Own          map[string]string
-	Began               int64
-	Sources             []int64 // the parent's messages that Text and Message are derived from
-	Message             string  // the first message to the sub-agent
-	Most                int     // the most tasks that may be open below the root conversation
+	Task           // its Agent, Text, Author, Above, Own, Began and Sources
+	Message string // the first message to the sub-agent, derived from Sources, too
+	Most    int    // the most tasks that may be open below the root conversation
 }
 
 // ErrTooManyTasks is returned by Begin when too many tasks are open: this one must wait.

@@ -13,7 +13,7 @@ import (
 // A message to a task repeats text from elsewhere, which is remembered there.
 func TestTaskMessagesBecomeNoMemory(t *testing.T) {
 	c := storetest.Imported(t, 3)
-	task, err := c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count the towers; Ada lives in Turin", Most: 4})
+	task, err := c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count the towers; Ada lives in Turin", Most: 4})
 	check.NoError(t, err)
 	child, err := c.Store().Find(ctx, task.Conversation)
 	check.NoError(t, err)
@@ -28,7 +28,7 @@ func TestTaskMessagesBecomeNoMemory(t *testing.T) {
 func TestFinalReplyOfTask(t *testing.T) {
 	c := storetest.NewConversation(t)
 	begin := func(above *store.Conversation) *store.Conversation {
-		task := check.Must(above.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
+		task := check.Must(above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4}))(t)
 		return check.Must(c.Store().Find(ctx, task.Conversation))(t)
 	}
 	task := begin(c)
@@ -51,7 +51,7 @@ func TestFinalReplyOfTask(t *testing.T) {
 
 func TestContinue(t *testing.T) {
 	c := storetest.NewConversation(t)
-	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
+	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4}))(t)
 	child := check.Must(c.Store().Find(ctx, task.Conversation))(t)
 	check.NoError(t, child.Tasks().Continue(ctx, "go on"))
 	check.Len(t, "messages", storetest.Deliver(t, child), 1)
@@ -71,6 +71,6 @@ func TestTaskBesideImportedMemories(t *testing.T) {
 	}
 	check.Must(memory.In(c.Store()).Import(ctx, all))(t)
 	for _, number := range []int64{1, 3} {
-		check.Equal(t, "number", check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t).Number, number)
+		check.Equal(t, "number", check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4}))(t).Number, number)
 	}
 }

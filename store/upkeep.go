@@ -119,17 +119,12 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 		return fmt.Errorf("make a backup: %w", err)
 	}
 	s.removeParts(b.Dir)
-	file := b.file(now)
+	file := filepath.Join(b.Dir, backupPrefix+now.UTC().Format(backupTime)+backupSuffix)
 	if _, err := s.backup(ctx, file, os.Rename); err != nil { // it replaces one of the same second
 		return err
 	}
 	s.log.Debug("backup_made", "file", file)
 	return b.remove(now, b.Keep)
-}
-
-// file returns the name of a backup made at a time.
-func (b Backups) file(made time.Time) string {
-	return filepath.Join(b.Dir, backupPrefix+made.UTC().Format(backupTime)+backupSuffix)
 }
 
 // remove keeps only the newest backups, keep of them.

@@ -134,7 +134,12 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 
 // Vacuum rewrites the database. The log still has the earlier pages.
 func (u Upkeep) Vacuum(ctx context.Context) error {
-	if err := u.store.checkRoom(); err != nil {
+	info, err := os.Stat(u.store.path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	// SQLite writes it to a temporary file and from there to the log, both beside the database.
+	if err := checkRoom(filepath.Dir(u.store.path), info.Size()*21/10); err != nil {
 		return err
 	}
 	u.store.held.only.Lock()
@@ -142,7 +147,7 @@ func (u Upkeep) Vacuum(ctx context.Context) error {
 	if err := u.store.held.open(ctx, u.store.heldPath()); err != nil {
 		return err
 	}
-	_, err := u.store.write.ExecContext(ctx, "VACUUM")
+	_, err = u.store.write.ExecContext(ctx, "VACUUM")
 	return errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
 }
 
@@ -156,25 +161,11 @@ func (s *Store) emptyLog(ctx context.Context) error {
 	if err == nil {
 		err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)
 	}
-	if busy(err) || err == nil && blocked != 0 {
+	var e sqlite3.Error
+	if errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked) || err == nil && blocked != 0 {
 		return fmt.Errorf("%w: another program reads it", ErrInUse)
 	}
 	return err
-}
-
-func busy(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
-}
-
-// checkRoom returns ErrNoRoom if the disk has less free space than VACUUM needs: it writes the
-// database to a temporary file and from there to the log, both beside the database.
-func (s *Store) checkRoom() error {
-	info, err := os.Stat(s.path)
-	if err != nil {
-		return fmt.Errorf("look at the database: %w", err)
-	}
-	return checkRoom(filepath.Dir(s.path), info.Size()*21/10)
 }
 
 // checkRoom returns ErrNoRoom if the disk of a folder has fewer than need bytes free.

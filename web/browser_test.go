@@ -92,7 +92,7 @@ func pagesInBrowser(t *testing.T, r *rig, b *browser) {
 	paths["chat"] = "/chat/general"
 	records, err := r.store.Find(t.Context(), "terminal:"+hostile)
 	if err == nil {
-		_, err = records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: hostile, Message: hostile, Most: 4})
+		_, err = records.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Most: 4})
 	}
 	check.NoError(t, err)
 	for name, path := range paths {

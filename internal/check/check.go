@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Tester is what *testing.T, *testing.B and *rapid.T have in common.
@@ -136,4 +137,14 @@ func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all.String()
+}
+
+// Soon waits until a condition holds, for at most a minute, and reports whether it does.
+func Soon(holds func() bool) bool {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
 }

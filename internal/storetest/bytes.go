@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -60,13 +59,6 @@ func Dump(t testing.TB, s *store.Store) string {
 		return nil
 	}))
 	return out.String()
-}
-
-// AllNames returns the names of all conversations, in the order they started.
-func AllNames(s *store.Store) ([]string, error) {
-	names, err := s.Known(Ctx)
-	slices.Reverse(names)
-	return names, err
 }
 
 // WantNoSecret fails if a row of Dump contains the secret.

@@ -49,11 +49,6 @@ func TestOverrides(t *testing.T) {
 		}
 		holds(c, all...)
 	})
-	t.Run("overrides survive the process", func(t *testing.T) {
-		check.NoError(t, s.Close())
-		s = storetest.OpenStore(t, dir)
-		holds(storetest.Find(t, s, "terminal:general"), all...)
-	})
 }
 
 func TestThreadInheritsOverrides(t *testing.T) {
