@@ -58,7 +58,7 @@ func TestOptOutBelowChannel(t *testing.T) {
 	thread := storetest.Find(t, s, channel.Name()+"/thread")
 	storetest.Deliver(t, thread, storetest.Said(4, "hi"))
 	below := func(c *store.Conversation) *store.Conversation {
-		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 9}))(t)
+		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 9}))(t)
 		return storetest.Find(t, s, task.Conversation)
 	}
 	check.Must(privacy.Of(channel).OptOut(ctx, "u7", "Carl", true))(t)

@@ -86,7 +86,7 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 1)
 	records := must(r.store.Find(t.Context(), "terminal:garden"))
-	begun := must(records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4}))
+	begun := must(records.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: "count the bridges"}, Message: "<task>", Most: 4}))
 	var list struct {
 		Tasks []store.Task `json:"tasks"`
 	}
