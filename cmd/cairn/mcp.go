@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
@@ -99,7 +100,7 @@ func (a *app) databaseAPI() web.API {
 }
 
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
-	err := web.NewMCP(api, write, version()).Run(ctx, newStdioConn(ctx, a.in, a.out))
+	err := web.NewMCP(api, write, version()).Run(ctx, &sdk.StdioTransport{})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
