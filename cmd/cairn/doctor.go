@@ -13,12 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/config"
-	"cairn/llm"
 	"cairn/store"
 )
 
 func newDoctor(a *app) *cobra.Command {
-	d := doctor{failed: map[string]bool{}}
+	var d doctor
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
@@ -48,9 +47,7 @@ const serverTimeout = 30 * time.Second
 type doctor struct {
 	app      *app
 	failures int
-	printErr error                // standard output could not be written
-	failed   map[string]bool      // addresses of servers that do not answer
-	learnt   map[string]llm.Facts // what the database knows about models
+	printErr error // standard output could not be written
 }
 
 // diagnosis is the result of one check.
@@ -144,14 +141,12 @@ func (d *doctor) data(ctx context.Context) {
 	}
 }
 
-// check looks for inconsistencies in a database whose pages are all readable, and loads what it
-// knows about models.
+// check looks for inconsistencies in a database whose pages are all readable.
 func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
-	d.learnt, _ = db.Models().List(ctx) // without it the models are still queried
 	found, err := db.Upkeep().Check(ctx)
 	return found, errors.Join(err, db.Close())
 }

@@ -79,7 +79,7 @@ func TestHealth(t *testing.T) {
 	})
 	t.Run("a database that is moved away", func(t *testing.T) {
 		back := f.moveDatabase()
-		ready(503, `"database","ok":false,"why":"cannot be written: it was deleted, moved or replaced while the bot runs"`)
+		ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
 		back()
 		ready(200, `{"part":"database","ok":true}`)
 	})

