@@ -52,7 +52,7 @@ type doctor struct {
 
 // diagnosis is the result of one check.
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
+	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
@@ -89,7 +89,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	} else {
 		d.report("settings", nil, d.settingsFacts()...)
 	}
-	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.hooks, d.connectors} {
+	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors} {
 		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (d *doctor) withRemedy(err error) error {
 func (d *doctor) howToRestore() string {
 	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&d.app.settings).Dir
 	if made, err := backupsOf(&d.app.settings).List(time.Now()); err == nil && len(made) > 0 {
-		file = shellQuoted(made[0]) + "`, the newest backup"
+		file = made[0] + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
 		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."

@@ -93,10 +93,3 @@ func TestHookEditsApplyWhileRunning(t *testing.T) {
 	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
 	eventually(t, "the edit is applied", s.log.String, func() bool { return s.hooks.Has("on_reply") })
 }
-
-func TestDoctorChecksHooks(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")
-	p.doctorSays(1, "on_reply", "on_memory: sh")
-}

@@ -64,7 +64,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Short:   f.short,
 		Long:    f.long,
 		Example: "  cairn memories " + f.use + " 12",
-		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
 				if f.permanent && !yes {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/channel"
 	"cairn/config"
 	"cairn/internal/check"
 
@@ -156,7 +155,8 @@ func TestFailedModelIsReportedOnce(t *testing.T) {
 	b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
 	agents := check.Must(newModelSet(b.log).agents(&s))(t)
 	var said []string
-	b.checkModels(modelCheck{agents: func() map[string]channel.Agent { return agents }, say: func(line string) { said = append(said, line) }})
+	b.current.Store(&runtimeConfig{settings: s, agents: agents})
+	b.checkModels(func(line string) { said = append(said, line) })
 	b.tasks.Wait()
 	b.check() // as after an edit
 	b.tasks.Wait()

@@ -136,20 +136,12 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 // "" without flags.
 func (a *app) sameFolder() (flags string) {
 	if a.config != "" {
-		flags = " --config " + shellQuoted(a.config)
+		flags = fmt.Sprintf(" --config %q", a.config)
 	}
 	if a.data != "" {
-		flags += " --data " + shellQuoted(a.data)
+		flags += fmt.Sprintf(" --data %q", a.data)
 	}
 	return flags
-}
-
-// shellQuoted returns a text as one word for a POSIX shell.
-func shellQuoted(text string) string {
-	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:@%") == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // withSharedStore opens the store for reading, possibly beside a running bot, while do runs.

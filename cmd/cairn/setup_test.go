@@ -60,7 +60,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
 			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
 			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
-			"--model none --platform terminal extra":                        {exitUsage, "unexpected argument"},
+			"--model none --platform terminal extra":                        {exitUsage, "accepts 0 arg(s)"},
 		} {
 			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
 			if r.code != want.code || !strings.Contains(r.err, want.text) || strings.Contains(r.out+r.err, "xyz-secret") || strings.Contains(r.out+r.err, "pw-4711") {
@@ -75,7 +75,7 @@ func TestSetupByAScript(t *testing.T) {
 		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
-		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a Slack channel")
+		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data \"elsewhere\"`. In a Slack channel")
 		settings := read(t, filepath.Join(p.dir, "config.toml"))
 		check.Contains(t, "settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		check.Contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")

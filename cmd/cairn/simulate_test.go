@@ -107,7 +107,7 @@ func TestSimulateRefuses(t *testing.T) {
 		"no value":                 {[]string{"talk.jsonl", "--set", "economy"}, exitUsage, "KEY=VALUE"},
 		"a window that is none":    {[]string{"talk.jsonl", "--set", "context_window=big"}, exitUsage, "context_window = big"},
 		"a file and a channel":     {[]string{"talk.jsonl", "--channel", "x"}, exitUsage, "either files or --channel"},
-		"a bot that nobody is":     {[]string{"talk.jsonl", "--bot", "Helpr"}, exitUsage, "did you mean Helper?"},
+		"a bot that nobody is":     {[]string{"talk.jsonl", "--bot", "Helpr"}, exitUsage, "no one in the files has that name"},
 		"two outputs in one place": {[]string{"talk.jsonl", "--html", "-", "--svg", "-"}, exitUsage, "standard output"},
 		"a file that is not there": {[]string{"none.jsonl"}, exitNotFound, "none.jsonl"},
 		"a foreign file":           {[]string{"foreign.jsonl"}, exitFailed, "foreign.jsonl:1"},
