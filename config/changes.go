@@ -65,22 +65,18 @@ func (s *Settings) Changed() []Change {
 	return list
 }
 
-// masked returns a text of a setting without what may be secret.
+// masked returns a text of a setting without what may be secret, also in an address.
 func masked(key, text string) string {
-	tool := strings.HasPrefix(key, "tools.")
-	switch name := base(key); {
-	case holdsSecret(key), tool && strings.Contains(key, ".env."):
+	external := strings.HasPrefix(key, "tools.") || strings.HasPrefix(key, "hooks.")
+	switch {
+	case holdsSecret(key), strings.HasPrefix(key, "tools.") && strings.Contains(key, ".env."):
 		if !refersToSecret(text) {
 			return "[masked]"
 		}
-	case name == "base_url", name == "api_base":
+	case external && strings.Contains(text, "://"): // the path may be a secret
+		return "[masked]"
+	case base(key) == "base_url", base(key) == "api_base":
 		return ShownAddress(text)
-	case (tool || strings.HasPrefix(key, "hooks.")) && strings.Contains(text, "://"): // the path may be secret, too
-		scheme, rest, _ := strings.Cut(ShownAddress(text), "://")
-		host, _, _ := strings.Cut(rest, "/")
-		if host = scheme + "://" + host; host != text {
-			return host + "/[masked]"
-		}
 	}
 	return secrets.Mask(text)
 }

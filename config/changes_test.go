@@ -46,15 +46,15 @@ allow = ["a", "<b> & c"]
 `)))(t)
 	check.Equal(t, "settings", shown(s.Changed()), `
   discord.api_base = "https://example.org/a"
-  hooks.after_compaction = ["curl","https://example.org/[masked]"]
-  hooks.on_memory = ["https://example.org"]
-  hooks.on_reply = ["https://example.org/[masked]"]
+  hooks.after_compaction = ["curl","[masked]"]
+  hooks.on_memory = ["[masked]"]
+  hooks.on_reply = ["[masked]"]
   hooks.secret = "[masked]"
   llm.api_key = "[masked]"
   llm.base_url = "https://example.org/v1"
   tools.1.allow = ["a","<b> & c"]
   tools.1.id = "calc"
-  tools.1.url = "https://example.org/[masked]"`)
+  tools.1.url = "[masked]"`)
 }
 
 // An address need not be valid, and an "@" may stand in its path or query.
@@ -62,9 +62,9 @@ func TestShownAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://example.org/v1":                         "https://example.org/v1",
 		"https://ada:plain@example.org/v1":               "https://example.org/v1",
-		"ada:plain@example.org/v1":                       "example.org/v1",
-		"https://ada:pl/ain@example.org/v1":              "https://example.org/v1",
-		"https://ada:pl?ain@example.org/v1":              "https://example.org/v1",
+		"ada:plain@example.org/v1":                       "[masked]",
+		"https://ada:pl/ain@example.org/v1":              "[masked]",
+		"https://ada:pl?ain@example.org/v1":              "[masked]",
 		"https://example.org/v1?as=ada@example.com&k=pl": "https://example.org/v1",
 		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
 		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",

@@ -155,16 +155,6 @@ func TestModelMistakes(t *testing.T) {
 	}
 }
 
-func TestUnusedProviderKeyWarns(t *testing.T) {
-	environment(t, map[string]string{"OPENAI_API_KEY": "o-key"})
-	text := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n[llm]\nmodel = %q\n"
-	s, err := Load(writeSettings(t, fmt.Sprintf(text, "openruoter/m")))
-	if err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].In("f"), `f:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?`) {
-		t.Errorf("warnings %v, %v", s.Warnings, err)
-	}
-	check.Len(t, "a model's name: warnings", check.Must(Load(writeSettings(t, fmt.Sprintf(text, "acme/m"))))(t).Warnings, 0)
-}
-
 func TestReferencesToKeysDoNotWarn(t *testing.T) {
 	environment(t, nil)
 	t.Setenv("CAIRN_TEST_KEY", "k")

@@ -50,7 +50,7 @@ func TestMemoriesExportToFile(t *testing.T) {
 		for _, command := range []string{"export", "list"} {
 			r := p.run("", "memories", command, "--channel", "nowhere")
 			check.Equal(t, "exit code", r.code, exitNotFound)
-			check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n")
+			check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: known: terminal:garden, terminal:general\n")
 		}
 	})
 }

@@ -95,7 +95,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 			do, state, again string
 			pinned           bool
 		}{
-			{"forget", "forgotten", "forget memory 2: it is forgotten, so this changes nothing; `cairn memories restore 2` brings it back", false},
+			{"forget", "forgotten", "forget memory 2: it is forgotten, so this changes nothing", false},
 			{"restore", "active", "restore memory 2: it is active", false},
 			{"pin", "active", "", true},
 			{"unpin", "active", "", false},

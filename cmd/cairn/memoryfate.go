@@ -73,9 +73,6 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 					}
 				}
 				err := f.do(memory.In(db), cmd.Context(), m.ID)
-				if state, wrong := errors.AsType[*memory.StateError](err); wrong && state.State == "forgotten" {
-					err = fmt.Errorf("%w; `cairn memories restore %d` brings it back", err, m.ID)
-				}
 				if err != nil {
 					return err
 				}

@@ -93,7 +93,7 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 	t.Run("a channel there is none of", func(t *testing.T) {
 		r := p.run("", "recall", "hotel", "--channel", "nowhere")
 		check.Equal(t, "exit code", r.code, exitNotFound)
-		check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: there is terminal:general\n")
+		check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: known: terminal:general\n")
 	})
 	for _, test := range []struct {
 		name, want string

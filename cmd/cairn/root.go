@@ -197,16 +197,10 @@ func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversat
 
 // listNames lists some existing names, for an error about a name that does not exist.
 func listNames(known []string) string {
-	const some = 10
-	switch n := len(known); {
-	case n == 0:
+	if len(known) == 0 {
 		return "there is none yet, talk to the bot first"
-	case n == 1:
-		return "there is " + known[0]
-	case n > some:
-		return fmt.Sprintf("there are %s and %d more", strings.Join(known[:some], ", "), n-some)
 	}
-	return "there are " + strings.Join(known, ", ")
+	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
 }
 
 // terminalChannel returns the full name of a channel of the terminal.

@@ -57,8 +57,8 @@ func TestRunWithoutTokens(t *testing.T) {
 		want string
 	}{
 		{"none at all", nil, "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
-		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_APP_TOKEN too, or app_token under [slack]"},
-		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "set SLACK_BOT_TOKEN too, or bot_token under [slack]"},
+		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN"},
+		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "slack needs two tokens and has one"},
 		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: not a bot token"},
 		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
 	} {
