@@ -108,7 +108,7 @@ api_base = %q
 reply_in = "channel"
 [[agents]]
 id = "small"
-context_window = 8000
+context_window = 5000
 `, c.discord.URL, c.slack.APIURL))
 	return c
 }

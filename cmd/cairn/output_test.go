@@ -129,7 +129,7 @@ func TestCompactionsCommand(t *testing.T) {
 			text string
 		}{
 			"--state lost": {exitUsage, "must be one of running, prepared"}, "--since May": {exitUsage, "invalid time"}, "--limit -1": {exitUsage, "at least 0"},
-			"--channel lost": {exitNotFound, "there is terminal:garden"}, "garden": {exitUsage, "accepts 0 arg(s)"},
+			"--channel lost": {exitNotFound, "known: terminal:garden"}, "garden": {exitUsage, "accepts 0 arg(s)"},
 		} {
 			p.fails(want.code, want.text, append([]string{"compactions"}, strings.Fields(args)...)...)
 		}

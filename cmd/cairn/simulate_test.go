@@ -37,7 +37,7 @@ func TestSimulate(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", smallWindow)
-	p.write("talk.jsonl", recorded(600))
+	p.write("talk.jsonl", recorded(300))
 	p.must("", "import", "--channel", "garden", "talk.jsonl")
 	t.Run("a channel's compactions are those that happened, and its database stays as it is", func(t *testing.T) {
 		before := check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)
@@ -71,12 +71,12 @@ func TestSimulate(t *testing.T) {
 	})
 	t.Run("the messages of --bot make turns", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--bot", "helper", "--set", "stack_budget=0.1")
-		if len(r.Variants) != 2 || r.Variants[0].Turns.Requests != 300 || r.Variants[0].Turns.Cached == 0 || r.Variants[0].Turns.Cached >= r.Variants[0].Turns.Input {
+		if len(r.Variants) != 2 || r.Variants[0].Turns.Requests != 150 || r.Variants[0].Turns.Cached == 0 || r.Variants[0].Turns.Cached >= r.Variants[0].Turns.Input {
 			t.Errorf("got turns %+v of %d variants", r.Variants[0].Turns, len(r.Variants))
 		}
 	})
 	t.Run("questions beside the file are asked", func(t *testing.T) {
-		p.write("asked.jsonl", recorded(600))
+		p.write("asked.jsonl", recorded(300))
 		p.write("asked.qa.jsonl", `{"question":"How many cans does plot 3 need?","answer":"3 cans","evidence":["m3"]}`+"\n")
 		f := simulatedReport(t, p, "asked.jsonl").Variants[0].Found
 		if f == nil || f.Questions != 1 || f.Recall.Evidence < f.Context.Evidence {
