@@ -112,13 +112,4 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		check.Equal(t, "exit code", r.code, exitFailed)
 		check.Contains(t, "output", r.out, "wrong address (HTTP 404)", "what to do: correct base_url ("+web.URL+")")
 	})
-	t.Run("no listener", func(t *testing.T) {
-		t.Parallel()
-		web := httptest.NewServer(http.NotFoundHandler())
-		web.Close()
-		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output", r.out, "what to do: start the server at "+web.URL+"/v1")
-		check.Contains(t, "errors", r.err, "1 thing is wrong")
-	})
 }

@@ -86,10 +86,3 @@ func TestHookCannotVetoEmergencies(t *testing.T) {
 	check.Lacks(t, "compactions", list, `"trigger":"background"`)
 	check.Contains(t, "compactions", list, `"trigger":"emergency"`)
 }
-
-func TestHookEditsApplyWhileRunning(t *testing.T) {
-	dir := t.TempDir()
-	s := startBot(t, "")
-	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
-	eventually(t, "the edit is applied", s.log.String, func() bool { return s.hooks.Has("on_reply") })
-}

@@ -67,42 +67,6 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestMCPOutlivesTheBot(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
-	chat := func(say string) *live {
-		l := p.start("chat", "--json")
-		l.say(say)
-		l.until(`"reply"`)
-		return l
-	}
-	save := func(content string) map[string]any {
-		return map[string]any{"conversation": "terminal:general", "content": content}
-	}
-	l := chat(`{"text":"/remember Ada plays the cello","id":"1"}`)
-	s := p.asks("--write")
-	check.Contains(t, "with a bot", answered(t, s, "memory_save", save("Bob plays the flute")), "Bob plays the flute")
-
-	l.end()
-	for _, tool := range []string{"conversations", "memory_list", "usage", "simulate", "summaries"} {
-		arguments := map[string]any{}
-		if tool == "simulate" || tool == "summaries" {
-			arguments["conversation"] = "terminal:general"
-		}
-		if text := answered(t, s, tool, arguments); strings.HasPrefix(text, "Error: ") {
-			t.Errorf("%s without a bot: %s", tool, text)
-		}
-	}
-	check.Contains(t, "a change without a bot", answered(t, s, "memory_save", save("Eve plays the harp")), `Error: nothing was changed`)
-	check.Contains(t, "remedy", answered(t, s, "memory_save", save("Eve plays the harp")), `start it with "cairn run"`)
-
-	l = chat(`{"text":"/remember Cid plays the drums","id":"2"}`) // the client has not locked the data
-	check.Contains(t, "memories of the new bot", answered(t, s, "memory_list", nil), "Cid plays the drums")
-	check.Contains(t, "a change through the new bot", answered(t, s, "memory_save", save("Eve plays the harp")), "Eve plays the harp")
-	l.end()
-}
-
 func TestMCPWritesThroughRunningBot(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -118,26 +117,6 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		}
 		if !turned {
 			t.Error("got no turn that called the model")
-		}
-	})
-	t.Run("a server that is silent delays no end", func(t *testing.T) {
-		t.Parallel()
-		asked, release := make(chan struct{}), make(chan struct{})
-		var once atomic.Bool
-		server := modelServer(t, func(x *llmtest.Exchange) {
-			if !once.Swap(true) {
-				close(asked)
-			}
-			<-release
-		})
-		defer close(release)
-		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-		l := p.start("chat", "--json")
-		<-asked
-		start := time.Now()
-		l.end()
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("it ended after %v; %s", took, l.errs)
 		}
 	})
 	t.Run("offline nothing is asked", func(t *testing.T) {

@@ -42,28 +42,6 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// TestPurityCheckFindsViolations gives TestPurePackages one of each.
-func TestPurityCheckFindsViolations(t *testing.T) {
-	source := `package p
-import ("context"; "sync"; "time")
-var seen = map[int]int{}
-var count int
-func f(ctx context.Context, now func() time.Time) {
-	seen[1] = 2
-	count++
-	elsewhere = 3
-	local := count
-	local = 4
-	go f(ctx, time.Now)
-	_ = time.Now()
-	context.AfterFunc(ctx, nil)
-	_ = now().Local()
-}`
-	found := impurities(t, "p.go", source)
-	want := []string{`imports "sync"`, "changes seen", "changes count", "changes elsewhere", "starts a goroutine", "calls time.Now", "calls context.AfterFunc", "reads the time zone"}
-	check.EqualAll(t, "violations", found, want)
-}
-
 // impurities returns what a pure package may not contain, of a file. source is as for
 // parser.ParseFile.
 func impurities(t *testing.T, name string, source any) (found []string) {

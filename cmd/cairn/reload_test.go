@@ -125,6 +125,12 @@ func TestSettingsEditsApply(t *testing.T) {
 		check.Contains(t, "the log", s.log.String(), `settings="[data_dir workers]"`)
 		check.Equal(t, "keep_last_n", policy().KeepLastN, 11)
 	})
+	t.Run("hooks, tools and prices apply", func(t *testing.T) {
+		s.edit("[hooks]\non_reply = \"true\"\n[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]\n[prices.m]\ninput = 3\noutput = 1\n")
+		eventually(t, "the edit is applied", s.log.String, func() bool { return s.hooks.Has("on_reply") && len(s.tools.Status()) == 1 })
+		price, _ := s.settings().Money().Prices.Of("m")
+		check.Equal(t, "price", price.Input, 3)
+	})
 	t.Run("SIGHUP reloads the file", func(t *testing.T) {
 		n := strings.Count(s.log.String(), taken)
 		check.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
@@ -177,32 +183,4 @@ func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 			t.Errorf("%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
 		}
 	}
-}
-
-// The whole program: the file is edited between two lines of a chat.
-func TestEditBetweenTurns(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"a\"\ncontext_window = 8000\n")
-	l := p.start("chat", "--json", "--log-level", "info")
-	l.say(`{"text":"/settings compaction.keep_first 3"}`)
-	l.until("keep_first = 3 (set here by Ada)")
-	p.write("config.toml", "[[agents]]\nid = \"a\"\ncontext_window = 9000\n[agents.compaction]\nbackground_threshold = 0.7\n")
-	for i := 0; ; i++ {
-		l.say(`{"text":"/context"}`)
-		shown := l.until(`"reply"`)
-		if strings.Contains(shown[len(shown)-1], "background at 70 % (6300 tokens)") {
-			break
-		}
-		if i > 200 {
-			t.Fatalf("the edit was never applied: %q", shown)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	l.say(`{"text":"/settings background_threshold"}`)
-	l.until(`[agents.a.compaction]`)
-	l.say(`{"text":"/settings keep_first"}`)
-	l.until("keep_first = 3 (set here by Ada)")
-	l.end()
-	check.Contains(t, "beside the bot", p.must("", "context", "--json"), `"background at 70 % (6300 tokens)"`)
 }

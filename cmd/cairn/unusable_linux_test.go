@@ -31,14 +31,14 @@ func TestUnusableDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newFolder(t)
-			p.write("config.toml", "[discord]\ntoken = \"file:token\"\n")
+			p.write("run.toml", "[discord]\ntoken = \"file:token\"\n")
 			p.write("token", "token")
 			p.must("I like tea\n", "chat")
 			backup := p.must("", "backup", "b.db")
 			file := filepath.Join(p.dir, "data", "cairn.db")
 			c.spoil(p, file)
 			was := read(t, file)
-			for _, args := range [][]string{{"chat"}, {"run"}} {
+			for _, args := range [][]string{{"chat"}, {"run", "--config", "run.toml"}} {
 				r := p.runHere("hello\n", args)
 				check.Equal(t, fmt.Sprintf("%q: exit code", args), r.code, c.code)
 				check.Equal(t, fmt.Sprintf("%q: output", args), r.out, "")

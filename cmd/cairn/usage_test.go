@@ -10,9 +10,7 @@ import (
 
 	"cairn/internal/check"
 
-	"cairn/channel"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 // counting is a server that counts 1000 prompt tokens, 400 of them cached and 100 written to the
@@ -136,28 +134,4 @@ func TestBudgetSurvivesRestart(t *testing.T) {
 	settings(0.0025)
 	check.Contains(t, "reply with a raised budget", p.must("hello\n", "chat"), "Fine.")
 	check.Equal(t, "transcript", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
-}
-
-func TestPriceEditAppliesAtOnce(t *testing.T) {
-	server := counting(t)
-	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
-	s := startBot(t, head)
-	records := check.Must(s.store.Conversation(t.Context(), "terminal:x"))(t)
-	used := store.Usage{Day: store.Day(time.Now()), Kind: store.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
-	check.NoError(t, records.Turns().AddUsage(t.Context(), []store.Usage{used}))
-	context := func() string {
-		t.Helper()
-		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")
-		check.NoError(t, err)
-		return answer.String()
-	}
-	check.Contains(t, "without a price", context(), `set [prices."m"]`)
-	s.edit(head + "[prices.m]\ninput = 3\noutput = 1\n")
-	s.told(taken, 1)
-	said := context()
-	check.Contains(t, "with a price", said, "0 out: 3.00\n")
-	check.Lacks(t, "with a price", said, "no price")
-	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
-	s.told("settings_have_mistakes", 1)
-	check.Contains(t, "after an invalid edit", context(), "0 out: 3.00\n")
 }
