@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -42,9 +43,12 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
-	if err := os.Setenv("USER", "Ada"); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"USER": "Ada", "GOGC": "400"} { // the programs live too short to save memory
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
+	debug.SetGCPercent(400)
 	plainEnviron = os.Environ()
 	time.Local = time.UTC                                  // the program's default: rendered text must not depend on the machine
 	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core

@@ -113,7 +113,7 @@ func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
 		<-r.Context().Done()
 	}))
-	defer silent.Close()
+	t.Cleanup(silent.Close) // after the bot
 	s := startBot(t, fmt.Sprintf("[[tools]]\nid = \"calc\"\nurl = %q\nallow = [\"add\"]", silent.URL))
 	s.connectStart = time.Now().Add(time.Second - toolTimeout)
 	began := time.Now()
