@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,14 +82,6 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // noArgs accepts no arguments.
 var noArgs = args(cobra.ExactArgs(0))
-
-// wrongFlag explains a flag that cannot be parsed, in words for people.
-func wrongFlag(cmd *cobra.Command, err error) error {
-	if number, ok := errors.AsType[*strconv.NumError](err); ok && number.Func == "ParseInt" {
-		err = errors.New(strings.Replace(err.Error(), number.Error(), "must be a whole number", 1))
-	}
-	return wrongUse(cmd, err)
-}
 
 // checkChoice checks a flag whose values are limited to known. Empty is allowed if it is the
 // default.

@@ -41,15 +41,18 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	}
 	var app discord.Application
 	token, err := s.token(ctx, s.discordToken, "--discord-token", "The token (hidden): ", func(ctx context.Context, token string) (err error) {
-		app, err = s.discordApplication(ctx, token)
+		d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			app, err = d.Application(ctx)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	s.say("✓ The token works: the bot is %s.", app.Bot)
-	if err := s.awaitContentIntent(ctx, token, app); err != nil {
-		return err
+	if app.Content == discord.IntentOff && !s.withoutContent {
+		return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 	}
 	s.say("Invite it to a server with this link:\n\n  %s\n", discord.InviteURL(app.ID))
 	table := settingsTable{"token": s.keep("discord-token", token)}
@@ -76,36 +79,6 @@ func (s *setup) token(ctx context.Context, from source, flag, prompt string, che
 		return check(ctx, token)
 	})
 	return token, err
-}
-
-// discordApplication asks Discord which application a token belongs to.
-func (s *setup) discordApplication(ctx context.Context, token string) (discord.Application, error) {
-	d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return discord.Application{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
-	defer cancel()
-	return d.Application(ctx)
-}
-
-// awaitContentIntent returns an error while the Message Content Intent is off; at a terminal it waits
-// until it is on.
-func (s *setup) awaitContentIntent(ctx context.Context, token string, app discord.Application) error {
-	return s.retry(ctx, func(first bool) (err error) {
-		if !first {
-			if _, err = s.ask.line(ctx, "", "Press Enter when it is on: "); err != nil {
-				return err
-			}
-			if app, err = s.discordApplication(ctx, token); err != nil {
-				return err
-			}
-		}
-		if app.Content == discord.IntentOff && !s.withoutContent {
-			return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
-		}
-		return nil
-	})
 }
 
 func (s *setup) setUpSlack(ctx context.Context) error {
