@@ -19,8 +19,6 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		want       []string // in the form that refused expects
 	}{
 		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be one of "mention", "all", "never"`}},
-		{"too many calls", `calls_per_hour = 100001`, []string{`:1: calls_per_hour = 100001: must be from 0 to 100000`}},
-		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be one of "channel", "server"`}},
 		{
 			"a command there is none of", `restricted = ["compact", "forgett"]`,
 			[]string{`:1: restricted: there is no command "forgett", did you mean forget?; there are allow, ask, compact, `},
@@ -32,15 +30,8 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		},
 		{"a name for an id of Discord", "[discord]\nallow = [\"1\",\n  \"ada\"]", []string{`:2: [discord]: allow: "ada" must be a Discord id, digits such as "81384788862181376"`}},
 		{"a name for an id of Slack", "[slack]\ndeny = [\"#general\"]", []string{`:2: [slack]: deny: "#general" must be a Slack id such as "U0123ABCD"`}},
-		{"Discord's id in Slack", "[slack]\nbots = [\"81384788765712384\"]", []string{`:2: [slack]: bots: "81384788765712384" must be a Slack id`}},
-		{"Slack's id in Discord", "[discord]\nmanagers = [\"U0123ABCD\"]", []string{`:2: [discord]: managers: "U0123ABCD" must be a Discord id`}},
 		{"a token in the file", "[discord]\ntoken = \"hush\"", []string{`:2: [discord]: token: must be "file:PATH", a file that holds nothing else; or leave it out and set DISCORD_TOKEN`}},
 		{"a token in place of its file", "[slack]\nbot_token = \"file:xoxb-hush\"", []string{`:2: [slack]: bot_token: must be a file that can be read, relative to this one: no such file or directory`}},
-		{"a folder for a token", "[slack]\napp_token = \"file:.\"", []string{`:2: [slack]: app_token: must be a file that can be read`}},
-		{"no address of Discord", "[discord]\napi_base = \"localhost:80\"", []string{`:2: [discord]: api_base = "localhost:80": must look like "http://localhost:8080"`}},
-		{"no address of Slack", "[slack]\napi_base = \"slack.com/api\"", []string{`:2: [slack]: api_base = "slack.com/api": must look like "http://localhost:8080/api/"`}},
-		{"a way to work that Slack does not have", "[slack]\nworking = \"typing\"", []string{`:2: [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"`}},
-		{"a place to reply that there is none of", "[slack]\nreply_in = \"threads\"", []string{`:2: [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?`}},
 		{"another connector's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: does not belong here, but under [discord]`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings.1]: sets nothing: set agent, respond, tools or language`}},
@@ -48,8 +39,6 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
 			[]string{`:6: [bindings.2]: agent: there is no agent "libarian", did you mean librarian?; there are librarian`},
 		},
-		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings.1]: connector = "Discord": must be one of "discord", "slack", "terminal", "web", did you mean discord?`}},
-		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings.1]: respond = "no": must be one of "mention", "all", "never"`}},
 		{
 			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",
 			[]string{`:4: [bindings.1]: channel: "general" must be a Slack id`},
@@ -59,7 +48,6 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 			[]string{`:3: [bindings.1]: server: "home" must be an id of Discord or Slack; for a channel of the terminal, also set connector = "terminal"`},
 		},
 		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\nconnector = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings.1]: server: the terminal has none`}},
-		{"a binding's id without quotes", "[[bindings]]\nrespond = \"all\"\nserver = 5", []string{`:3: [bindings.1]: server: must be a text in quotes: write "5"`}},
 		{
 			"a list over many lines hides no line, and all is told at once",
 			"[discord]\nowners = [ # us\n  \"1\", # [\n  \"ada\",\n  2,\n]\nmessage_content = 1\n[slack]\nowners = [\"u1\"]",

@@ -21,12 +21,6 @@ func TestChangedSettings(t *testing.T) {
 	check.Equal(t, "result", got, want)
 }
 
-// As in docs/configuration.md.
-func TestChangedOmitsTheAgentOfTheDefaults(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, "[[agents]]\nid = \"cairn\"\ncontext_window = 3000")))(t)
-	check.Equal(t, "settings", shown(s.Changed()), "\n  agents.cairn.context_window = 3000")
-}
-
 func TestChangedMasksWhatIsInPlainText(t *testing.T) {
 	s := check.Must(Load(writeSettings(t, `
 [llm]
