@@ -71,11 +71,6 @@ func TestTokensInFiles(t *testing.T) {
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
 		check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
 	})
-	t.Run("its content is never shown", func(t *testing.T) {
-		got := shown(s.Changed())
-		check.Lacks(t, "shown changes", got, "hush")
-		check.Contains(t, "shown changes", got, `discord.token = "file:token"`)
-	})
 }
 
 func TestConnectorSettings(t *testing.T) {
@@ -112,15 +107,8 @@ allow = [
 			check.Equal(t, fmt.Sprintf("%s differs from its declaration", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 		}
 	})
-	t.Run("what differs is shown as it is written", func(t *testing.T) {
-		got := shown(s.Changed())
-		want := `
-  discord.message_content = false
-  discord.owners = ["81384788765712384"]
-  respond = "all"
-  restricted = []
-  slack.allow = ["C0123ABCD","U0123ABCD"]`
-		check.Equal(t, "result", got, want)
+	t.Run("what differs is named", func(t *testing.T) {
+		check.EqualAll(t, "changed", s.Changed(), []string{"discord.message_content", "discord.owners", "respond", "restricted", "slack.allow"})
 	})
 }
 
@@ -185,12 +173,6 @@ agent = "librarian"
 			check.Equal(t, test.conversation+": answers", respond, test.respond)
 		})
 	}
-	t.Run("bindings are shown one by one", func(t *testing.T) {
-		got := shown(s.Changed())
-		check.Contains(t, "the changes", got,
-			"\n  bindings.1.channel = \"22\"\n  bindings.1.connector = \"discord\"\n  bindings.1.respond = \"all\"\n",
-			"\n  bindings.6.direct = false\n")
-	})
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
 		s := check.Must(Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\"")))(t)
 		check.Equal(t, "agent of the channel", s.AgentFor("slack:T1/C1"), "cairn")
