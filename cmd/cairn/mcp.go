@@ -46,24 +46,20 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	log := a.logger(a.err, slog.LevelWarn)
-	bot, answers, err := a.remoteAPI(ctx)
-	if err != nil && write { // without --write the database is enough
-		return err
-	}
-	if write && !answers {
-		return a.mcpAlone(ctx, log)
-	}
-	if !answers { // with a bot the server also starts without a database
+	if !write {
 		if err := a.withSharedStore(ctx, func(*store.Store) error { return nil }); err != nil {
 			return err
 		}
+		return a.serveMCP(ctx, a.databaseAPI(), false)
 	}
-	api := a.databaseAPI()
-	if bot != nil {
-		api = web.BotFirst(bot, api, a.settings.Web.Listen)
+	bot, answers, err := a.remoteAPI(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !answers:
+		return a.mcpAlone(ctx, a.logger(a.err, slog.LevelWarn))
 	}
-	return a.serveMCP(ctx, api, write)
+	return a.serveMCP(ctx, web.BotFirst(bot, a.databaseAPI(), a.settings.Web.Listen), true)
 }
 
 // mcpAlone serves a client with write access while no bot is running, and keeps one from starting.
