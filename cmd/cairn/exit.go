@@ -83,9 +83,11 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 // noArgs accepts no arguments.
 var noArgs = args(cobra.ExactArgs(0))
 
-// checkChoice checks a flag whose values are limited to known; empty means no limit.
+// checkChoice checks a flag whose values are limited to known. Empty is allowed if it is the
+// default.
 func checkChoice(cmd *cobra.Command, flag, value string, known []string) error {
-	if value == "" || slices.Contains(known, value) {
+	declared := cmd.Flag(flag) // nil: this command has none
+	if slices.Contains(known, value) || value == "" && (declared == nil || declared.DefValue == "") {
 		return nil
 	}
 	return wrongUse(cmd, fmt.Errorf("--%s %q: must be one of %s", flag, value, strings.Join(known, ", ")))

@@ -8,7 +8,6 @@ import (
 	"cairn/config"
 	"cairn/internal/check"
 
-	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -82,8 +81,6 @@ func TestRunWithRejectedTokens(t *testing.T) {
 		env  []string
 		word string // that the reason contains
 	}{
-		{"Discord's", []string{"DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=", "SLACK_APP_TOKEN="}, "token"},
-		{"Slack's", []string{"DISCORD_TOKEN=", "SLACK_BOT_TOKEN=xoxb-hush"}, "token"},
 		{"both", []string{"DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush"}, "token"},
 	} {
 		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
@@ -107,41 +104,5 @@ func TestRunWithRejectedTokens(t *testing.T) {
 		r.signal(syscall.SIGINT)
 		r.exits(130)
 		check.Lacks(t, "the output", r.errs.String(), "hush")
-	})
-}
-
-func TestStopDuringReply(t *testing.T) {
-	t.Parallel()
-	asked, written := make(chan struct{}, 10), make(chan struct{})
-	p, f, r := served(t, func(x *llmtest.Exchange) {
-		x.Piece("Here ")
-		if last := x.Request.Messages[len(x.Request.Messages)-1]; strings.Contains(last.Text(), "Take your time") {
-			asked <- struct{}{}
-			<-written
-		}
-		x.Say("I am.")
-	})
-	p.sayOnBoth("Where are you?")
-	p.until(r, "both know the bot", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
-
-	p.sayOnBoth("Take your time.")
-	<-asked
-	<-asked
-	r.signal(syscall.SIGTERM)
-	p.until(r, "it says that it stops", func() bool { return strings.Contains(r.errs.String(), `"msg":"stopping`) })
-	p.sayOnBoth("And now?")
-	close(written)
-	r.exits(143)
-	t.Run("what it was writing is finished", func(t *testing.T) {
-		if d, s := p.onDiscord(), p.onSlack(); len(d) < 2 || len(s) < 2 || d[1] != "Here I am." || s[1] != "Here I am." {
-			t.Errorf("Discord has %q, Slack has %q\n%s", d, s, r.errs)
-		}
-	})
-	t.Run("the next start answers what came between, and nothing twice", func(t *testing.T) {
-		r := f.start("run")
-		p.until(r, "all is answered", func() bool { return p.answers("Here I am.") == [2]int{3, 3} })
-		r.stop()
-		check.Len(t, "Discord", p.onDiscord(), 3)
-		check.Len(t, "Slack", p.onSlack(), 3)
 	})
 }

@@ -13,8 +13,6 @@ import (
 
 	"cairn/discord"
 	"cairn/discord/discordtest"
-	"cairn/slack"
-	"cairn/slack/slacktest"
 )
 
 func TestSetupForDiscord(t *testing.T) {
@@ -25,7 +23,9 @@ func TestSetupForDiscord(t *testing.T) {
 	t.Cleanup(d.Close)
 	model := strictModel(t)
 	p := newFolder(t)
+	p.write("config.toml", "workers = 2\n")
 	s := p.atScreen("setup", "--api-base", d.URL)
+	s.answer("config.toml exists. Replace it?", "y")
 	s.answer("Which model should answer?", "nobody")
 	s.answer("Enter a number from 1 to 4: ", "3")
 	s.answer("The server's address [http://localhost:11434/v1]: ", model)
@@ -48,6 +48,7 @@ func TestSetupForDiscord(t *testing.T) {
 	square := d.Channel(d.Guild("Town", ann).ID, "square").ID
 	s.until("Written: secrets/model-key")
 	s.until("Written: secrets/discord-token")
+	s.until("Kept: config.toml.2")
 	s.until("Written: config.toml")
 	s.until("@" + d.Bot.Username + " hello")
 	eventually(t, "the bot is connected", s.shown, func() bool { return len(d.Connections()) > 0 && d.Connections()[0].Identify })
@@ -90,38 +91,4 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
 	p.must("", append(args, "--without-message-content")...)
 	check.Contains(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
-}
-
-func TestSetupForSlack(t *testing.T) {
-	t.Parallel()
-	w := slacktest.New(slacktest.Options{})
-	t.Cleanup(w.Close)
-	ben := w.AddUser("Ben")
-	lab := w.AddChannel("lab", ben)
-	p := newFolder(t)
-	p.write("config.toml", "workers = 2\n")
-	s := p.atScreen("setup", "--api-base", w.APIURL, "--model", "none", "--platform", "slack")
-	s.answer("config.toml exists. Replace it?", "y")
-	s.until(slack.CreateURL())
-	s.answer("The token xoxb-… (hidden): ", slacktest.AppToken)
-	s.until("✗ ")
-	s.answer("The token xoxb-… (hidden): ", slacktest.BotToken)
-	s.until("✓ The token works: the app is ")
-	s.answer("The token xapp-… (hidden): ", "xapp-wrong-17")
-	s.until("✗ ")
-	s.answer("The token xapp-… (hidden): ", slacktest.AppToken)
-	s.until("✓ The app-level token works.")
-	s.until("Kept: config.toml.2")
-	s.until("Written: config.toml")
-	s.until("/invite @")
-	eventually(t, "the bot is connected", s.shown, func() bool { return len(w.Sockets()) > 0 })
-	w.Say(slacktest.Post{Channel: lab, User: ben, Text: "<@" + slacktest.BotUserID + "> hello"})
-	eventually(t, "it has answered", s.shown, func() bool { return len(w.Posted()) > 0 })
-	code, text := s.stop(syscall.SIGTERM)
-	check.Equal(t, "exit code", code, 143)
-	checkWidth(t, text)
-	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
-	kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
-	check.Len(t, "previous settings", kept, 1)
-	check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
 }
