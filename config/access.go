@@ -69,17 +69,11 @@ func (s *Settings) Unrestricted() []string {
 }
 
 func (d *decoder) checkConnectors(s *Settings) {
-	d.checkServer("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
-	d.checkServer("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
+	d.checkURL("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
+	d.checkURL("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
 	d.checkSecret(s, "discord.token", s.Discord.Token, discordTokenVariable)
-	bot := d.checkSecret(s, "slack.bot_token", s.Slack.BotToken, slackBotVariable)
-	app := d.checkSecret(s, "slack.app_token", s.Slack.AppToken, slackAppVariable)
-	if err := checkSlackToken(bot, slackBotPrefix, s.Slack.APIBase != ""); err != nil {
-		d.problem("slack.bot_token", "bot_token: "+err.Error())
-	}
-	if err := checkSlackToken(app, slackAppPrefix, s.Slack.APIBase != ""); err != nil {
-		d.problem("slack.app_token", "app_token: "+err.Error())
-	}
+	d.checkSecret(s, "slack.bot_token", s.Slack.BotToken, slackBotVariable)
+	d.checkSecret(s, "slack.app_token", s.Slack.AppToken, slackAppVariable)
 	d.checkChoice("slack.working", s.Slack.Working, SlackWorking)
 	d.checkChoice("slack.reply_in", s.Slack.ReplyIn, SlackReplyIn)
 	d.checkAccess("discord", s.Discord.Access)

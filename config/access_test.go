@@ -19,29 +19,19 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		want       []string // in the form that refused expects
 	}{
 		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be one of "mention", "all", "never"`}},
-		{"too many calls", `calls_per_hour = 100001`, []string{`:1: calls_per_hour = 100001: must be from 0 to 100000`}},
-		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be one of "channel", "server"`}},
 		{
 			"a command there is none of", `restricted = ["compact", "forgett"]`,
 			[]string{`:1: restricted: there is no command "forgett", did you mean forget?; there are allow, ask, compact, `},
 		},
-		{"a text for a list", "[discord]\nowners = \"1\"", []string{`:2: [discord]: owners: must be a list of texts, e.g. ["a", "b"], not a text`}},
+		{"a text for a list", "[discord]\nowners = \"1\"", []string{`:2: [discord]: owners: must be a list of texts, e.g. ["a", "b"]`}},
 		{
 			"an id without quotes", "[discord]\nowners = [81384788765712384]",
-			[]string{`:2: [discord]: owners: must be a list, each a text in quotes, not 81384788765712384: write "81384788765712384"`},
+			[]string{`:2: [discord]: owners: must be a list, each a text in quotes: write "81384788765712384"`},
 		},
 		{"a name for an id of Discord", "[discord]\nallow = [\"1\",\n  \"ada\"]", []string{`:2: [discord]: allow: "ada" must be a Discord id, digits such as "81384788862181376"`}},
 		{"a name for an id of Slack", "[slack]\ndeny = [\"#general\"]", []string{`:2: [slack]: deny: "#general" must be a Slack id such as "U0123ABCD"`}},
-		{"Discord's id in Slack", "[slack]\nbots = [\"81384788765712384\"]", []string{`:2: [slack]: bots: "81384788765712384" must be a Slack id`}},
-		{"Slack's id in Discord", "[discord]\nmanagers = [\"U0123ABCD\"]", []string{`:2: [discord]: managers: "U0123ABCD" must be a Discord id`}},
 		{"a token in the file", "[discord]\ntoken = \"hush\"", []string{`:2: [discord]: token: must be "file:PATH", a file that holds nothing else; or leave it out and set DISCORD_TOKEN`}},
 		{"a token in place of its file", "[slack]\nbot_token = \"file:xoxb-hush\"", []string{`:2: [slack]: bot_token: must be a file that can be read, relative to this one: no such file or directory`}},
-		{"a folder for a token", "[slack]\napp_token = \"file:.\"", []string{`:2: [slack]: app_token: must be a file that can be read`}},
-		{"no address of Discord", "[discord]\napi_base = \"localhost:80\"", []string{`:2: [discord]: api_base = "localhost:80": must look like "http://localhost:8080"`}},
-		{"a query", "[discord]\napi_base = \"http://localhost/?v=1\"\n[llm]\nbase_url = \"http://localhost?key=secret-123\"", []string{`:2: [discord]: api_base = "http://localhost/": must not have "?"`, `:4: [llm]: base_url = "http://localhost": must not have "?"`}},
-		{"no address of Slack", "[slack]\napi_base = \"slack.com/api\"", []string{`:2: [slack]: api_base = "slack.com/api": must look like "http://localhost:8080/api/"`}},
-		{"a way to work that Slack does not have", "[slack]\nworking = \"typing\"", []string{`:2: [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"`}},
-		{"a place to reply that there is none of", "[slack]\nreply_in = \"threads\"", []string{`:2: [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?`}},
 		{"another connector's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: does not belong here, but under [discord]`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings.1]: sets nothing: set agent, respond, tools or language`}},
@@ -49,8 +39,6 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
 			[]string{`:6: [bindings.2]: agent: there is no agent "libarian", did you mean librarian?; there are librarian`},
 		},
-		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings.1]: connector = "Discord": must be one of "discord", "slack", "terminal", "web", did you mean discord?`}},
-		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings.1]: respond = "no": must be one of "mention", "all", "never"`}},
 		{
 			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",
 			[]string{`:4: [bindings.1]: channel: "general" must be a Slack id`},
@@ -60,37 +48,19 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 			[]string{`:3: [bindings.1]: server: "home" must be an id of Discord or Slack; for a channel of the terminal, also set connector = "terminal"`},
 		},
 		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\nconnector = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings.1]: server: the terminal has none`}},
-		{"a binding's id without quotes", "[[bindings]]\nrespond = \"all\"\nserver = 5", []string{`:3: [bindings.1]: server: must be a text in quotes, not 5: write "5"`}},
 		{
 			"a list over many lines hides no line, and all is told at once",
 			"[discord]\nowners = [ # us\n  \"1\", # [\n  \"ada\",\n  2,\n]\nmessage_content = 1\n[slack]\nowners = [\"u1\"]",
 			[]string{
-				`:2: [discord]: owners: must be a list, each a text in quotes, not 2: write "2"`,
+				`:2: [discord]: owners: must be a list, each a text in quotes: write "2"`,
 				`:2: [discord]: owners: "ada" must be a Discord id`,
-				`:7: [discord]: message_content: must be true or false, not 1`,
+				`:7: [discord]: message_content: must be true or false`,
 				`:9: [slack]: owners: "u1" must be a Slack id`,
 			},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want...) })
 	}
-}
-
-func TestSlackTokenKinds(t *testing.T) {
-	for _, test := range []struct{ key, token, want string }{
-		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which is under "Basic Information"; the one that starts with xoxb- is needed`},
-		{"bot_token", "xoxp-hush", `bot_token: must begin with xoxb-: it is the Bot User OAuth Token`},
-		{"app_token", "xoxb-hush", `app_token: this is the Bot User OAuth Token, which is under "OAuth & Permissions"; the one that starts with xapp- is needed`},
-		{"app_token", "", `app_token: the file it names is empty`},
-	} {
-		file := filepath.Join(t.TempDir(), "token")
-		check.NoError(t, os.WriteFile(file, []byte(test.token+"\n"), 0o600))
-		refused(t, "[slack]\n"+test.key+" = \"file:"+file+"\"", `:2: [slack]: `+test.want)
-	}
-	t.Run("a compatible server has tokens as it likes", func(t *testing.T) {
-		file := writeSettings(t, "[slack]\napi_base = \"http://localhost:8080/api/\"\nbot_token = \"file:config.toml\"")
-		check.NoError(t, check.ErrorOf(Load(file)))
-	})
 }
 
 func TestTokensInFiles(t *testing.T) {
@@ -100,11 +70,6 @@ func TestTokensInFiles(t *testing.T) {
 	s := check.Must(Load(file))(t)
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
 		check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
-	})
-	t.Run("its content is never shown", func(t *testing.T) {
-		got := shown(s.Changed())
-		check.Lacks(t, "shown changes", got, "hush")
-		check.Contains(t, "shown changes", got, `discord.token = "file:token"`)
 	})
 }
 
@@ -142,15 +107,8 @@ allow = [
 			check.Equal(t, fmt.Sprintf("%s differs from its declaration", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 		}
 	})
-	t.Run("what differs is shown as it is written", func(t *testing.T) {
-		got := shown(s.Changed())
-		want := `
-  discord.message_content = false
-  discord.owners = ["81384788765712384"]
-  respond = "all"
-  restricted = []
-  slack.allow = ["C0123ABCD","U0123ABCD"]`
-		check.Equal(t, "result", got, want)
+	t.Run("what differs is named", func(t *testing.T) {
+		check.EqualAll(t, "changed", s.Changed(), []string{"discord.message_content", "discord.owners", "respond", "restricted", "slack.allow"})
 	})
 }
 
@@ -215,12 +173,6 @@ agent = "librarian"
 			check.Equal(t, test.conversation+": answers", respond, test.respond)
 		})
 	}
-	t.Run("bindings are shown one by one", func(t *testing.T) {
-		got := shown(s.Changed())
-		check.Contains(t, "the changes", got,
-			"\n  bindings.1.channel = \"22\"\n  bindings.1.connector = \"discord\"\n  bindings.1.respond = \"all\"\n",
-			"\n  bindings.6.direct = false\n")
-	})
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
 		s := check.Must(Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\"")))(t)
 		check.Equal(t, "agent of the channel", s.AgentFor("slack:T1/C1"), "cairn")

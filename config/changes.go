@@ -3,86 +3,17 @@ package config
 
 import (
 	"encoding"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"cairn/internal/secrets"
 )
 
-// Change is a setting that differs between two versions of the settings.
-type Change struct {
-	Key   string `json:"key"` // its path, see flatten
-	Value any    `json:"value"`
-}
-
-// String formats the change as a line of a settings file.
-func (c Change) String() string {
-	var value strings.Builder
-	enc := json.NewEncoder(&value) // texts, numbers, and lists of texts look the same in TOML
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(c.Value)
-	return fmt.Sprintf("%s = %s", c.Key, strings.TrimSpace(value.String()))
-}
-
-// Changed lists the settings that differ from the defaults. Keys and secrets in plain text are
-// masked, and what may be secret in addresses.
-func (s *Settings) Changed() []Change {
+// Changed lists the paths of the settings that differ from the defaults, see ChangedKeys.
+func (s *Settings) Changed() []string {
 	defaults := Default()
-	agent := defaults.newAgent()
-	defaults.Agents = slices.Clone(s.Agents) // by default there is one, which nobody set
-	if s.set["agents"] {
-		for i, a := range s.Agents {
-			agent.ID = a.ID
-			defaults.Agents[i] = agent
-		}
-	}
-	defaults.Tools = slices.Repeat([]ToolServer{toolServer()}, len(s.Tools))
-	before, after := flatten(&defaults), flatten(s)
-	before["agents"] = []string{defaults.newAgent().ID}
-	list := []Change{}
-	for _, key := range differing(before, after) {
-		value := after[key]
-		if value == nil {
-			value = reflect.Zero(reflect.TypeOf(before[key])).Interface()
-		}
-		switch v := value.(type) {
-		case string:
-			value = masked(key, v)
-		case []string:
-			shown := make([]string, len(v))
-			for i, text := range v {
-				shown[i] = masked(key, text)
-			}
-			value = shown
-		}
-		list = append(list, Change{key, value})
-	}
-	return list
-}
-
-// masked returns a text of a setting without what may be secret.
-func masked(key, text string) string {
-	tool := strings.HasPrefix(key, "tools.")
-	switch name := base(key); {
-	case holdsSecret(key), tool && strings.Contains(key, ".env."):
-		if !refersToSecret(text) {
-			return "[masked]"
-		}
-	case name == "base_url", name == "api_base":
-		return ShownAddress(text)
-	case (tool || strings.HasPrefix(key, "hooks.")) && strings.Contains(text, "://"): // the path may be secret, too
-		scheme, rest, _ := strings.Cut(ShownAddress(text), "://")
-		host, _, _ := strings.Cut(rest, "/")
-		if host = scheme + "://" + host; host != text {
-			return host + "/[masked]"
-		}
-	}
-	return secrets.Mask(text)
+	return ChangedKeys(&defaults, s)
 }
 
 // flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",

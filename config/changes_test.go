@@ -9,62 +9,14 @@ import (
 	"cairn/internal/check"
 )
 
-func TestChangedSettings(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\"")))(t)
-	got := shown(s.Changed())
-	want := `
-  agents = ["a"]
-  agents.a.compaction.keep_first = 2
-  agents.a.instructions = "Be kind."
-  catch_up = "2h0m0s"
-  defaults.compaction.keep_first = 2`
-	check.Equal(t, "result", got, want)
-}
-
-// As in docs/configuration.md.
-func TestChangedOmitsTheAgentOfTheDefaults(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, "[[agents]]\nid = \"cairn\"\ncontext_window = 3000")))(t)
-	check.Equal(t, "settings", shown(s.Changed()), "\n  agents.cairn.context_window = 3000")
-}
-
-func TestChangedMasksWhatIsInPlainText(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, `
-[llm]
-base_url = "https://ada:plain@example.org/v1"
-api_key = "plain"
-[discord]
-api_base = "https://plain@example.org/a"
-[hooks]
-on_reply = "https://example.org/plain?key=plain"
-after_compaction = ["curl", "https://example.org?to=ada@example.com&key=plain"]
-on_memory = "https://example.org"
-secret = "plain"
-[[tools]]
-id = "calc"
-url = "https://example.org/mcp?key=plain"
-allow = ["a", "<b> & c"]
-`)))(t)
-	check.Equal(t, "settings", shown(s.Changed()), `
-  discord.api_base = "https://example.org/a"
-  hooks.after_compaction = ["curl","https://example.org/[masked]"]
-  hooks.on_memory = ["https://example.org"]
-  hooks.on_reply = ["https://example.org/[masked]"]
-  hooks.secret = "[masked]"
-  llm.api_key = "[masked]"
-  llm.base_url = "https://example.org/v1"
-  tools.1.allow = ["a","<b> & c"]
-  tools.1.id = "calc"
-  tools.1.url = "https://example.org/[masked]"`)
-}
-
 // An address need not be valid, and an "@" may stand in its path or query.
 func TestShownAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://example.org/v1":                         "https://example.org/v1",
 		"https://ada:plain@example.org/v1":               "https://example.org/v1",
-		"ada:plain@example.org/v1":                       "example.org/v1",
-		"https://ada:pl/ain@example.org/v1":              "https://example.org/v1",
-		"https://ada:pl?ain@example.org/v1":              "https://example.org/v1",
+		"ada:plain@example.org/v1":                       "[masked]",
+		"https://ada:pl/ain@example.org/v1":              "[masked]",
+		"https://ada:pl?ain@example.org/v1":              "[masked]",
 		"https://example.org/v1?as=ada@example.com&k=pl": "https://example.org/v1",
 		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
 		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",
@@ -92,15 +44,6 @@ base_url = "https://of-agent@example.org/v1"
 	}
 }
 
-// shown returns the changes as `cairn config check` shows them.
-func shown(changes []Change) string {
-	text := ""
-	for _, c := range changes {
-		text += "\n  " + c.String()
-	}
-	return text
-}
-
 func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 	for i, key := range compactor.Keys() {
 		s := Default()
@@ -116,8 +59,7 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 			field.SetInt(field.Int() + 1)
 		}
 		changed := s.Changed()
-		check.Len(t, "changes", changed, 1)
-		check.Equal(t, "changed[0].Key", changed[0].Key, "defaults.compaction."+key)
+		check.EqualAll(t, "changed", changed, []string{"defaults.compaction." + key})
 	}
 }
 

@@ -82,7 +82,7 @@ func (d *decoder) checkAgents(s *Settings) {
 
 // checkAgentModel reports mistakes in the model settings of an agent.
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
-	d.checkServer(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
+	d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		d.problem(path+".reasoning", err.Error())
@@ -117,9 +117,6 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 	for _, e := range p.Validate() {
 		note(e.Key, e.Error())
 	}
-	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // -1 is the internal value for "not set"
-		note("prepare_threshold", compactor.PrepareUnset().Error())
-	}
 	if p.PromptFile != "" {
 		if _, err := ReadPrompt(s.Path(p.PromptFile)); err != nil {
 			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
@@ -128,6 +125,7 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 	return wrong
 }
 
+// checkURL reports an address that is not one of HTTP.
 func (d *decoder) checkURL(path, value, example string) {
 	u, err := url.Parse(value)
 	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
@@ -135,21 +133,11 @@ func (d *decoder) checkURL(path, value, example string) {
 	}
 }
 
-// checkServer reports an address that is no server's, or to which no path can be appended.
-func (d *decoder) checkServer(path, value, example string) {
-	d.checkURL(path, value, example)
-	if strings.ContainsAny(value, "?#") {
-		d.problem(path, fmt.Sprintf(`%s = %q: must not have "?" or "#" and more after it, because paths are appended`, base(path), ShownAddress(value)))
-	}
-}
-
-// checkSecret reports a secret that cannot be read. It returns the secret, or "".
-func (d *decoder) checkSecret(s *Settings, path, setting, variable string) string {
-	secret, err := s.secretFile(setting, variable)
-	if err != nil {
+// checkSecret reports a secret that cannot be read.
+func (d *decoder) checkSecret(s *Settings, path, setting, variable string) {
+	if _, err := s.secretFile(setting, variable); err != nil {
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	}
-	return secret
 }
 
 var responds = []string{string(channel.RespondMention), string(channel.RespondAll), string(channel.RespondNever)}

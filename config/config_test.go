@@ -199,12 +199,3 @@ func TestSettingsFiles(t *testing.T) {
 		check.Equal(t, "prompt", got, "Be brief.")
 	})
 }
-
-// Editors on Windows begin a file with a byte order mark.
-func TestByteOrderMarkIsNotContent(t *testing.T) {
-	file := writeSettings(t, "\ufeff[discord]\ntoken = \"file:token\"\n[web]\nlisten = \"x\"")
-	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte("\ufeffhush\r\n"), 0o600))
-	s, err := Load(file)
-	check.ErrorContains(t, "error", err, ":4: [web]: listen")
-	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
-}

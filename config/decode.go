@@ -144,27 +144,12 @@ var kindWords = map[reflect.Kind]string{
 	reflect.Float64: "a number", reflect.Int: "a whole number", reflect.Map: "a table",
 }
 
-// wrongType reports a value of the wrong type. It shows only numbers: a string might be a secret.
+// wrongType reports a value of the wrong type, without the value: it might be a secret.
 func (d *decoder) wrongType(path, want string, v any) {
-	got := "something else"
-	switch v.(type) {
-	case string:
-		got = "a text"
-	case int64:
-		got = fmt.Sprint(v)
-		if strings.HasSuffix(want, kindWords[reflect.String]) { // ids look like numbers
-			got += fmt.Sprintf(`: write "%d"`, v)
-		}
-	case bool, float64:
-		got = fmt.Sprint(v)
-	case map[string]any:
-		got = "a table"
-	case []map[string]any:
-		got = "several tables"
-	case []any:
-		got = "a list"
+	if number, is := v.(int64); is && strings.HasSuffix(want, kindWords[reflect.String]) { // ids look like numbers
+		want += fmt.Sprintf(`: write "%d"`, number)
 	}
-	d.problem(path, fmt.Sprintf("%s: must be %s, not %s", base(path), want, got))
+	d.problem(path, fmt.Sprintf("%s: must be %s", base(path), want))
 }
 
 // checkRange reports a value that is not from low to high.

@@ -37,10 +37,8 @@ func (s *Settings) HookSettings() (hooks.Settings, error) {
 
 func (d *decoder) checkHooks(s *Settings) {
 	checkRange(d, "hooks.timeout", time.Duration(s.Hooks.Timeout), time.Second, time.Minute)
-	signed := false
 	for _, name := range hooks.Names {
 		target := s.Hooks.Calls()[name]
-		signed = signed || hooks.IsURL(target)
 		switch {
 		case slices.Contains(target, ""):
 			d.problem("hooks."+name, name+": a word of the command is empty")
@@ -53,8 +51,5 @@ func (d *decoder) checkHooks(s *Settings) {
 	}
 	if _, _, err := s.modelKey(s.Hooks.Secret); err != nil {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
-	}
-	if s.Hooks.Secret != "" && !signed {
-		d.warn("hooks.secret", "secret signs requests to URLs, and no hook is a URL")
 	}
 }

@@ -38,14 +38,3 @@ language = "zh"
 		t.Errorf("got default %q", LanguageIn(&defaults, "terminal:x"))
 	}
 }
-
-func TestWrongLanguages(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"language = \"german\"", `:1: language = "german": must be one of "auto", "en", "de", "es", "fr", "pt", "ja", "zh"`},
-		{"language = \"\"", `:1: language = "": must be one of`},
-		{"[[agents]]\nlanguage = \"DE\"", `language = "DE": must be one of`},
-		{"[[bindings]]\nlanguage = \"it\"", `language = "it": must be one of`},
-	} {
-		check.ErrorContains(t, test.text, check.ErrorOf(Load(writeSettings(t, test.text))), test.want)
-	}
-}

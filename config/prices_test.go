@@ -23,16 +23,11 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 		check.Equal(t, "m.PerMonth", m.PerMonth, 0)
 	})
 	for text, want := range map[string]string{
-		"\nbudget_per_day = -1":                                 ":2: budget_per_day = -1: must be from 0 to 1000000000",
-		"budget_per_month = nan":                                ":1: budget_per_month = NaN: must be from 0 to 1000000000",
-		"budget_per_day = \"2\"":                                ":1: budget_per_day: must be a number, not a text",
-		"[prices.\"gpt-4.1\"]\ninput = inf\noutput = 1":         `:2: [prices."gpt-4.1"]: input = +Inf: must be from 0 to 100000`,
-		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 100001":      `:3: [prices."gpt-4.1"]: output = 100001: must be from 0 to 100000`,
-		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 1\ncache= 2": `:4: [prices."gpt-4.1"]: cache: there is no such setting, did you mean cached?`,
-		"\n[prices.m]\ninput = 1":                               `:2: [prices."m"]: output: is missing; a price has input and output`,
-		"\n[prices]\nm = { input = 1, output = -1 }":            `:3: [prices."m"]: output = -1: must be from 0`,
-		"[prices]\ninput = 1":                                   `:2: [prices]: input: must be a table, not 1`,
-		"prices = 3":                                            ":1: prices: must be a table, not 3",
+		"\nbudget_per_day = -1":                            ":2: budget_per_day = -1: must be from 0 to 1000000000",
+		"budget_per_month = nan":                           ":1: budget_per_month = NaN: must be from 0 to 1000000000",
+		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 100001": `:3: [prices."gpt-4.1"]: output = 100001: must be from 0 to 100000`,
+		"\n[prices.m]\ninput = 1":                          `:2: [prices."m"]: output: is missing; a price has input and output`,
+		"\n[prices]\nm = { input = 1, output = -1 }":       `:3: [prices."m"]: output = -1: must be from 0`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, err := Load(writeSettings(t, text))

@@ -89,13 +89,8 @@ func (s *Settings) SlackTokens() (bot, app string, err error) {
 	if err := errors.Join(errBot, errApp); err != nil || bot == "" && app == "" {
 		return "", "", err
 	}
-	for _, token := range []struct{ value, variable, key, prefix string }{
-		{bot, slackBotVariable, "bot_token", slackBotPrefix},
-		{app, slackAppVariable, "app_token", slackAppPrefix},
-	} {
-		if token.value == "" {
-			return "", "", fmt.Errorf("slack needs two tokens and has one: set %s too, or %s under [slack]; it is %s", token.variable, token.key, slackPlaces[token.prefix])
-		}
+	if bot == "" || app == "" {
+		return "", "", fmt.Errorf("slack needs two tokens and has one: set %s and %s, or bot_token and app_token under [slack]", slackBotVariable, slackAppVariable)
 	}
 	return bot, app, nil
 }
@@ -136,32 +131,4 @@ func (s *Settings) Secrets() (all []string) {
 // holdsSecret reports whether a setting may be a secret in plain text.
 func holdsSecret(key string) bool {
 	return base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
-}
-
-// The prefixes of a Slack app's tokens, and where people find the tokens.
-const (
-	slackBotPrefix = "xoxb-"
-	slackAppPrefix = "xapp-"
-)
-
-var slackPlaces = map[string]string{
-	slackBotPrefix: `the Bot User OAuth Token, which is under "OAuth & Permissions"`,
-	slackAppPrefix: `the app-level token, which is under "Basic Information"`,
-}
-
-// checkSlackToken returns an error, without the token, if it does not start with prefix. A
-// compatible server may have tokens of another form, but must not get Slack's other token.
-func checkSlackToken(token, prefix string, compatible bool) error {
-	if token == "" || strings.HasPrefix(token, prefix) {
-		return nil
-	}
-	for other, place := range slackPlaces {
-		if strings.HasPrefix(token, other) {
-			return fmt.Errorf("this is %s; the one that starts with %s is needed: %s", place, prefix, slackPlaces[prefix])
-		}
-	}
-	if compatible {
-		return nil
-	}
-	return fmt.Errorf("must begin with %s: it is %s", prefix, slackPlaces[prefix])
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -196,18 +195,14 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// What may be secret in an address.
-var (
-	addressUser  = regexp.MustCompile(`(?s)^(\w+://)?.*@`)
-	addressQuery = regexp.MustCompile(`(?s)[?#].*`)
-)
-
-// ShownAddress returns an address, which need not be valid, without parts that may be secret.
+// ShownAddress returns an address without parts that may be secret: its password and its query.
 func ShownAddress(address string) string {
-	if _, err := url.Parse(address); err == nil { // else "?" may be in the password
-		address = addressQuery.ReplaceAllString(address, "")
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" && strings.Contains(address, "@") {
+		return "[masked]"
 	}
-	return addressQuery.ReplaceAllString(addressUser.ReplaceAllString(address, "$1"), "")
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // UsedServer is a server in the settings or the environment, with the users of its models.

@@ -155,11 +155,6 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
 		}
 	}
-	for name, value := range t.Headers {
-		if strings.Contains(value, " env:") || strings.Contains(value, " file:") {
-			d.problem(path+".headers", fmt.Sprintf(`headers: %s: a value must begin with "env:" or "file:"; move the words before it into the variable or the file`, name))
-		}
-	}
 }
 
 func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {

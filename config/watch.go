@@ -9,15 +9,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
-// debounce is how long to wait after the last event of an edit: editors write in several steps.
-const debounce = 150 * time.Millisecond
+// pollInterval is how often the file is read. Editors write in several steps: an edit counts once
+// two reads in a row have found the same.
+const pollInterval = 200 * time.Millisecond
 
 // A Watcher rereads the settings file after each edit. It is not safe for concurrent use.
 type Watcher struct {
@@ -31,58 +29,32 @@ type Watcher struct {
 	// as keys, must be read again too, and the log says so even if nothing changes.
 	Apply func(s Settings, asked bool) error
 
-	target     string // base name of the file that a symlink leads to
-	lastText   []byte // content of the file when it was last read
-	readFailed bool   // whether the last attempt to read the file failed
-	mistaken   bool   // whether the last content had mistakes
+	lastText []byte // the content that was last applied, or has mistakes; nil: the file cannot be read
+	failed   bool   // whether the last content had mistakes, or the file could not be read
 }
 
-// Run reads the file once, after each edit, and after each signal on reload, until ctx ends.
+// Run applies each edit, and rereads the file after each signal on reload, until ctx ends.
 func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 	w.File = cmp.Or(w.File, DefaultFile)
 	w.lastText = w.Current().text
-	var events chan fsnotify.Event
-	var lost chan error // events may have been lost
-	watcher, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer watcher.Close()
-		err = w.watch(watcher)
-		events, lost = watcher.Events, watcher.Errors
-	}
-	if err != nil {
-		w.Log.Warn("watch_settings_failed", "file", w.File, "error", err, "hint", "send SIGHUP after an edit, or restart")
-	}
-	w.read(false) // for an edit between the start and now
-	debounced := time.NewTimer(debounce)
-	debounced.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	seen := w.lastText
 	for {
+		asked := false
 		select {
-		case event := <-events:
-			// Replacing the target of a symlink creates a file with another name.
-			if name := filepath.Base(event.Name); name == filepath.Base(w.File) || name == w.target || event.Has(fsnotify.Create) {
-				debounced.Reset(debounce)
-			}
-		case <-lost:
-			debounced.Reset(debounce)
-		case <-debounced.C:
-			_ = w.watch(watcher) // the file may be another link
-			w.read(false)
+		case <-poll.C:
 		case <-reload:
-			w.read(true)
+			asked = true
 		case <-ctx.Done():
 			return
 		}
+		text, err := ReadFile(w.File)
+		if asked || bytes.Equal(text, seen) {
+			w.read(text, err, asked)
+		}
+		seen = text
 	}
-}
-
-// watch watches the folder of the file and, for a symlink, that of its target. Folders, because
-// most editors replace the file by a new one.
-func (w *Watcher) watch(watcher *fsnotify.Watcher) error {
-	if target, err := filepath.EvalSymlinks(w.File); err == nil {
-		w.target = filepath.Base(target)
-		_ = watcher.Add(filepath.Dir(target)) // without it, SIGHUP rereads the file
-	}
-	return watcher.Add(filepath.Dir(w.File))
 }
 
 // errEmptied rejects an empty file where there was content before: an editor leaves one on a full
@@ -91,35 +63,31 @@ var errEmptied = errors.New("it is empty; if that is intended, put a comment in 
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// read applies the settings file if it has changed since the last read, or if reload is true. A
-// mistake is logged once per edit, and changes nothing.
-func (w *Watcher) read(reload bool) {
+// read applies the content of the settings file if it has changed, or if asked is true. A mistake is
+// logged once per edit, and changes nothing.
+func (w *Watcher) read(text []byte, err error, asked bool) {
 	now := w.Current()
-	text, err := ReadFile(w.File)
-	if err == nil && !reload && blank(text) && !blank(now.text) {
+	if err == nil && !asked && blank(text) && !blank(now.text) {
 		err = errEmptied
 	}
-	switch missing := errors.Is(err, fs.ErrNotExist); {
-	case missing && now.File == "":
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && now.File == "":
 		return // there was never a file
 	case err != nil:
-		if !w.readFailed || reload {
+		if w.lastText != nil || asked {
 			w.Log.Error("read_settings_failed", "file", w.File, "error", err, "effect", "the settings stay as they were")
 		}
-		w.readFailed = true
+		w.failed, w.lastText = true, nil // what comes back is applied and logged
 		return
-	}
-	back := w.readFailed
-	w.readFailed = false
-	if bytes.Equal(text, w.lastText) && !reload && !back {
+	case bytes.Equal(text, w.lastText) && !asked:
 		return
 	}
 	w.lastText = text
 	s, err := Parse(w.File, text)
 	if err == nil {
-		err = w.Apply(s, reload || back || w.mistaken)
+		err = w.Apply(s, asked || w.failed)
 	}
-	if w.mistaken = err != nil; err != nil {
+	if w.failed = err != nil; w.failed {
 		w.Log.Error("settings_have_mistakes", "mistakes", strings.Split(err.Error(), "\n"), "effect", "the settings stay as they were")
 	}
 }

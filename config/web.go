@@ -16,9 +16,6 @@ const WebOwner = "owner"
 
 const webTokenVariable = "CAIRN_WEB_TOKEN"
 
-// minTokenLength is the minimum length of a token, in characters, so that it cannot be guessed.
-const minTokenLength = 16
-
 // WebToken returns the token of the API and the dashboard; "" if there is none.
 func (s *Settings) WebToken() (string, error) {
 	token, err := s.secret(s.Web.Token, webTokenVariable)
@@ -45,9 +42,7 @@ func (d *decoder) checkWeb(s *Settings) {
 	if _, err := checkAddress("listen", s.Web.Listen); err != nil { // whether it needs a token is checked at the start
 		d.problem("web.listen", err.Error())
 	}
-	if token := d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable); token != "" && len(token) < minTokenLength {
-		d.warn("web.token", fmt.Sprintf(`token: has fewer than %d characters, so it can be guessed; "openssl rand -hex 32" makes a better one`, minTokenLength))
-	}
+	d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable)
 	for _, host := range s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@* ") {
 			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`, host))

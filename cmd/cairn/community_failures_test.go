@@ -18,7 +18,7 @@ import (
 	"cairn/store"
 )
 
-// Two channels and a thread on each platform, 2 000 messages, and every kind of failure: each
+// Two channels and a thread on each platform, 900 messages, and every kind of failure: each
 // message to the bot is answered once, in order, and nothing is lost.
 func TestCommunityOnBothPlatforms(t *testing.T) {
 	if testing.Short() {
@@ -35,12 +35,12 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 	c.holdOneBack()
 	c.breakStreams()
 
-	const each, killed = 334, 200 // messages in each of six conversations; the process dies in between
+	const each, killed = 150, 110 // messages in each of six conversations; the process dies in between
 	c.inTrouble(killed)
 	kill()
-	c.burst(killed, 260) // while nothing runs
+	c.burst(killed, 125) // while nothing runs
 	kill = c.run()
-	c.burst(260, each)
+	c.burst(125, each)
 	c.wait("every answer", 3*time.Minute, c.answeredAll)
 	c.wait("an applied summary", time.Minute, func() bool {
 		return strings.Contains(c.logged(), `"state":"applied"`)
@@ -167,23 +167,23 @@ func (c *community) burst(from, to int) {
 // inTrouble sends n messages in each conversation while both platforms fail in every way, until a
 // compaction runs.
 func (c *community) inTrouble(n int) {
-	c.burst(0, 60)
+	c.burst(0, 40)
 	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
 	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 2, Status: 502, Done: true})
 	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 2, RetryAfter: time.Second})
 	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 1, Status: 502, TakesEffect: true})
-	c.burst(60, 100)
+	c.burst(40, 60)
 	c.discord.Cut()
 	for _, socket := range c.slack.Sockets() {
 		socket.Cut()
 	}
-	c.burst(100, 150)
+	c.burst(60, 80)
 	c.wait("answers on the way", time.Minute, c.answeredAll)
 	c.discord.Invalidate(false)
 	for _, socket := range c.slack.Sockets() {
 		socket.Disconnect("refresh_requested")
 	}
-	c.burst(150, n)
+	c.burst(80, n)
 	c.wait("a compaction in flight", time.Minute, func() bool {
 		text := c.logged()
 		return strings.Count(text, `"state":"started"`) > strings.Count(text, `"state":"applied"`)+strings.Count(text, `"state":"failed"`)

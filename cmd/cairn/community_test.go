@@ -108,7 +108,7 @@ api_base = %q
 reply_in = "channel"
 [[agents]]
 id = "small"
-context_window = 8000
+context_window = 5000
 `, c.discord.URL, c.slack.APIURL))
 	return c
 }
@@ -182,7 +182,7 @@ func (c *community) run() (kill func()) {
 
 func (c *community) wait(what string, most time.Duration, holds func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(most); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.fail("waited in vain for %s", what)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -92,25 +91,15 @@ type compactionRow struct {
 }
 
 func (c compactionRow) cells() []string {
-	channel := ""
+	channel, seconds := "", ""
 	if c.named {
 		channel = c.Channel
 	}
-	seconds := ""
 	if c.Seconds > 0 {
 		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
 	}
 	return []string{
-		strconv.FormatInt(c.ID, 10), shortTime(c.Time, time.Now()), channel, c.Trigger, c.Kind, c.State,
+		strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State,
 		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, cmp.Or(c.Model, c.By), c.Error,
 	}
-}
-
-// shortTime formats recent times without the year, and those older than 300 days without the time
-// of day.
-func shortTime(t, now time.Time) string {
-	if now.Sub(t) < 300*24*time.Hour {
-		return t.Local().Format("01-02 15:04")
-	}
-	return t.Local().Format(time.DateOnly)
 }

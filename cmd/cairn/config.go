@@ -20,7 +20,7 @@ func newConfigCheck(a *app) *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
 		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
-are none, it prints the settings that differ from the defaults, including inherited ones.
+are none, it names the settings that differ from the defaults, including inherited ones.
 
 With --explain, it prints what the compaction settings mean in tokens for each agent's window,
 largest first, where each is set, and what changing it affects. --channel NAME shows those of a
@@ -28,7 +28,7 @@ channel, including /settings.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
   cairn config check --explain --channel garden`,
-		Args: needs(0, 1, ""),
+		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			file := a.config
 			if len(files) > 0 {
@@ -53,7 +53,7 @@ channel, including /settings.`,
 type checkResult struct {
 	OK      bool             `json:"ok"`
 	File    string           `json:"file"`    // empty: no settings file
-	Changed []config.Change  `json:"changed"` // differs from the defaults
+	Changed []string         `json:"changed"` // the settings that differ from the defaults
 	Faults  []config.Problem `json:"faults"`
 
 	Warnings []config.Problem `json:"warnings,omitempty"` // settings that work but should be changed
@@ -66,7 +66,7 @@ func (v checkResult) String() string {
 	}
 	lines := []string{"ok: " + file}
 	for _, c := range v.Changed {
-		lines = append(lines, "  "+c.String())
+		lines = append(lines, "  "+c)
 	}
 	for _, w := range v.Warnings {
 		lines = append(lines, "warning: "+w.In(v.File))
@@ -76,11 +76,11 @@ func (v checkResult) String() string {
 
 func (a *app) checkConfig(file string) error {
 	s, err := config.Load(file)
-	v := checkResult{OK: err == nil, File: s.File, Changed: []config.Change{}, Faults: []config.Problem{}, Warnings: s.Warnings}
+	v := checkResult{OK: err == nil, File: s.File, Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
 	var wrong *config.Error
 	switch {
 	case err == nil:
-		v.Changed = s.Changed()
+		v.Changed = append(v.Changed, s.Changed()...)
 	case errors.As(err, &wrong) && a.json:
 		v.Faults = wrong.Problems
 	default:

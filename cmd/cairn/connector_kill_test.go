@@ -48,12 +48,14 @@ var sides = []side{
 	},
 }
 
+const second = "new.text LIKE '%Where do we stand%'"
+
 var connectorSteps = []connectorStep{
-	{name: "a message has come and is not in the inbox", death: killStep{On: "INSERT ON main.inbox", At: atRow}},
-	{name: "a message is in the inbox and not taken up", death: killStep{On: "INSERT ON main.inbox", At: after}},
+	{name: "a message has come and is not in the inbox", death: killStep{On: "INSERT ON main.inbox", When: second, At: atRow}},
+	{name: "a message is in the inbox and not taken up", death: killStep{On: "INSERT ON main.inbox", When: second, At: after}},
 	{name: "half of the answer is shown", half: true},
 	{name: "a reply is being posted", stuck: true},
-	{name: "a reply was posted, and that is not noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atRow}},
+	{name: "a reply was posted, and that is not noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.id > 1 AND new.state = 'sent'", At: atRow}},
 }
 
 // TestKillAtEveryStepOfAConnector kills the program while it sends to a platform. The next process
@@ -77,7 +79,7 @@ const begin, end = "This is where we stand: ", "the gate is green."
 
 func (s connectorStep) die(t *testing.T, on side) {
 	killed := make(chan struct{})
-	p, f, r := served(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		select {
 		case <-killed:
 		default:
@@ -89,15 +91,13 @@ func (s connectorStep) die(t *testing.T, on side) {
 		}
 		x.Say(begin, end)
 	})
-	on.say(p, "Hello.")
-	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
-	r.stop()
-
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
 	s.killed(p, f, on)
 	close(killed)
 	p.slack.Heal()
 
-	r = f.start("run")
+	r := f.start("run")
 	p.until(r, "the answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end, begin + end}) })
 	on.say(p, "And now?")
 	p.until(r, "the next answer", func() bool { return len(on.shown(p)) > 2 && strings.HasSuffix(on.shown(p)[2], end) })
@@ -127,7 +127,9 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 		f.env = append(slices.Clone(f.env), s.death.env(p.t))
 	}
 	r := f.start("run")
-	p.until(r, "it has come back", p.again)
+	p.open(r)
+	on.say(p, "Hello.")
+	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
 	shown, posted := len(on.shown(p)), on.posted(p)
 	if s.stuck {
 		on.delay(p)
@@ -138,15 +140,4 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 		_ = r.cmd.Process.Kill() // the exit code shows it
 	}
 	r.killed()
-}
-
-// again reports whether both connectors were opened a second time.
-func (p *platforms) again() bool {
-	identified := 0
-	for _, c := range p.discord.Connections() {
-		if c.Identify {
-			identified++
-		}
-	}
-	return identified > 1 && len(p.slack.Sockets()) > 0
 }

@@ -115,21 +115,6 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-func TestBrieflyLockedDatabase(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	l := p.start("chat", "--json")
-	l.saidTo("1", "a")
-	l.until(`"reply"`)
-	time.AfterFunc(time.Second, p.lockDatabase())
-	if ok, words := l.saidTo("2", "a"); !ok {
-		t.Error(words)
-	}
-	l.until(`"reply"`)
-	l.end()
-	check.Equal(t, "the log", l.errs.String(), "")
-}
-
 // heard returns people's messages in a channel, from the transcript.
 func (p folder) heard(channel string) string {
 	p.t.Helper()

@@ -13,12 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/config"
-	"cairn/llm"
 	"cairn/store"
 )
 
 func newDoctor(a *app) *cobra.Command {
-	d := doctor{failed: map[string]bool{}}
+	var d doctor
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
@@ -48,14 +47,12 @@ const serverTimeout = 30 * time.Second
 type doctor struct {
 	app      *app
 	failures int
-	printErr error                // standard output could not be written
-	failed   map[string]bool      // addresses of servers that do not answer
-	learnt   map[string]llm.Facts // what the database knows about models
+	printErr error // standard output could not be written
 }
 
 // diagnosis is the result of one check.
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
+	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
@@ -92,7 +89,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	} else {
 		d.report("settings", nil, d.settingsFacts()...)
 	}
-	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.hooks, d.connectors} {
+	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors} {
 		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
@@ -144,14 +141,12 @@ func (d *doctor) data(ctx context.Context) {
 	}
 }
 
-// check looks for inconsistencies in a database whose pages are all readable, and loads what it
-// knows about models.
+// check looks for inconsistencies in a database whose pages are all readable.
 func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
-	d.learnt, _ = db.Models().List(ctx) // without it the models are still queried
 	found, err := db.Upkeep().Check(ctx)
 	return found, errors.Join(err, db.Close())
 }
@@ -167,7 +162,7 @@ func (d *doctor) withRemedy(err error) error {
 func (d *doctor) howToRestore() string {
 	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&d.app.settings).Dir
 	if made, err := backupsOf(&d.app.settings).List(time.Now()); err == nil && len(made) > 0 {
-		file = shellQuoted(made[0]) + "`, the newest backup"
+		file = made[0] + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
 		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."

@@ -11,12 +11,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/config"
 	"cairn/llm"
 )
 
@@ -26,8 +24,7 @@ const modelTimeout = 2 * time.Minute
 // models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) {
 	models := newModelSet(slog.New(slog.DiscardHandler))
-	models.notebook.Open(d.learnt, nil)
-	agents, err := models.agents(&d.app.settings, func() *config.Settings { return &d.app.settings })
+	agents, err := models.agents(&d.app.settings)
 	if err != nil {
 		d.report("model", err)
 		return
@@ -37,32 +34,17 @@ func (d *doctor) models(ctx context.Context) {
 		agent := agents[id]
 		if !turns[agent.Model] && ctx.Err() == nil {
 			turns[agent.Model] = true
-			d.ask("model", agent.Model, func() error { return d.turn(ctx, agent) })
+			workers[agent.Model] = !d.turn(ctx, agent) // a worker of this model would fail likewise
 		}
 		if agent.Worker != nil && !workers[agent.Worker] && ctx.Err() == nil {
 			workers[agent.Worker] = true
-			d.ask("worker", agent.Worker, func() error { return d.worker(ctx, agent) })
+			d.worker(ctx, agent)
 		}
 	}
 }
 
-// ask calls try unless the model's server has just failed in a way that affects every model and key
-// of it: each attempt takes seconds, and one report is enough.
-func (d *doctor) ask(name string, m llm.Model, try func() error) {
-	remote, ok := m.(*located)
-	if ok && d.failed[remote.where.Address] {
-		d.report(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
-		return
-	}
-	var e *llm.Error
-	if err := try(); ok && errors.As(err, &e) && (e.Temporary() || e.Kind == llm.KindWrongAddress) {
-		d.failed[remote.where.Address] = true
-	}
-}
-
-// turn sends the agent's model the request of a turn, reports the result, and returns an error of the
-// request.
-func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
+// turn sends the agent's model the request of a turn, and reports whether it answered.
+func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*modelTimeout)
 	defer cancel()
 	window := agent.Model.Window(ctx)
@@ -71,13 +53,13 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
 		d.report("model", explained(name, err))
-		return err
+		return false
 	}
 	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if !remote {
 		d.report("model", nil, fact)
-		return nil
+		return true
 	}
 	facts := []string{fact + fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)}
 	facts = append(facts, name+": "+d.cache(ctx, agent, m))
@@ -87,11 +69,8 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	} else {
 		facts = append(facts, name+": "+sees)
 	}
-	if learnt := factWords(m.Learnt().Facts()); learnt != "" {
-		facts = append(facts, name+": learned from its server: "+learnt)
-	}
 	d.report("model", err, facts...)
-	return nil
+	return true
 }
 
 // withTools says whether a model was asked with tools.
@@ -144,8 +123,8 @@ func greySquare() []byte {
 	return file.Bytes()
 }
 
-// worker lets the agent's summarizing model summarize two messages, and is otherwise like turn.
-func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
+// worker lets the agent's summarizing model summarize two messages.
+func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	start := time.Now()
@@ -153,10 +132,9 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		d.report("worker", explained(name, err))
-		return err
+		return
 	}
 	d.report("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
-	return nil
 }
 
 // explained adds to an error the model, its server and how to fix the problem.
@@ -173,22 +151,4 @@ func explained(name string, err error) error {
 		text += "\nwhat to do: " + remedy.Operator
 	}
 	return errors.New(text)
-}
-
-// factWords describes what is known about a model; "" if nothing is.
-func factWords(f llm.Facts) string {
-	var words []string
-	add := func(is bool, text string) {
-		if is {
-			words = append(words, text)
-		}
-	}
-	add(f.Window > 0, fmt.Sprintf("a limit of %d tokens", f.Window))
-	add(f.Factor > 0, fmt.Sprintf("%.2f tokens per estimated token", f.Factor))
-	add(f.RefusesTools, "supports no tools")
-	add(f.RefusesForced, "cannot be forced to call a tool")
-	add(f.RefusesImages, "accepts no pictures")
-	add(f.WantsReasoning, "requires earlier reasoning")
-	add(f.Wire != "", "requires the wire "+f.Wire)
-	return strings.Join(words, ", ")
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -64,7 +62,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "output", r.out, "without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools", "learned from its server: supports no tools")
+		check.Contains(t, "output", r.out, "without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools")
 	})
 }
 
@@ -81,7 +79,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "output", r.out, ", with tools; ", "wire responses", "requires the wire responses")
+		check.Contains(t, "output", r.out, ", with tools; ", "wire responses")
 	})
 	t.Run("what the cache did", func(t *testing.T) {
 		t.Parallel()
@@ -103,22 +101,5 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		check.Equal(t, "exit code", r.code, exitFailed)
 		check.Contains(t, "output", r.out, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
 		check.Len(t, "refusals", claude.Refusals(), 0)
-	})
-	t.Run("an address without an interface", func(t *testing.T) {
-		t.Parallel()
-		web := httptest.NewServer(http.NotFoundHandler())
-		defer web.Close()
-		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL, "OPENAI_MODEL=m"}, "")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output", r.out, "wrong address (HTTP 404)", "what to do: correct base_url ("+web.URL+")")
-	})
-	t.Run("no listener", func(t *testing.T) {
-		t.Parallel()
-		web := httptest.NewServer(http.NotFoundHandler())
-		web.Close()
-		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output", r.out, "what to do: start the server at "+web.URL+"/v1", "not asked, its server failed")
-		check.Contains(t, "errors", r.err, "1 thing is wrong")
 	})
 }

@@ -1,4 +1,4 @@
-// cairn doctor: checks of the MCP servers and their tools, and of the hooks.
+// cairn doctor: checks of the MCP servers and their tools.
 package main
 
 import (
@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"strings"
 
-	"cairn/hooks"
 	"cairn/mcp"
 )
 
@@ -21,21 +19,6 @@ func (d *doctor) tools(ctx context.Context) {
 	}
 	for _, s := range servers {
 		d.toolServer(ctx, s)
-	}
-}
-
-// hooks checks that the programs of hooks exist. It calls none.
-func (d *doctor) hooks(context.Context) {
-	for _, name := range hooks.Names {
-		target := d.app.settings.Hooks.Calls()[name]
-		if len(target) == 0 || hooks.IsURL(target) {
-			continue
-		}
-		_, err := exec.LookPath(target[0])
-		if err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-		}
-		d.report("hooks", err, name+": "+target[0])
 	}
 }
 

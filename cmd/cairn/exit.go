@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,39 +80,8 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
 }
 
-// needs accepts from minArgs to maxArgs arguments; todo is the error if some are missing.
-func needs(minArgs, maxArgs int, todo string) cobra.PositionalArgs {
-	return args(func(_ *cobra.Command, given []string) error {
-		switch {
-		case len(given) < minArgs:
-			return errors.New(todo)
-		case len(given) > maxArgs:
-			return fmt.Errorf("unexpected argument %q", given[maxArgs])
-		}
-		return nil
-	})
-}
-
-// needsWords accepts arguments with a word in them; todo is the error if there is none.
-func needsWords(todo string) cobra.PositionalArgs {
-	return args(func(_ *cobra.Command, given []string) error {
-		if strings.TrimSpace(strings.Join(given, " ")) == "" {
-			return errors.New(todo)
-		}
-		return nil
-	})
-}
-
 // noArgs accepts no arguments.
-var noArgs = needs(0, 0, "")
-
-// wrongFlag explains a flag that cannot be parsed, in words for people.
-func wrongFlag(cmd *cobra.Command, err error) error {
-	if number, ok := errors.AsType[*strconv.NumError](err); ok && number.Func == "ParseInt" {
-		err = errors.New(strings.Replace(err.Error(), number.Error(), "must be a whole number", 1))
-	}
-	return wrongUse(cmd, err)
-}
+var noArgs = args(cobra.ExactArgs(0))
 
 // checkChoice checks a flag whose values are limited to known. Empty is allowed if it is the
 // default.

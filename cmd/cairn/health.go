@@ -4,12 +4,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +18,6 @@ import (
 	"cairn/channel"
 	"cairn/config"
 	"cairn/llm"
-	"cairn/store"
 	"cairn/web"
 )
 
@@ -44,19 +41,7 @@ type health struct {
 	readFailure, writeFailure llm.Incident // incidents of the database
 
 	vitals atomic.Pointer[vitals] // of the database, for metrics
-
-	seen sync.Map // by name, what the latest check found: checkedState
 }
-
-// checkedState is a state and when it was checked.
-type checkedState struct {
-	state state
-	at    time.Time
-}
-
-// stateTTL is how long a state is reused: the readiness check writes to the database, and frequent
-// requests must not delay other writes.
-const stateTTL = time.Second
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
 	h := &health{bot: b, connectors: connectors, ctx: ctx}
@@ -113,19 +98,13 @@ func (s *state) add(part, why string) {
 	s.OK = s.OK && why == ""
 }
 
-// answer writes the result of check: status 200 if everything is fine, else 503. Results are reused
-// for stateTTL.
+// answer writes the result of check: status 200 if everything is fine, else 503. Concurrent requests
+// share one check.
 func (h *health) answer(w http.ResponseWriter, name string, check func(context.Context) state) {
 	found, _, _ := h.probes.Do(name, func() (any, error) {
-		last, _ := h.seen.Load(name)
-		if last, found := last.(checkedState); found && time.Since(last.at) < stateTTL && h.ctx.Err() == nil {
-			return last.state, nil
-		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
 		defer cancel()
-		s := check(ctx)
-		h.seen.Store(name, checkedState{s, time.Now()})
-		return s, nil
+		return check(ctx), nil
 	})
 	s := found.(state)
 	w.Header().Set("Content-Type", "application/json")
@@ -184,29 +163,15 @@ func replies(s channel.Stats) web.Part {
 	return web.Part{Part: "replies", OK: s.Refused == 0, Why: why}
 }
 
-// databaseProblem returns problemText(err, what) and logs each incident once.
+// databaseProblem returns what an error of the database means, without its content, and logs each
+// incident once.
 func (h *health) databaseProblem(ctx context.Context, i *llm.Incident, err error, what string) string {
-	if err != nil {
-		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
-	} else if i.End() {
-		h.bot.log.Info("database_recovered")
-	}
-	return problemText(err, what)
-}
-
-// problemText describes a database error without revealing any content.
-func problemText(err error, what string) string {
-	switch {
-	case err == nil:
+	if err == nil {
+		if i.End() {
+			h.bot.log.Info("database_recovered")
+		}
 		return ""
-	case errors.Is(err, store.ErrFull):
-		return what + ": the disk is full"
-	case errors.Is(err, store.ErrReplaced):
-		return what + ": it was deleted, moved or replaced while the bot runs"
-	case errors.Is(err, store.ErrDamaged):
-		return what + ": it is damaged; run cairn doctor"
-	case strings.Contains(err.Error(), "locked"):
-		return what + ": another process holds it locked"
 	}
+	h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
 	return what + "; the log says why"
 }

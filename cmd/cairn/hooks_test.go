@@ -86,17 +86,3 @@ func TestHookCannotVetoEmergencies(t *testing.T) {
 	check.Lacks(t, "compactions", list, `"trigger":"background"`)
 	check.Contains(t, "compactions", list, `"trigger":"emergency"`)
 }
-
-func TestHookEditsApplyWhileRunning(t *testing.T) {
-	dir := t.TempDir()
-	s := startBot(t, "")
-	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
-	eventually(t, "the edit is applied", s.log.String, func() bool { return s.hooks.Has("on_reply") })
-}
-
-func TestDoctorChecksHooks(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")
-	p.doctorSays(1, "on_reply", "on_memory: sh")
-}

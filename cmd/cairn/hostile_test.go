@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
-
-	"github.com/lmittmann/tint"
 
 	"cairn/chat"
 	"cairn/internal/check"
@@ -19,32 +15,6 @@ import (
 	"cairn/memory"
 	"cairn/words/wordstest"
 )
-
-// TestSecretsAreNotLogged: a server's error may repeat people's messages.
-func TestSecretsAreNotLogged(t *testing.T) {
-	secret := "sk-" + strings.Repeat("aB3dE5gH", 6)
-	for name, log := range map[string]func(w *bytes.Buffer) *slog.Logger{
-		"as JSON": func(w *bytes.Buffer) *slog.Logger {
-			log := (&app{err: w}).logger(w, slog.LevelDebug)
-			return log
-		},
-		"on a terminal": func(w *bytes.Buffer) *slog.Logger {
-			return slog.New(new(redactor).handler(tint.NewTextHandler(w, &tint.Options{Level: slog.LevelDebug, NoColor: true})))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var w bytes.Buffer
-			l := log(&w).With("conversation", "terminal:general")
-			l.Warn("turn_failed", "error", fmt.Errorf("wrapped: %w", &llm.Error{Message: "incorrect key " + secret + " in \x1b[2J prompt"}))
-			l.Debug("a text", "text", "my key is "+secret, "error", errors.Join(errors.New(secret), nil))
-			check.Lacks(t, "the log", w.String(), secret[:20])
-			check.Equal(t, "masked keys", strings.Count(w.String(), "[masked: OpenAI key]"), 3)
-			if strings.ContainsFunc(strings.ReplaceAll(w.String(), "\n", ""), unicode.IsControl) {
-				t.Errorf("got control characters in the log: %q", w.String())
-			}
-		})
-	}
-}
 
 // TestTerminalOutputIsEscaped: JSON does not escape C1 control characters.
 func TestTerminalOutputIsEscaped(t *testing.T) {
@@ -96,7 +66,6 @@ func TestHostileTextImportAndExport(t *testing.T) {
 	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, fmt.Sprintf("imported %d messages into hard; 0 were known already", len(corpus))) {
 		t.Fatal(out)
 	}
-	check.HasPrefix(t, "output of import", p.must("", "import", "--channel", "hard", "talk.jsonl"), "imported 0 messages")
 	n := 0
 	for line := range strings.Lines(p.must("", "transcript", "--channel", "hard", "--json")) {
 		var r chat.Record
@@ -116,6 +85,5 @@ func TestHostileTextImportAndExport(t *testing.T) {
 	p.must("", "memories", "export", "all.jsonl")
 	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")
-	p.must("", "recall", "--channel", "hard", "a-megabyte")
 	p.must("", "doctor")
 }

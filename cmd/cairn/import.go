@@ -8,14 +8,11 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"math"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/config"
 	"cairn/store"
 	"cairn/terminal"
@@ -38,7 +35,7 @@ All files are checked first. Importing a file again is harmless: known messages 
 including deleted ones. Channels in which people have talked are refused, and so is the data
 folder of a running bot.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
-		Args:    needs(1, math.MaxInt, "name a FILE"),
+		Args:    args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if format != "jsonl" {
 				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
@@ -74,12 +71,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 
-	bar := &progress{total: len(past)}
-	if isTerminal(a.err) {
-		bar.out = a.err
-	}
-	imported, err := bot.hub.Import(ctx, conversation, each(past), bar.show)
-	bar.clear()
+	imported, err := bot.hub.Import(ctx, conversation, each(past), func(int) {})
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s, so nothing can be imported there; name another with --channel: %w", name, store.ErrLive)
 	}
@@ -89,8 +81,8 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are imported, and the same command continues from there): %w", name, imported, len(past), err)
 	}
-	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already; %s applied\n", counted(imported, "message", "messages"), name,
-		counted(len(past)-imported, "was", "were"), counted(int(connector.applied.Load()), "compaction", "compactions"))
+	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already\n", counted(imported, "message", "messages"), name,
+		counted(len(past)-imported, "was", "were"))
 	return err
 }
 
@@ -105,47 +97,9 @@ func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// importConnector replaces the terminal connector during an import: it counts applied compactions
-// instead of printing them.
-type importConnector struct {
-	*terminal.Terminal
-	applied atomic.Int64
-}
-
-func newImportConnector() (*importConnector, error) {
-	t, err := terminal.New(terminal.Options{
+// newImportConnector returns a terminal connector without a person.
+func newImportConnector() (*terminal.Terminal, error) {
+	return terminal.New(terminal.Options{
 		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import",
 	})
-	return &importConnector{Terminal: t}, err
-}
-
-// Compaction counts applied compactions.
-func (d *importConnector) Compaction(_ string, event compactor.Event) {
-	if event.State == compactor.EventApplied {
-		d.applied.Add(1)
-	}
-}
-
-// progress is a progress bar on a terminal.
-type progress struct {
-	out   io.Writer // nil: no bar
-	total int
-	last  int // percentage shown last
-}
-
-func (p *progress) show(done int) {
-	const width = 40
-	percent := 100 * done / max(p.total, 1)
-	if p.out == nil || percent == p.last {
-		return
-	}
-	p.last = percent
-	full := width * percent / 100
-	fmt.Fprintf(p.out, "\r[%s%s] %3d %%  %d of %d", strings.Repeat("#", full), strings.Repeat(".", width-full), percent, done, p.total)
-}
-
-func (p *progress) clear() {
-	if p.out != nil {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
 }

@@ -56,9 +56,6 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 		out := p.must("/context\n", "chat")
 		check.Contains(t, "number in the shell", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})
-	t.Run("the settings in tokens follow the limit", func(t *testing.T) {
-		check.Contains(t, "explanation", p.must("", "config", "check", "--explain", "--channel", "general"), "model test-model (window: an overflow)")
-	})
 	t.Run("nothing is refused again", func(t *testing.T) {
 		p.must("And now?\n", "chat")
 		check.Equal(t, "refusals", refusals.Load(), 2)

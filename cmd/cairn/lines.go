@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
-	"time"
 )
 
 // maxRecord is the limit for one line, in bytes.
@@ -57,18 +55,12 @@ func readLines[T any](path string) (all []line[T], err error) {
 
 // parseLine decodes a line that contains one JSON object. Unknown keys are ignored.
 func parseLine(line []byte, into any) error {
-	var wrongType *json.UnmarshalTypeError
-	var wrongTime *time.ParseError
 	err := json.Unmarshal(line, into)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return fmt.Errorf("%q must not be a JSON %s", wrongType.Field[strings.LastIndex(wrongType.Field, ".")+1:], wrongType.Value)
-	case errors.As(err, &wrongType):
-		return errors.New("a line must be one JSON object")
-	case errors.As(err, &wrongTime), strings.HasPrefix(err.Error(), "parsing time"), strings.Contains(err.Error(), "Time.UnmarshalJSON"):
-		return errors.New(`a time must look like "2023-05-08T13:56:00Z"`)
 	}
-	return fmt.Errorf("this is not a JSON object: %w", err)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		return fmt.Errorf("%q must not be a JSON %s", wrong.Field, wrong.Value)
+	}
+	return fmt.Errorf(`a line must be one JSON object, and a time in it like "2023-05-08T13:56:00Z": %w`, err)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -42,9 +43,13 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
-	if err := os.Setenv("USER", "Ada"); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"USER": "Ada", "GOGC": "400"} { // the programs live too short to save memory
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
+	debug.SetGCPercent(400)
+	plainEnviron = os.Environ()
 	time.Local = time.UTC                                  // the program's default: rendered text must not depend on the machine
 	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core
 		panic(err)
@@ -67,8 +72,11 @@ var checkout = func() string {
 	return path
 }()
 
+// plainEnviron is the environment of the tests, without the variables that the program reads.
+var plainEnviron []string
+
 // working is held by the command that works in the test's own process, which has one working
-// folder.
+// folder and one environment.
 var working sync.Mutex
 
 // folder is an empty folder in which the program runs, without a key in its environment.
@@ -87,7 +95,7 @@ func (p folder) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
 	// The race detector would sleep for a second at every exit.
-	cmd.Env = append(append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0"), p.env...)
+	cmd.Env = append(append(slices.Clone(plainEnviron), asProgram+"=1", "GORACE=atexit_sleep_ms=0"), p.env...)
 	return cmd
 }
 
@@ -119,11 +127,11 @@ func (p folder) run(input string, args ...string) result {
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-// needsProcess reports whether a command ends only by a signal, or depends on what a process has
-// only once: its environment, its time zone.
+// needsProcess reports whether a command ends only by a signal, or depends on the time zone, which
+// a process has only once.
 func (p folder) needsProcess(args []string) bool {
 	settings, _ := os.ReadFile(filepath.Join(p.dir, "config.toml"))
-	return len(args) == 0 || len(p.env) > 0 || slices.Contains([]string{"run", "mcp"}, args[0]) ||
+	return len(args) == 0 || slices.Contains([]string{"run", "mcp"}, args[0]) ||
 		strings.Contains(string(settings), "time_zone")
 }
 
@@ -134,6 +142,11 @@ func (p folder) runHere(input string, args []string) result {
 	home := check.Must(os.Getwd())(p.t)
 	check.NoError(p.t, os.Chdir(p.dir))
 	defer func() { check.NoError(p.t, os.Chdir(home)) }()
+	for _, variable := range p.env {
+		name, value, _ := strings.Cut(variable, "=")
+		check.NoError(p.t, os.Setenv(name, value))
+		defer os.Unsetenv(name)
+	}
 	var out, errs check.Buffer // the log and the terminal write side by side
 	code := execute(p.t.Context(), &app{in: strings.NewReader(input), out: &out, err: &errs}, args)
 	return result{out.String(), errs.String(), code}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
@@ -52,10 +53,10 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		return a.serveMCP(ctx, a.databaseAPI(), false)
 	}
 	bot, answers, err := a.remoteAPI(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !answers {
+	case !answers:
 		return a.mcpAlone(ctx, a.logger(a.err, slog.LevelWarn))
 	}
 	return a.serveMCP(ctx, web.WithChangesTo(bot, a.databaseAPI(), a.settings.Web.Listen), true)
@@ -95,7 +96,7 @@ func (a *app) databaseAPI() web.API {
 }
 
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
-	err := web.NewMCP(api, write, version()).Run(ctx, newStdioConn(ctx, a.in, a.out))
+	err := web.NewMCP(api, write, version()).Run(ctx, &sdk.StdioTransport{})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -136,3 +136,26 @@ func TestMCPWritesThroughRunningBot(t *testing.T) {
 		l.end()
 	}
 }
+
+// The log goes to standard error: a line of it between the messages would end the session of most
+// clients.
+func TestStandardOutputIsProtocolOnly(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("I prefer green tea.\n", "chat")
+	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
+	l := p.start("mcp")
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
+	} {
+		l.say(line)
+	}
+	seen := l.until(`"id":2`) // the call opens the database, which is when the log warns
+	for _, line := range append(seen, l.end()...) {
+		m := parse[struct{ JSONRPC string }](t, line)
+		check.Equal(t, "version of "+line, m[0].JSONRPC, "2.0")
+	}
+	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
+}

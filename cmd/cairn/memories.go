@@ -139,7 +139,7 @@ func newMemoriesSearch(a *app) *cobra.Command {
 		Short: "Search memories by words, best match first",
 		Example: `  cairn memories search green tea
   cairn memories search "green tea" --channel garden --json`,
-		Args: needsWords("name WORDS to look for"),
+		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.listMemories(cmd, s, strings.Join(words, " "))
 		},

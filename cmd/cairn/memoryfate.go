@@ -64,7 +64,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Short:   f.short,
 		Long:    f.long,
 		Example: "  cairn memories " + f.use + " 12",
-		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
 				if f.permanent && !yes {
@@ -73,9 +73,6 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 					}
 				}
 				err := f.do(memory.In(db), cmd.Context(), m.ID)
-				if state, wrong := errors.AsType[*memory.StateError](err); wrong && state.State == "forgotten" {
-					err = fmt.Errorf("%w; `cairn memories restore %d` brings it back", err, m.ID)
-				}
 				if err != nil {
 					return err
 				}

@@ -27,7 +27,7 @@ func newMemoriesExport(a *app) *cobra.Command {
 import reads, one memory per line in the order they were saved; or as Markdown, for people.`,
 		Example: `  cairn memories export memories.jsonl
   cairn memories export --channel garden --state current --format markdown | less`,
-		Args: needs(0, 1, ""),
+		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
 			if write == nil {
@@ -111,7 +111,7 @@ The whole file is checked first. Importing it again is harmless: memories that e
 say the same as an active one, are skipped. Imported memories get new numbers and are linked to
 those of their messages that the channel has. The bot must be stopped.`,
 		Example: `  cairn memories import memories.jsonl`,
-		Args:    needs(1, 1, "name a FILE"),
+		Args:    args(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
 	}
 }

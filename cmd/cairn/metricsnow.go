@@ -14,16 +14,10 @@ import (
 	"cairn/store"
 )
 
-const (
-	vitalsTTL     = 15 * time.Second // how long values from the database are reused
-	vitalsTimeout = 2 * time.Second  // how long a request waits for new values before it uses the old ones
-)
-
-// vitals are values from the database, with the time of reading.
+// vitals are values from the database.
 type vitals struct {
 	store.Vitals
-	at       time.Time
-	readable bool // whether the last read succeeded
+	readable bool // whether the last read succeeded; if not, the values are older
 }
 
 // serveMetrics returns the handler of /metrics, and registers the gauges that it reads on each
@@ -91,23 +85,15 @@ func (h *health) registerDatabase() {
 	h.gauge("disk_free_bytes", "Free space on the disk of the database.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
 }
 
-// readVitals reads the database unless the values are fresh. Concurrent requests share one read,
-// and no conversation waits for it.
+// readVitals reads the database; no conversation waits for it.
 func (h *health) readVitals(ctx context.Context) {
-	_, _, _ = h.probes.Do("vitals", func() (any, error) {
-		before := h.vitals.Load()
-		if time.Since(before.at) < vitalsTTL {
-			return nil, nil
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vitalsTimeout)
-		defer cancel()
-		now := vitals{before.Vitals, time.Now(), false}
-		if v, err := h.bot.store.Upkeep().Vitals(ctx); err == nil {
-			now.Vitals, now.readable = v, true
-		}
-		h.vitals.Store(&now)
-		return nil, nil
-	})
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	now, err := h.bot.store.Upkeep().Vitals(ctx)
+	if err != nil {
+		now = h.vitals.Load().Vitals
+	}
+	h.vitals.Store(&vitals{now, err == nil})
 }
 
 func boolean(b bool) float64 {

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"cairn/channel"
 	"cairn/config"
 	"cairn/internal/check"
 
@@ -121,26 +119,6 @@ func TestStartCheckIsQuiet(t *testing.T) {
 			t.Error("got no turn that called the model")
 		}
 	})
-	t.Run("a server that is silent delays no end", func(t *testing.T) {
-		t.Parallel()
-		asked, release := make(chan struct{}), make(chan struct{})
-		var once atomic.Bool
-		server := modelServer(t, func(x *llmtest.Exchange) {
-			if !once.Swap(true) {
-				close(asked)
-			}
-			<-release
-		})
-		defer close(release)
-		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-		l := p.start("chat", "--json")
-		<-asked
-		start := time.Now()
-		l.end()
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("it ended after %v; %s", took, l.errs)
-		}
-	})
 	t.Run("offline nothing is asked", func(t *testing.T) {
 		t.Parallel()
 		r := newFolder(t).run("", "chat")
@@ -154,9 +132,10 @@ func TestFailedModelIsReportedOnce(t *testing.T) {
 	t.Setenv(config.OpenAI.URL, server.URL)
 	s := config.Default()
 	b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
-	agents := check.Must(newModelSet(b.log).agents(&s, func() *config.Settings { return &s }))(t)
+	agents := check.Must(newModelSet(b.log).agents(&s))(t)
 	var said []string
-	b.checkModels(modelCheck{agents: func() map[string]channel.Agent { return agents }, say: func(line string) { said = append(said, line) }})
+	b.current.Store(&runtimeConfig{settings: s, agents: agents})
+	b.checkModels(func(line string) { said = append(said, line) })
 	b.tasks.Wait()
 	b.check() // as after an edit
 	b.tasks.Wait()

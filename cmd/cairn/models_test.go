@@ -43,16 +43,6 @@ func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
 }
 
-// Paths are appended to the address, so a key in its query breaks it.
-func TestAddressWithQueryIsRefusedWithoutShowingIt(t *testing.T) {
-	t.Parallel()
-	for _, variable := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"} {
-		got := newFolder(t, variable+"=http://127.0.0.1:9/v1?sig=hush-hush").run("hi\n", "chat")
-		check.Contains(t, "error", got.err, "base_url: want an address like")
-		check.Lacks(t, "error", got.err, "hush")
-	}
-}
-
 func TestKeyInFileWarns(t *testing.T) {
 	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)

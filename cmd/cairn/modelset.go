@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"sync/atomic"
@@ -76,36 +77,23 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	return agent, nil
 }
 
-// agents builds every agent of s. Each check of the window asks for the policy again, so it follows
-// the current settings.
-func (m *modelSet) agents(s *config.Settings, current func() *config.Settings) (map[string]channel.Agent, error) {
+// agents builds every agent of s.
+func (m *modelSet) agents(s *config.Settings) (map[string]channel.Agent, error) {
 	built := map[string]channel.Agent{}
 	for _, chosen := range s.Agents {
 		agent, err := m.agent(s, chosen)
 		if err != nil {
 			return nil, err
 		}
-		latest := func() (*config.Settings, config.Agent) {
-			now := current()
-			for _, other := range now.Agents {
-				if other.ID == chosen.ID {
-					return now, other
-				}
+		prompt := ""
+		if file := chosen.Compaction.PromptFile; file != "" {
+			if prompt, err = config.ReadPrompt(s.Path(file)); err != nil {
+				return nil, usage(fmt.Errorf("prompt_file: %w", err))
 			}
-			return s, chosen
 		}
-		agent.Policy = func() compactor.Policy {
-			_, now := latest()
-			return now.Compaction
-		}
-		agent.Origin = func(key string) string {
-			settings, now := latest()
-			return settings.Origin(now.ID, key)
-		}
-		agent.WorkerPrompt = promptFile(func() string {
-			settings, now := latest()
-			return settings.Path(now.Compaction.PromptFile)
-		}, m.log)
+		agent.Policy = func() compactor.Policy { return chosen.Compaction }
+		agent.Origin = func(key string) string { return s.Origin(chosen.ID, key) }
+		agent.WorkerPrompt = func() string { return prompt }
 		built[chosen.ID] = agent
 	}
 	return built, nil
@@ -130,7 +118,7 @@ func (a *app) agents(ctx context.Context, db *store.Store) (channel.Agents, *slo
 		}
 		models.notebook.Open(known, nil)
 	}
-	agents, err := models.agents(&a.settings, func() *config.Settings { return &a.settings })
+	agents, err := models.agents(&a.settings)
 	return channel.Agents{
 		In:    func(conversation string) channel.Agent { return agentIn(agents, &a.settings, conversation) },
 		Named: func(id string) (channel.Agent, bool) { agent, known := agents[id]; return agent, known },

@@ -66,8 +66,7 @@ func escapedControls(text string) string {
 type row interface{ cells() []string }
 
 // showTable prints rows below the words of head. For a person it prints the header, drops empty
-// columns, and cuts long cells to the width of the terminal, or prints a line for each cell if it is
-// too narrow; a program gets everything.
+// columns, and cuts long cells to the width of the terminal; a program gets everything.
 func (a *app) showTable(head string, rows []row) error {
 	if a.json {
 		for _, r := range rows {
@@ -93,9 +92,7 @@ func (a *app) showTable(head string, rows []row) error {
 	if isTerminal(a.out) {
 		t = slices.Insert(t, 0, heads)
 		t, right = t.filled(right)
-		if !t.fit(terminalWidth(a.out), right) {
-			t, right = t.records(), []bool{false, false}
-		}
+		t.fit(terminalWidth(a.out), right)
 	}
 	_, err := fmt.Fprint(a.out, t.aligned(right))
 	return err
@@ -175,11 +172,11 @@ func (t table) widths() []int {
 // minCell is how many characters of a long cell remain in the narrowest table.
 const minCell = 6
 
-// fit cuts the widest text cells until a line has at most width characters; width 0 cuts nothing.
-// If that would leave too little of them, fit cuts nothing and returns false.
-func (t table) fit(width int, number []bool) bool {
+// fit cuts the widest text cells until a line has at most width characters, if minCell characters of
+// them remain; width 0 cuts nothing.
+func (t table) fit(width int, number []bool) {
 	if width <= 0 {
-		return true
+		return
 	}
 	most := 0 // longest text cell
 	fixed := len(columnGap) * (len(number) - 1)
@@ -192,16 +189,13 @@ func (t table) fit(width int, number []bool) bool {
 		text = append(text, w)
 		most = max(most, w)
 	}
-	for ; ; most-- {
+	for ; most > minCell; most-- {
 		line := fixed
 		for _, w := range text {
 			line += min(w, most)
 		}
 		if line <= width {
 			break
-		}
-		if most <= minCell {
-			return false
 		}
 	}
 	for _, row := range t {
@@ -211,18 +205,6 @@ func (t table) fit(width int, number []bool) bool {
 			}
 		}
 	}
-	return true
-}
-
-// records returns a table with a line for each cell: its header and its content.
-func (t table) records() (lines table) {
-	for _, row := range t[1:] {
-		for i, cell := range row {
-			lines = append(lines, []string{t[0][i], cell})
-		}
-		lines = append(lines, []string{"", ""})
-	}
-	return lines[:len(lines)-1]
 }
 
 // aligned formats the table as text, one line for each row.

@@ -43,7 +43,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	for _, width := range []uint16{80, 100, 200} {
 		for head, args := range map[string][]string{
 			"ID KIND SAID BY": {"memories", "list", "--limit", "5"},
-			"ID TIME TRIGGER": {"compactions", "--limit", "5"},
+			"ID TIME TRIGG":   {"compactions", "--limit", "5"},
 		} {
 			lines := strings.Split(strings.TrimSpace(p.onScreenOf(&unix.Winsize{Row: 40, Col: width}, args...)), "\n")
 			if len(lines) != 6 || !strings.HasPrefix(strings.Join(strings.Fields(lines[0]), " "), head) {

@@ -37,23 +37,10 @@ ID        SAID  MEMORY  CHANN…
  7  2026-05-08  Ada d…  termi…
 12  2026-05-09  我喜…   x
 `,
-		10: `
-ID       7
-SAID     2026-05-08
-MEMORY   Ada drinks green tea in the morning
-CHANNEL  terminal:garden
-
-ID       12
-SAID     2026-05-09
-MEMORY   我喜欢猫，也喜欢狗，还喜欢在花园里喝茶
-CHANNEL  x
-`,
 	} {
 		rows := whole()
 		right := rows[1:].numeric(4)
-		if !rows.fit(width, right) {
-			rows, right = rows.records(), []bool{false, false}
-		}
+		rows.fit(width, right)
 		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(right), want)
 	}
 }
@@ -142,7 +129,7 @@ func TestCompactionsCommand(t *testing.T) {
 			text string
 		}{
 			"--state lost": {exitUsage, "must be one of running, prepared"}, "--since May": {exitUsage, "invalid time"}, "--limit -1": {exitUsage, "at least 0"},
-			"--channel lost": {exitNotFound, "there is terminal:garden"}, "garden": {exitUsage, "unexpected argument"},
+			"--channel lost": {exitNotFound, "known: terminal:garden"}, "garden": {exitUsage, "accepts 0 arg(s)"},
 		} {
 			p.fails(want.code, want.text, append([]string{"compactions"}, strings.Fields(args)...)...)
 		}

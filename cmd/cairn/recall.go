@@ -10,7 +10,6 @@ import (
 
 	"cairn/chat"
 	"cairn/memory"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -29,7 +28,7 @@ With --json, a memory is an object with the key "memory". A message is an object
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
-		Args: needsWords("ask a QUESTION"),
+		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
 	}
 	f := cmd.Flags()
@@ -62,14 +61,6 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 		return err
 	}
 	return a.withConversation(cmd.Context(), l.channel, func(db *store.Store, conversation *store.Conversation) error {
-		if l.asker != "" {
-			connector, _, _ := strings.Cut(conversation.Name(), ":")
-			if people, err := privacy.In(db).Find(cmd.Context(), connector, l.asker); err != nil {
-				return err
-			} else if len(people) == 0 {
-				fmt.Fprintf(a.err, "no one named %q has spoken, so \"I\" and \"my\" match no one\n", l.asker)
-			}
-		}
 		memories, _, err := memory.Of(conversation).List(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})
 		if err != nil {
 			return err

@@ -2,9 +2,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -42,31 +40,9 @@ func (r *redactor) learn(secrets ...string) {
 // credentials matches credentials after the name of a header or parameter.
 var credentials = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*[\["']*(?:(?:bearer|basic|bot)\s+)?|\b(?:x-)?api[_-]?key["']?\s*[:=]\s*[\["']*|[?&](?:api_?key|key|token|access_token)=)([^\s"'&<>,;\]]{6,})`)
 
-// schemes matches text after the name of an HTTP authentication scheme. It may be credentials or
-// plain words: "Basic Information" is a page of Slack's.
-var schemes = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([^\s"'&<>,;\]]{6,})`)
-
-// maskScheme masks the text after the name of a scheme if it looks like credentials.
-func maskScheme(found string) string {
-	parts := schemes.FindStringSubmatch(found)
-	if !isCredential(parts[2]) {
-		return found
-	}
-	return parts[1] + "[masked]"
-}
-
-// longestWord is the longest text without digits and signs that still counts as a word.
-const longestWord = 24
-
-// isCredential reports whether text is more than a word: it contains digits or base64 symbols, is
-// longer than longestWord, or is "user:password" in base64.
-func isCredential(text string) bool {
-	if strings.ContainsAny(text, "0123456789+/=_") || len(text) > longestWord {
-		return true
-	}
-	decoded, err := base64.RawStdEncoding.DecodeString(text[:len(text)-len(text)%4]) // the end may be cut off
-	return err == nil && bytes.ContainsRune(decoded, ':') && !bytes.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || r > '~' })
-}
+// schemes matches credentials after the name of an HTTP authentication scheme: what has a digit, a
+// sign or mixed case, or is long. "Basic Information" is a page of Slack's.
+var schemes = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)(?:[^\s"'&<>,;\]]*(?:[0-9+/=_]|(?-i:[a-z][A-Z]))[^\s"'&<>,;\]]*|[^\s"'&<>,;\]]{25,})`)
 
 func (r *redactor) mask(text string) string {
 	r.mu.RLock()
@@ -75,52 +51,44 @@ func (r *redactor) mask(text string) string {
 	}
 	r.mu.RUnlock()
 	text = credentials.ReplaceAllString(text, "$1[masked]")
-	return secrets.Mask(schemes.ReplaceAllStringFunc(text, maskScheme))
+	return secrets.Mask(schemes.ReplaceAllString(text, "$1[masked]"))
 }
 
 // redacted is a log handler that masks records before it passes them on.
 type redacted struct {
-	slog.Handler // decides which records are written
-	r            *redactor
-	// to is the same handler with the attributes of all records, masked. They are masked when the first
-	// record is written: each conversation has some, and most never write one.
-	to func() slog.Handler
+	slog.Handler
+	r     *redactor
+	attrs []slog.Attr // of all records; masked with each: most conversations never log
 }
 
-func (r *redactor) handler(h slog.Handler) redacted {
-	return redacted{h, r, func() slog.Handler { return h }}
-}
+func (r *redactor) handler(h slog.Handler) redacted { return redacted{Handler: h, r: r} }
 
 // Handle masks the message and all attributes.
 func (h redacted) Handle(ctx context.Context, record slog.Record) error {
 	masked := slog.NewRecord(record.Time, record.Level, h.r.mask(record.Message), record.PC)
+	for _, a := range h.attrs {
+		masked.AddAttrs(h.attr(a))
+	}
 	record.Attrs(func(a slog.Attr) bool {
 		masked.AddAttrs(h.attr(a))
 		return true
 	})
-	return h.to().Handle(ctx, masked)
+	return h.Handler.Handle(ctx, masked)
 }
 
-// WithAttrs masks the attributes that every record gets.
+// WithAttrs returns a handler that adds the attributes to every record.
 func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.with(func(to slog.Handler) slog.Handler {
-		masked := make([]slog.Attr, len(attrs))
-		for i, a := range attrs {
-			masked[i] = h.attr(a)
-		}
-		return to.WithAttrs(masked)
-	})
-}
-
-// WithGroup returns a handler that puts the attributes into a group.
-func (h redacted) WithGroup(name string) slog.Handler {
-	return h.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
-}
-
-func (h redacted) with(change func(to slog.Handler) slog.Handler) slog.Handler {
-	before := h.to
-	h.to = sync.OnceValue(func() slog.Handler { return change(before()) })
+	h.attrs = append(slices.Clip(h.attrs), attrs...)
 	return h
+}
+
+// WithGroup returns a handler that puts later attributes into a group.
+func (h redacted) WithGroup(name string) slog.Handler {
+	var masked []slog.Attr
+	for _, a := range h.attrs {
+		masked = append(masked, h.attr(a))
+	}
+	return redacted{Handler: h.Handler.WithAttrs(masked).WithGroup(name), r: h.r}
 }
 
 func (h redacted) attr(a slog.Attr) slog.Attr {

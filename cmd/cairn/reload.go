@@ -28,7 +28,7 @@ type runtimeConfig struct {
 func (b *bot) configured(s config.Settings) (*runtimeConfig, error) {
 	c := &runtimeConfig{settings: s}
 	var errs [3]error
-	c.agents, errs[0] = b.models.agents(&c.settings, b.settings)
+	c.agents, errs[0] = b.models.agents(&c.settings)
 	c.servers, errs[1] = s.ToolServers()
 	c.hooks, errs[2] = s.HookSettings()
 	return c, errors.Join(errs[:]...)

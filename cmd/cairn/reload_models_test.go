@@ -9,7 +9,6 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -38,26 +37,6 @@ func TestAgentEditsApply(t *testing.T) {
 	check.Equal(t, "recalled tokens after the edit", now.agents["b"].Recall, 600)
 	check.Equal(t, "recalled tokens after the edit", s.current.Load().agents["b"].Recall, 50)
 	check.Len(t, "faults of the policy that a removed agent keeps for its open conversations", old.agents["a"].Policy().Validate(), 0)
-}
-
-func TestProviderEditsApply(t *testing.T) {
-	s := startBot(t, "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n")
-	at := func() llm.Where { return s.current.Load().agents["cairn"].Model.(*located).where }
-	if at().Address != "http://127.0.0.1:9/v1" {
-		t.Fatalf("got %+v at the start", at())
-	}
-	provider := "[[providers]]\nid = \"p\"\nwire = \"messages\"\nbase_url = \"http://127.0.0.1:9\"\napi_key = \"hush-hush\"\n"
-	s.edit(provider + "[llm]\nmodel = \"p/other\"\n[defaults.compaction]\nworker_reasoning = \"high\"\n")
-	s.told(taken, 1)
-	now := s.current.Load().agents["cairn"]
-	if at().Key != `api_key of provider "p"` || now.Model.Name() != "other" || now.Model.(*located).Wire() != llm.WireMessages || now.Policy().Reasoning != "high" {
-		t.Errorf("after the edit: got %s at %+v", now.Model.Name(), at())
-	}
-	s.told("setting_should_change", 1)
-	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
-	s.told("did you mean messages?", 1)
-	check.Equal(t, "an invalid edit changed the model", s.current.Load().agents["cairn"].Model, now.Model)
-	check.Lacks(t, "the log shows the key", s.log.String(), "hush")
 }
 
 func TestTooSmallWindowIsReportedAtStart(t *testing.T) {

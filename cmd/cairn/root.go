@@ -63,7 +63,7 @@ Without a model it stores, summarizes and quotes messages.
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
@@ -136,20 +136,12 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 // "" without flags.
 func (a *app) sameFolder() (flags string) {
 	if a.config != "" {
-		flags = " --config " + shellQuoted(a.config)
+		flags = fmt.Sprintf(" --config %q", a.config)
 	}
 	if a.data != "" {
-		flags += " --data " + shellQuoted(a.data)
+		flags += fmt.Sprintf(" --data %q", a.data)
 	}
 	return flags
-}
-
-// shellQuoted returns a text as one word for a POSIX shell.
-func shellQuoted(text string) string {
-	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:@%") == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // withSharedStore opens the store for reading, possibly beside a running bot, while do runs.
@@ -205,16 +197,10 @@ func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversat
 
 // listNames lists some existing names, for an error about a name that does not exist.
 func listNames(known []string) string {
-	const some = 10
-	switch n := len(known); {
-	case n == 0:
+	if len(known) == 0 {
 		return "there is none yet, talk to the bot first"
-	case n == 1:
-		return "there is " + known[0]
-	case n > some:
-		return fmt.Sprintf("there are %s and %d more", strings.Join(known[:some], ", "), n-some)
 	}
-	return "there are " + strings.Join(known, ", ")
+	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
 }
 
 // terminalChannel returns the full name of a channel of the terminal.

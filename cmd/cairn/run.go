@@ -83,7 +83,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer health.close()
-	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.current.Load().agents }})
+	bot.checkModels(nil)
 	bot.watchSettings(true)
 	if missing := a.settings.Unrestricted(); len(missing) > 0 {
 		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", missing)

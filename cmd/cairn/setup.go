@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,21 +61,15 @@ type setup struct {
 	model, modelName, platform, apiBase        string
 	modelKey, discordToken, slackBot, slackApp source
 	withoutContent, force, noRun               bool
-	askKey                                     bool   // the key in the environment was wrong
-	address                                    string // of the last server tried, to offer again
 
-	file     settingsTable
-	secrets  []secretFile
-	replaced []string // backup names of the files that were replaced
-	hello    string   // what to write to the bot once it is running
+	file    settingsTable
+	secrets []secretFile
+	hello   string // what to write to the bot once it is running
 }
 
 // source is where a secret comes from: its flag, else an environment variable, else a question at
 // the terminal.
 type source struct{ flag, variable string }
-
-// secretFile is a secret to write, or the settings, and the name of its file.
-type secretFile struct{ name, value string }
 
 // errAborted ends a setup at the person's request.
 var errAborted = errors.New("stopped: nothing was written")
@@ -85,9 +78,6 @@ func (s *setup) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	if isTerminal(s.app.in) {
 		s.ask = newDialogue(s.app)
-	}
-	if err := s.complete(); err != nil {
-		return wrongUse(cmd, err)
 	}
 	target := cmp.Or(s.app.config, config.DefaultFile)
 	if err := s.mayReplace(ctx, target); err != nil {
@@ -101,83 +91,22 @@ func (s *setup) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	written, err := s.write(target)
-	if err != nil {
+	if err := s.write(target); err != nil {
 		return err
-	}
-	s.say("\nWritten: %s", strings.Join(written, ", "))
-	if len(s.replaced) > 0 {
-		s.say("Kept: %s", strings.Join(s.replaced, ", "))
 	}
 	return s.start(cmd)
 }
 
-// complete checks, if there is no terminal, that no answer is missing.
-func (s *setup) complete() error {
-	if s.ask != nil {
-		return nil
-	}
-	var missing []string
-	want := func(flag, value string) {
-		if value == "" {
-			missing = append(missing, flag)
-		}
-	}
-	secret := func(flag string, from source) {
-		if from.flag == "" && os.Getenv(from.variable) == "" {
-			missing = append(missing, flag+" (or "+from.variable+")")
-		}
-	}
-	want("--model", s.model)
-	want("--platform", s.platform)
-	switch s.model {
-	case "openai":
-		secret("--model-key", source{s.modelKey.flag, config.OpenAI.Key})
-	case "anthropic":
-		secret("--model-key", source{s.modelKey.flag, config.Anthropic.Key})
-	}
-	switch s.platform {
-	case "discord":
-		secret("--discord-token", s.discordToken)
-	case "slack":
-		secret("--slack-bot-token", s.slackBot)
-		secret("--slack-app-token", s.slackApp)
-	}
-	if len(missing) > 0 {
-		return errors.New("standard input is not a terminal, so setup cannot ask: missing " + strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-// mayReplace checks first whether the settings can be written, and asks whether an existing file
-// that changes a setting may be replaced.
+// mayReplace asks whether an existing file that changes a setting may be replaced.
 func (s *setup) mayReplace(ctx context.Context, target string) error {
-	try, err := os.CreateTemp(filepath.Dir(target), ".cairn-setup-*")
-	if err != nil {
-		return usage(fmt.Errorf("%s cannot be written: %w", target, err))
-	}
-	if err := errors.Join(try.Close(), os.Remove(try.Name())); err != nil {
-		return err
-	}
-	is, err := os.Lstat(target)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case !is.Mode().IsRegular():
-		return usage(fmt.Errorf("%s is not a regular file: name another one with --config", target))
-	case s.force, changesNothing(target):
+	if _, err := os.Lstat(target); err != nil || s.force || changesNothing(target) {
 		return nil
 	}
-	if s.ask == nil {
-		return usage(fmt.Errorf("%s exists: use --force to replace it (the old one is kept beside it), or --config for another file", target))
-	}
-	yes, err := s.ask.line(ctx, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
+	answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
 	if err != nil {
 		return err
 	}
-	if yes = strings.ToLower(yes); yes != "y" && yes != "yes" {
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
 		return errAborted
 	}
 	return nil
@@ -212,27 +141,27 @@ func (s *setup) say(format string, args ...any) {
 	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
 }
 
-// retry repeats a step until it succeeds if there is a terminal; forget clears the wrong answers.
-func (s *setup) retry(ctx context.Context, do func(context.Context) error, forget func()) error {
-	for {
-		err := do(ctx)
+// retry tries a step, and at a terminal again until it succeeds. After the first time the step must
+// ask instead of using flags and the environment.
+func (s *setup) retry(ctx context.Context, do func(first bool) error) error {
+	for first := true; ; first = false {
+		err := do(first)
 		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
 			return err
 		}
 		s.say("✗ %v", err)
-		forget()
 	}
 }
 
 // secret reads a secret and registers it for masking; "" if there is none.
-func (s *setup) secret(ctx context.Context, from source, prompt string) (value string, err error) {
+func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (value string, err error) {
 	kind, name, _ := strings.Cut(from.flag, ":")
 	switch kind {
 	case "":
 		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
 			s.say("Using %s.", from.variable)
-		} else if s.ask != nil {
-			value, err = s.ask.secret(ctx, prompt)
+		} else {
+			value, err = s.ask.secret(ctx, flag, prompt)
 		}
 	case "env":
 		if value = strings.TrimSpace(os.Getenv(name)); value == "" {
@@ -251,10 +180,4 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 	}
 	s.app.secrets.learn(value)
 	return value, err
-}
-
-// keep adds a secret to the files to write, and returns the reference for the settings.
-func (s *setup) keep(name, value string) string {
-	s.secrets = append(s.secrets, secretFile{name, value})
-	return "file:" + secretsFolder + "/" + name
 }

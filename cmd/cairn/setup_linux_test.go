@@ -154,15 +154,6 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			code, _ := s.stop(syscall.SIGINT)
 			return code - 130
 		},
-		"by the end of the input": func(s *screen) int {
-			s.answer("Which model should answer?", "none")
-			s.until("Where will people talk to the bot?")
-			s.until("> ")
-			check.Must(s.pty.WriteString("\x04"))(s.t)
-			s.until("stopped: nothing was written")
-			_ = s.cmd.Wait()
-			return s.cmd.ProcessState.ExitCode() - exitFailed
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,13 +166,4 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			check.Lacks(t, "the screen", s.shown(), "half-a-key")
 		})
 	}
-	t.Run("answering no", func(t *testing.T) {
-		p := newFolder(t)
-		p.write("config.toml", "workers = 2\n")
-		s := p.atScreen("setup")
-		s.answer("Replace it?", "")
-		s.until("stopped: nothing was written")
-		_ = s.cmd.Wait()
-		check.Equal(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "workers = 2\n")
-	})
 }

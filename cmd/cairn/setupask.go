@@ -27,26 +27,28 @@ func newDialogue(a *app) *dialogue {
 	return &dialogue{app: a, fd: int(file.Fd()), in: bufio.NewReader(file)}
 }
 
-// line asks for a line and trims it. At the end of the input it returns errAborted.
-func (d *dialogue) line(ctx context.Context, prompt string) (string, error) {
-	fmt.Fprint(d.app.out, prompt)
-	return d.wait(ctx, func() (string, error) { return d.in.ReadString('\n') })
+// line asks for a line and trims it. At the end of the input it returns errAborted, and without a
+// terminal the name of the flag that answers.
+func (d *dialogue) line(ctx context.Context, flag, prompt string) (string, error) {
+	return d.wait(ctx, flag, prompt, func() (string, error) { return d.in.ReadString('\n') })
 }
 
 // secret asks for a line without echoing it.
-func (d *dialogue) secret(ctx context.Context, prompt string) (string, error) {
-	fmt.Fprint(d.app.out, prompt)
-	text, err := d.wait(ctx, func() (string, error) {
+func (d *dialogue) secret(ctx context.Context, flag, prompt string) (string, error) {
+	return d.wait(ctx, flag, prompt, func() (string, error) {
 		text, err := term.ReadPassword(d.fd)
+		fmt.Fprintln(d.app.out) // the Enter key was not echoed either
 		return string(text), err
 	})
-	fmt.Fprintln(d.app.out) // the Enter key was not echoed either
-	return text, err
 }
 
 // wait runs read until ctx ends, and then restores the terminal. A read cannot be interrupted: its
 // goroutine ends with the program.
-func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (string, error) {
+func (d *dialogue) wait(ctx context.Context, flag, prompt string, read func() (string, error)) (string, error) {
+	if d == nil {
+		return "", usage(fmt.Errorf("standard input is not a terminal, so setup cannot ask: pass %s", flag))
+	}
+	fmt.Fprint(d.app.out, prompt)
 	before, err := term.GetState(d.fd)
 	if err != nil {
 		return "", err
@@ -76,13 +78,14 @@ func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (strin
 type choice struct{ name, help string }
 
 // choose asks for one of the choices, by number or name, until the answer is valid.
-func (d *dialogue) choose(ctx context.Context, question string, choices []choice) (string, error) {
-	fmt.Fprintf(d.app.out, "\n%s\n", question)
+func (d *dialogue) choose(ctx context.Context, flag, question string, choices []choice) (string, error) {
+	prompt := "\n" + question + "\n"
 	for i, c := range choices {
-		fmt.Fprintf(d.app.out, "  %d  %-10s %s\n", i+1, c.name, c.help)
+		prompt += fmt.Sprintf("  %d  %-10s %s\n", i+1, c.name, c.help)
 	}
+	prompt += "> "
 	for {
-		text, err := d.line(ctx, "> ")
+		text, err := d.line(ctx, flag, prompt)
 		if err != nil {
 			return "", err
 		}
@@ -92,6 +95,6 @@ func (d *dialogue) choose(ctx context.Context, question string, choices []choice
 				return c.name, nil
 			}
 		}
-		fmt.Fprintf(d.app.out, "Enter a number from 1 to %d.\n", len(choices))
+		prompt = fmt.Sprintf("Enter a number from 1 to %d: ", len(choices))
 	}
 }

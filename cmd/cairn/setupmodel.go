@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/llm"
 )
 
 // otherServer is the choice that asks for an address, and usualServer is the address that it offers.
@@ -32,72 +30,49 @@ var modelChoices = []choice{
 
 // chooseModel asks which model to use, and tests it.
 func (s *setup) chooseModel(ctx context.Context) error {
-	return s.retry(ctx, func(ctx context.Context) (err error) {
-		if s.model == "" {
-			if s.model, err = s.ask.choose(ctx, "Which model should answer?", modelChoices); err != nil {
+	return s.retry(ctx, func(first bool) (err error) {
+		model, from := s.model, s.modelKey
+		if !first {
+			model, s.modelName, from = "", "", source{}
+		}
+		if model == "" {
+			if model, err = s.ask.choose(ctx, "--model", "Which model should answer?", modelChoices); err != nil {
 				return err
 			}
 		}
-		if s.model == otherServer && s.ask != nil {
-			usual := cmp.Or(s.address, usualServer)
-			if s.model, err = s.ask.line(ctx, "The server's address ["+usual+"]: "); err != nil {
+		if model == otherServer {
+			if model, err = s.ask.line(ctx, "--model with the server's address", "The server's address ["+usualServer+"]: "); err != nil {
 				return err
 			}
-			s.model = cmp.Or(s.model, usual)
+			model = cmp.Or(model, usualServer)
 		}
-		if s.model == "none" {
-			for _, v := range []string{config.OpenAI.Key, config.OpenAI.URL, config.Anthropic.Key, config.Anthropic.URL} {
-				if os.Getenv(v) != "" {
-					s.say("Note: %s is set in the environment, so the bot uses a model anyway.", v)
-				}
-			}
+		if model == "none" {
 			return nil
 		}
-		return s.checkedModel(ctx)
-	}, func() {
-		if s.model == "openai" || s.model == "anthropic" {
-			s.model = ""
-		} else {
-			s.model = otherServer // asks for the address again
-			s.say("For another choice, type openai, anthropic or none.")
-		}
-		s.modelName, s.modelKey, s.askKey = "", source{}, true
+		return s.checkedModel(ctx, model, from, first)
 	})
 }
 
-// checkedModel determines the server's address and key, and sends the model one request.
-func (s *setup) checkedModel(ctx context.Context) (err error) {
-	var at config.LLM
-	variable := ""
-	switch s.model {
+// checkedModel determines the server's address and key, and sends the model one request. first:
+// a key may come from the environment.
+func (s *setup) checkedModel(ctx context.Context, model string, from source, first bool) (err error) {
+	at := config.LLM{BaseURL: model}
+	prompt, variable := "The key (hidden; Enter: none): ", ""
+	switch model {
 	case "openai":
-		at.BaseURL, variable = config.OpenAIURL, config.OpenAI.Key
+		at.BaseURL, prompt, variable = config.OpenAIURL, "The key (hidden): ", config.OpenAI.Key
 	case "anthropic":
-		at.BaseURL, variable = config.AnthropicURL, config.Anthropic.Key
-	case otherServer:
-		return usage(errors.New("--model server: pass the server's address instead"))
-	default:
-		at.BaseURL = s.model
+		at.BaseURL, prompt, variable = config.AnthropicURL, "The key (hidden): ", config.Anthropic.Key
 	}
-	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"`))
-	} else if u.User != nil || u.RawQuery != "" {
-		return usage(errors.New("the address must not contain a key: pass it with --model-key"))
+	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		return usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"; the key comes with --model-key`))
 	}
-	if variable == "" {
-		s.address = at.BaseURL
+	if first {
+		from.variable = variable
 	}
 	key := ""
-	if s.modelKey.flag != "none" {
-		prompt := "The key (hidden): "
-		if variable == "" {
-			prompt = "The key (hidden; Enter: none): "
-		}
-		from := s.modelKey
-		if !s.askKey {
-			from.variable = variable
-		}
-		if key, err = s.secret(ctx, from, prompt); err != nil {
+	if from.flag != "none" && (variable != "" || from.flag != "" || s.ask != nil) {
+		if key, err = s.secret(ctx, from, "--model-key", prompt); err != nil {
 			return err
 		}
 	}
@@ -124,9 +99,15 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 		}
 		model.Window(limited) // chooses a model
 		if at.Model = model.Name(); s.ask != nil {
-			if at.Model, err = s.modelAmong(ctx, offered, at.Model); err != nil {
+			var names []string
+			for _, o := range offered[:min(len(offered), modelsShown)] {
+				names = append(names, o.ID)
+			}
+			name, err := s.ask.line(ctx, "", fmt.Sprintf("The server offers %s.\nWhich model? [%s]: ", strings.Join(names, ", "), at.Model))
+			if err != nil {
 				return err
 			}
+			at.Model = cmp.Or(name, at.Model)
 		}
 		if agent, model, err = s.agentOf(at, key); err != nil {
 			return err
@@ -150,19 +131,6 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 
 // modelsShown is how many models a question lists.
 const modelsShown = 15
-
-func (s *setup) modelAmong(ctx context.Context, offered []llm.Offered, usual string) (string, error) {
-	var names []string
-	for _, o := range offered[:min(len(offered), modelsShown)] {
-		names = append(names, o.ID)
-	}
-	if more := len(offered) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	s.say("The server offers %s.", strings.Join(names, ", "))
-	name, err := s.ask.line(ctx, "Which model? ["+usual+"]: ")
-	return cmp.Or(name, usual), err
-}
 
 // agentOf builds the agent and the model that the written settings will have.
 func (s *setup) agentOf(at config.LLM, key string) (agent channel.Agent, model *located, err error) {

@@ -3,10 +3,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"cairn/discord"
 	"cairn/slack"
@@ -20,7 +18,7 @@ var platformChoices = []choice{
 
 func (s *setup) choosePlatform(ctx context.Context) (err error) {
 	if s.platform == "" {
-		if s.platform, err = s.ask.choose(ctx, "Where will people talk to the bot?", platformChoices); err != nil {
+		if s.platform, err = s.ask.choose(ctx, "--platform", "Where will people talk to the bot?", platformChoices); err != nil {
 			return err
 		}
 	}
@@ -42,20 +40,21 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 			"2. Under Bot press Reset Token, and copy the token.")
 	}
 	var app discord.Application
-	token, err := s.token(ctx, s.discordToken, "The token (hidden): ", func(ctx context.Context, token string) (err error) {
-		app, err = s.discordApplication(ctx, token)
+	token, err := s.token(ctx, s.discordToken, "--discord-token", "The token (hidden): ", func(ctx context.Context, token string) (err error) {
+		d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			app, err = d.Application(ctx)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	s.say("✓ The token works: the bot is %s.", app.Bot)
-	if app, err = s.awaitContentIntent(ctx, token, app); err != nil {
-		return err
+	if app.NoContent && !s.withoutContent {
+		return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 	}
-	if err := s.invite(ctx, token, app); err != nil {
-		return err
-	}
+	s.say("Invite it to a server with this link:\n\n  %s\n", discord.InviteURL(app.ID))
 	table := settingsTable{"token": s.keep("discord-token", token)}
 	table.set("api_base", s.apiBase)
 	if s.withoutContent {
@@ -67,85 +66,19 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 }
 
 // token reads a token and checks it with its platform; at a terminal it asks again until it is good.
-func (s *setup) token(ctx context.Context, from source, prompt string, check func(ctx context.Context, token string) error) (token string, err error) {
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		if token, err = s.secret(ctx, from, prompt); err != nil {
+func (s *setup) token(ctx context.Context, from source, flag, prompt string, check func(ctx context.Context, token string) error) (token string, err error) {
+	err = s.retry(ctx, func(first bool) (err error) {
+		if !first {
+			from = source{}
+		}
+		if token, err = s.secret(ctx, from, flag, prompt); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 		return check(ctx, token)
-	}, func() { from = source{} })
-	return token, err
-}
-
-// discordApplication asks Discord which application a token belongs to.
-func (s *setup) discordApplication(ctx context.Context, token string) (discord.Application, error) {
-	d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return discord.Application{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
-	defer cancel()
-	return d.Application(ctx)
-}
-
-// awaitContentIntent waits until the Message Content Intent is on, or the person declines it.
-func (s *setup) awaitContentIntent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
-	switch {
-	case !app.NoContent || s.withoutContent:
-		return app, nil
-	case s.ask == nil:
-		return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
-	}
-	s.say("✗ %v", discord.ErrContentIntent)
-	const prompt = "Press Enter when it is on, or type without: then the bot reads only\nmessages addressed to it: "
-	err := s.await(ctx, token, &app, prompt, "without", func() (err error) {
-		if app.NoContent {
-			err = discord.ErrContentIntent
-		}
-		return err
 	})
-	s.withoutContent = app.NoContent
-	return app, err
-}
-
-// await asks until the person writes skip, or the application is as missing wants it.
-func (s *setup) await(ctx context.Context, token string, app *discord.Application, prompt, skip string, missing func() error) error {
-	return s.retry(ctx, func(ctx context.Context) error {
-		answer, err := s.ask.line(ctx, prompt)
-		if err != nil || strings.EqualFold(answer, skip) {
-			return err
-		}
-		found, err := s.discordApplication(ctx, token)
-		if err != nil {
-			return err
-		}
-		*app = found
-		return missing()
-	}, func() {})
-}
-
-// invite prints the link, and waits until the bot is in a server or the person continues without.
-func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
-	link := discord.InviteURL(app.ID)
-	if app.Servers == 0 {
-		s.say("Invite the bot to a server with this link:\n\n  %s\n", link)
-		if s.ask == nil {
-			return nil
-		}
-		err := s.await(ctx, token, &app, "Press Enter when it has joined, or type later: ", "later", func() (err error) {
-			if app.Servers == 0 {
-				err = errors.New("it has not joined a server yet")
-			}
-			return err
-		})
-		if err != nil || app.Servers == 0 {
-			return err
-		}
-	}
-	s.say("✓ It is in %s. Invite it to others with %s", counted(app.Servers, "server", "servers"), link)
-	return nil
+	return token, err
 }
 
 func (s *setup) setUpSlack(ctx context.Context) error {
@@ -154,7 +87,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot\n   User OAuth Token.", slack.CreateURL())
 	}
 	var name, workspace string
-	bot, err := s.token(ctx, s.slackBot, "The token xoxb-… (hidden): ", func(ctx context.Context, token string) (err error) {
+	bot, err := s.token(ctx, s.slackBot, "--slack-bot-token", "The token xoxb-… (hidden): ", func(ctx context.Context, token string) (err error) {
 		name, workspace, err = slack.CheckBotToken(ctx, token, s.apiBase)
 		return err
 	})
@@ -165,7 +98,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	if s.slackApp.flag == "" && s.ask != nil {
 		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
 	}
-	app, err := s.token(ctx, s.slackApp, "The token xapp-… (hidden): ", func(ctx context.Context, token string) error {
+	app, err := s.token(ctx, s.slackApp, "--slack-app-token", "The token xapp-… (hidden): ", func(ctx context.Context, token string) error {
 		return slack.CheckAppToken(ctx, token, s.apiBase)
 	})
 	if err != nil {

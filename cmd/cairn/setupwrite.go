@@ -4,10 +4,8 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -29,13 +27,21 @@ func (t settingsTable) set(key, value string) {
 const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
 	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
 
-// write writes the secrets and the settings, and returns the names of the files. None is replaced
-// before all are on the disk.
-func (s *setup) write(target string) (written []string, err error) {
+// secretFile is a secret to write, and the name of its file.
+type secretFile struct{ name, value string }
+
+// keep adds a secret to the files to write, and returns the reference for the settings.
+func (s *setup) keep(name, value string) string {
+	s.secrets = append(s.secrets, secretFile{name, value})
+	return "file:" + secretsFolder + "/" + name
+}
+
+// write writes the secrets, and then the settings that name them.
+func (s *setup) write(target string) error {
 	if s.app.data != "" {
 		dir, err := filepath.Abs(s.app.data)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.file.set("data_dir", dir)
 	}
@@ -43,53 +49,35 @@ func (s *setup) write(target string) (written []string, err error) {
 	enc := toml.NewEncoder(text)
 	enc.Indent = ""
 	if err := enc.Encode(s.file); err != nil {
-		return nil, err
+		return err
 	}
-	files := []secretFile{{target, text.String()}}
 	folder := filepath.Join(filepath.Dir(target), secretsFolder)
 	if len(s.secrets) > 0 {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, fmt.Errorf("nothing was written: %w", err)
+		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
 		}
 	}
 	for _, secret := range s.secrets {
-		files = append(files, secretFile{filepath.Join(folder, secret.name), secret.value + "\n"})
-	}
-	staged := make([]string, len(files))
-	for i, file := range files {
-		staged[i], err = stage(file)
-		defer func() { _ = os.Remove(staged[i]) }() // a no-op once it is renamed
-		if err != nil {
-			return nil, fmt.Errorf("nothing was written: %w", err)
-		}
-		written = append(written, file.name)
-	}
-	for i, file := range slices.Backward(files) { // the secrets before the settings that name them
-		if err := s.replace(file.name, staged[i]); err != nil {
-			return nil, err
+		if err := s.replace(filepath.Join(folder, secret.name), secret.value+"\n"); err != nil {
+			return err
 		}
 	}
-	return written, nil
+	return s.replace(target, text.String())
 }
 
-// stage writes a file under another name beside it; only its owner may read it.
-func stage(f secretFile) (name string, err error) {
-	file, err := os.CreateTemp(filepath.Dir(f.name), ".cairn-setup-*") // created with mode 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = file.WriteString(f.value)
-	return file.Name(), errors.Join(err, file.Sync(), file.Close())
-}
-
-// replace puts a staged file in place. An existing file is kept under a name with the time.
-func (s *setup) replace(path, staged string) error {
+// replace writes a file that only its owner may read. An existing one is kept under a name with the
+// time.
+func (s *setup) replace(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		before := path + time.Now().Format(".20060102T150405.000")
 		if err := os.Rename(path, before); err != nil {
 			return err
 		}
-		s.replaced = append(s.replaced, before)
+		s.say("Kept: %s", before)
 	}
-	return os.Rename(staged, path)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	s.say("Written: %s", path)
+	return nil
 }

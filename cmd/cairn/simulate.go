@@ -8,13 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"cairn/channel"
-	"cairn/compactor"
 	"cairn/internal/chart"
 	"cairn/simulate"
 	"cairn/store"
@@ -159,7 +156,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
 	}
 	if s.bot != "" && !simulate.HasBot(said, s.bot) {
-		return rec, nil, usage(fmt.Errorf("--bot %q: no one in the files has that name%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
+		return rec, nil, usage(fmt.Errorf("--bot %q: no one in the files has that name", s.bot))
 	}
 	for _, file := range s.files {
 		beside := strings.TrimSuffix(file, ".jsonl") + ".qa.jsonl"
@@ -175,27 +172,13 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
 }
 
-func authorsOf(said []channel.Inbound) (names []string) {
-	for _, m := range said {
-		names = append(names, m.Author)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {
 	for _, v := range s.variants {
 		if err := o.Check(v); err != nil {
 			return usage(fmt.Errorf("--set %w", err))
 		}
 	}
-	bar := &progress{total: (len(s.variants) + 1) * len(rec.Messages)}
-	if isTerminal(a.err) {
-		bar.out = a.err
-	}
-	o.Progress = func(done, _ int) { bar.show(done) }
 	report, err := simulate.Run(ctx, rec, s.variants, o)
-	bar.clear()
 	if err != nil {
 		return err
 	}

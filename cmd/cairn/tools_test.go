@@ -90,34 +90,6 @@ func TestModelUsesServerTools(t *testing.T) {
 	check.Len(t, "what a strict server rejects", server.Refusals(), 0)
 }
 
-func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
-	t.Parallel()
-	answers := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Hello.") })
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
-		<-r.Context().Done()
-	}))
-	defer silent.Close()
-	server := fmt.Sprintf("[[tools]]\nid = \"calc\"\nurl = %q\nallow = [\"add\"]", silent.URL)
-	for _, c := range []struct {
-		settings string
-		waits    bool
-	}{{server, false}, {"tools = [\"calc\"]\n" + server, true}} {
-		p := newFolder(t)
-		writeServerSettings(p, answers, c.settings)
-		l := p.start("chat", "--json")
-		began := time.Now()
-		l.say(`{"text":"hi","id":"1"}`)
-		l.until(`"accepted"`)
-		accepted := time.Since(began)
-		l.until(`"reply"`)
-		if waited := time.Since(began); accepted > 10*time.Second || waited > 14*time.Second != c.waits || waited > 25*time.Second {
-			t.Errorf("%s: accepted after %v, answered after %v", c.settings, accepted, waited)
-		}
-		l.end()
-	}
-}
-
 func TestDoctorConnectsToToolServers(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -136,24 +108,19 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 	}
 }
 
-func TestToolEditsApplyWhileRunning(t *testing.T) {
-	settings := "[[agents]]\nid = \"cairn\"\n" + strings.Join(toolSettings(t), "\n")
-	s := startBot(t, settings)
-	names := func() string {
-		now := &s.current.Load().settings
-		var names []string
-		for _, tool := range (toolbox{s.bot}).Tools(now.ToolsFor(now.AgentFor("terminal:x"), "terminal:x")) {
-			names = append(names, tool.Name)
-		}
-		return strings.Join(names, " ")
+func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close) // after the bot
+	s := startBot(t, fmt.Sprintf("[[tools]]\nid = \"calc\"\nurl = %q\nallow = [\"add\"]", silent.URL))
+	s.connectStart = time.Now().Add(time.Second - toolTimeout)
+	began := time.Now()
+	toolbox{s.bot}.Ready(t.Context(), nil)
+	without := time.Since(began)
+	toolbox{s.bot}.Ready(t.Context(), []string{"calc"})
+	if with := time.Since(began); without > 500*time.Millisecond || with < 900*time.Millisecond || with > 10*time.Second {
+		t.Errorf("waited %v without tools, %v with them", without, with)
 	}
-	wait := func(want string) {
-		t.Helper()
-		eventually(t, "the tools are "+want, func() string { return names() + "\n" + s.log.String() }, func() bool { return names() == want })
-	}
-	wait("calc_add calc_forge")
-	s.edit(strings.Replace(settings, `"add", "forge"`, `"forge"`, 1))
-	wait("calc_forge")
-	s.edit(strings.Replace(settings, `tools = ["calc"]`, "", 1))
-	wait("")
 }

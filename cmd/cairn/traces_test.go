@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -185,35 +184,6 @@ func TestTraces(t *testing.T) {
 			check.Lacks(t, "log", s.String(), "tea", "Here it is", "hush")
 		}
 	})
-}
-
-// A collector that is missing, rejects everything, or never answers delays no reply, and the exit
-// by at most two seconds.
-func TestTracesToDeadCollector(t *testing.T) {
-	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and reads nothing
-	check.NoError(t, err)
-	t.Cleanup(func() { silent.Close() })
-	refusing := newCollector(t)
-	refusing.refuses = true
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	for name, test := range map[string]struct {
-		url         string
-		least, most time.Duration // that the end takes
-	}{
-		"gone":     {gone.URL, 0, 1500 * time.Millisecond},
-		"refusing": {refusing.URL, 0, 1500 * time.Millisecond},
-		"silent":   {"http://user:hush-word@" + silent.Addr().String(), otlp.CloseTimeout - 100*time.Millisecond, otlp.CloseTimeout + 2*time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			stderr, took := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+test.url)
-			if took < test.least || took > test.most || strings.Count(stderr, "send_traces_failed") != 1 || strings.Contains(stderr, "hush") {
-				t.Errorf("the exit took %v, log\n%s", took, stderr)
-			}
-		})
-	}
 }
 
 func TestInvalidTraceSettings(t *testing.T) {

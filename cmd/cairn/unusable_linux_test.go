@@ -30,14 +30,16 @@ func TestUnusableDatabase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newFolder(t, "DISCORD_TOKEN=token")
+			p := newFolder(t)
+			p.write("run.toml", "[discord]\ntoken = \"file:token\"\n")
+			p.write("token", "token")
 			p.must("I like tea\n", "chat")
 			backup := p.must("", "backup", "b.db")
 			file := filepath.Join(p.dir, "data", "cairn.db")
 			c.spoil(p, file)
 			was := read(t, file)
-			for _, args := range [][]string{{"chat"}, {"run"}} {
-				r := p.run("hello\n", args...)
+			for _, args := range [][]string{{"chat"}, {"run", "--config", "run.toml"}} {
+				r := p.runHere("hello\n", args)
 				check.Equal(t, fmt.Sprintf("%q: exit code", args), r.code, c.code)
 				check.Equal(t, fmt.Sprintf("%q: output", args), r.out, "")
 				check.Contains(t, fmt.Sprintf("%q", args), r.err, c.words...)

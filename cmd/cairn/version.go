@@ -21,20 +21,11 @@ func newVersion(a *app) *cobra.Command {
 	}
 }
 
-// version returns the module's version if it was installed as one, else the commit.
+// version returns the version of the build, which names the commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown)"
 	}
-	commit, changed := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = " " + s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = " with changes"
-		}
-	}
-	return info.Main.Version + commit + changed
+	return info.Main.Version
 }
