@@ -89,7 +89,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - compactor.FrameCost(system, tools)) * 6 / 10 // the rest is for what it looks up
-	briefing, err := c.briefing(h, budget)
+	briefing, err := c.briefing(h, budget, p)
 	if err != nil {
 		return resp, err
 	}
@@ -122,7 +122,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			retries++
 			r.current.Reset()
 			budget, steps = budget/2, nil
-			briefing, err = c.briefing(h, budget)
+			briefing, err = c.briefing(h, budget, p)
 			return err == nil
 		},
 		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
@@ -151,12 +151,12 @@ func (c *conversation) learntFor(h *handover) *llm.Learnt {
 }
 
 // briefing builds the one message the other agent gets.
-func (c *conversation) briefing(h *handover, tokens int) (string, error) {
+func (c *conversation) briefing(h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
 	var err error
 	c.do(func(e *compactor.Compactor) {
 		if err = c.refresh(c.hub.ctx); err == nil {
-			write, err = e.Briefing(c.hub.ctx, tokens, h.question)
+			write, err = e.Briefing(c.hub.ctx, tokens, p, h.question)
 		}
 	})
 	if err != nil {
