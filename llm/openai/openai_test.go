@@ -97,6 +97,14 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`},
 			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
 		},
+		"the name again in each, without ids": {
+			fragments{`{"index":0,"function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"name":"f","arguments":"\"x\":1"}}`, `{"index":0,"function":{"name":"f","arguments":"}"}}`},
+			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}),
+		},
+		"another id in each": { // vLLM, older
+			fragments{`{"index":0,"id":"a","function":{"name":"f"}}`, `{"index":0,"id":"b","function":{"arguments":"{"}}`, `{"index":0,"id":"c","function":{"arguments":"}"}}`},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ask(t, func(x *llmtest.Exchange) {
