@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) store.Usage {
@@ -118,4 +120,38 @@ func TestModels(t *testing.T) {
 		keep("m@here", learnt)
 		check.Equal(t, "answer", models()["m@here"], learnt)
 	})
+}
+
+// TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
+func TestSaved(t *testing.T) {
+	c, seq := storetest.Imported(t, 10), int64(11)
+	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = 100")
+	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = 90000 WHERE id & 0xFFFF = 2") // requests would show a part of it
+	answer := func(n int, saved int64) {
+		t.Helper()
+		for range n {
+			turn := storetest.Deliver(t, c, storetest.Asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
+			reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day, Tokens: 1}
+			check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}}))
+			seq = turn + 2
+		}
+		check.Equal(t, "saved", check.Must(c.Turns().Saved(ctx, 1000))(t), saved)
+	}
+	shown := func(kind transcript.Kind, from, to int64, children ...int64) int64 {
+		id := storetest.StoreSummary(t, c, kind, transcript.Worker, from, to, children...)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
+		storetest.ApplyRows(t, c, id)
+		return id
+	}
+	answer(3, 0)
+	one := shown(transcript.Leaf, 1, 5)
+	answer(2, 2*1370)
+	two := shown(transcript.Leaf, 6, 8)
+	answer(1, 3*1370+270)
+	shown(transcript.Rollup, 1, 8, one, two)
+	answer(1, 3*1370+270+1670)
+	undo(t, c) // of the rollup: what it saved does not count
+	answer(0, 4*1370+2*270)
+	startSession(t, c)
+	answer(4, 4*1370+2*270)
 }
