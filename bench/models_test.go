@@ -19,7 +19,7 @@ func TestModels(t *testing.T) {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
 			var out, progress bytes.Buffer
-			turns := 12
+			turns := 9
 			if trial.name == "switched" || trial.name == "gemma" { // here the window fills, and the gauge settles, later
 				turns = 20
 			}

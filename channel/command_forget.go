@@ -162,5 +162,5 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	if off {
 		return Answer{Text: "From now on, what you say may become a memory again."}, nil
 	}
-	return Answer{Text: "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation. What I already remember of you stays until /forget me. The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this."}, nil
+	return Answer{Text: c.sayf("From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation. What I already remember of you stays until /forget me. The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

@@ -99,8 +99,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 // attacks returns arguments for every command, and texts for every search.
 func attacks() []string {
 	all := []string{
-		"", "0", "-1", "4294967297", "9223372036854775808", "1 -1", "2 999999", "#3",
-		"*", "%", `"`, "key*", `" OR "1"="1`, "') OR 1=1 --", "(key|secret).*",
+		"", "-1", "4294967297", "2 999999", "#3", "%", "key*", `" OR "1"="1`, "(key|secret).*",
 		"door window opens shows", "from:Ada", "channel:test:@me/7", "kind:fact page:2", "@Ada what did you say?",
 		"pin 1", "unpin 1", "restore 1", "me", "me everywhere", "\x00",
 	}

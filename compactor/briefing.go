@@ -2,6 +2,8 @@ package compactor
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"cairn/chat"
@@ -16,20 +18,22 @@ import (
 const (
 	headShare     = 3 // the head: at most 1/3
 	questionShare = 4 // the question: at most 1/4
+	summedShare   = 4 // summary of the messages: at most 1/4 of what is left
 )
 
 // Briefing returns a function that renders the view in about tokens tokens: the head, then the
-// newest messages as far as they fit. The question comes last and is not repeated among the messages.
-// Nothing is written. The function may run in any goroutine.
-func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Message) (func() string, error) {
+// messages as far as they fit; older ones are summarized without a model. The question comes last
+// and is not repeated among the messages. Nothing is written. The function may run in any
+// goroutine.
+func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
 	if c.reread(ctx); c.h.outdated {
 		return nil, errOutdated
 	}
 	s := c.h.view
-	return func() string { return s.briefing(tokens, question) }, nil
+	return func() string { return s.briefing(tokens, p, question) }, nil
 }
 
-func (s view) briefing(cost int, question chat.Message) string {
+func (s view) briefing(cost int, p Policy, question chat.Message) string {
 	asked := summarize.ClippedItems([]chat.Message{question}, max(cost/questionShare, 0))
 	left := cost - summarize.CostOfItems(asked)
 	var b strings.Builder
@@ -49,7 +53,19 @@ func (s view) briefing(cost int, question chat.Message) string {
 		}
 	}
 	items := summarize.ClippedItems(said, summarize.MostOfMessage)
-	if items = items[len(items)-newestThatFit(items, left):]; len(items) > 0 {
+	if over := summarize.CostOfItems(items) > left; over {
+		summed := min(p.MaxSummary, left/summedShare)
+		n := newestThatFit(items, left-summed)
+		items = items[len(items)-n:]
+		older := said
+		if n > 0 {
+			older = said[:slices.IndexFunc(said, func(m chat.Message) bool { return m.Seq == items[0].From })]
+		}
+		if text := summarize.Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
+			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, summarize.Content(secrets.Mask(text), summed))
+		}
+	}
+	if len(items) > 0 {
 		b.WriteString(summarize.PlainText(items) + "\n\n")
 	}
 	b.WriteString("<question>\n")

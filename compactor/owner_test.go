@@ -189,9 +189,9 @@ func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error
 	return get(w, func() func(context.Context) (compactor.Recap, error) { return w.Compactor.Recap(focus) })(ctx)
 }
 
-func (w *owner) Briefing(ctx context.Context, tokens int, question chat.Message) (text string, err error) {
+func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (text string, err error) {
 	var write func() string
-	w.do(func() { write, err = w.Compactor.Briefing(ctx, tokens, question) })
+	w.do(func() { write, err = w.Compactor.Briefing(ctx, tokens, p, question) })
 	if err == nil {
 		text = write()
 	}

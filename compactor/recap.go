@@ -63,7 +63,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	r.Text = extractiveText(itemsOfView(s, summarize.MostOfMessage), mostOfRecap, focus)
+	r.Text = extractiveText(itemsOfView(s, quotedItems, summarize.MostOfMessage), mostOfRecap, focus)
 	return r, nil
 }
 
@@ -85,18 +85,30 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string,
 	defer release()
 	summary, err := c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
 		return c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) {
-			return itemsOfView(s, most), nil
+			return itemsOfView(s, summarize.ItemsOfRow, most), nil
 		})
 	})
 	return summary.Text, err
 }
 
-// itemsOfView returns the content of a view as material.
-func itemsOfView(s view, most int) []summarize.Item {
+// quotedItems is summarize.ItemsOfRow for the extractive summarizer: an extractive row names its
+// speakers, and the assistant wrote none of it.
+func quotedItems(row Compaction, most int) (items []summarize.Item) {
+	if row.By != ByExtractive {
+		return summarize.ItemsOfRow(row, most)
+	}
+	for _, m := range summarize.Quoted(row) {
+		items = append(items, summarize.Item{Turn: row.From, From: row.From, To: row.To, Said: m})
+	}
+	return items
+}
+
+// itemsOfView returns the content of a view as material, with its rows as ofRow returns them.
+func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, most int) []summarize.Item {
 	var items []summarize.Item
 	for _, row := range s.shownRows() {
 		if row.Kind != Placeholder {
-			items = append(items, summarize.ItemsOfRow(row, most)...)
+			items = append(items, ofRow(row, most)...)
 		}
 	}
 	messages := make([]chat.Message, len(s.lines))
@@ -105,7 +117,19 @@ func itemsOfView(s view, most int) []summarize.Item {
 	}
 	items = append(items, summarize.ItemsOf(messages, most)...)
 	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })
-	return items
+	above, root := s.above()
+	var first []summarize.Item
+	for _, row := range above {
+		first = append(first, ofRow(row, most)...)
+	}
+	first = append(first, summarize.ItemsOf(root, most)...)
+	for i := range first { // its seqs belong to another conversation
+		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
+		if len(items) > 0 {
+			first[i].From, first[i].To = items[0].From, items[0].From
+		}
+	}
+	return append(first, items...)
 }
 
 // shownRows returns the conversation's own rows in the view, those of earlier sessions included.
@@ -118,4 +142,21 @@ func (s view) shownRows() (rows []Compaction) {
 		}
 	}
 	return append(rows, s.head.Stack...)
+}
+
+// above returns what the view shows of the channel a thread belongs to: summaries, and the thread's
+// parent message if there is one.
+func (s view) above() (rows []Compaction, root []chat.Message) {
+	shown := func(what func(entry) bool) bool { return slices.ContainsFunc(s.past.entries, what) }
+	for _, row := range s.head.Inherited.Stack {
+		if row.Kind != Placeholder && shown(func(e entry) bool { return e.above == row.From }) {
+			rows = append(rows, row)
+		}
+	}
+	if m := s.head.Inherited.Root; m != nil {
+		if text := rootEntry(*m, s.shape.maxPast/rootShare).text; shown(func(e entry) bool { return e.text == text }) {
+			root = append(root, *m)
+		}
+	}
+	return rows, root
 }

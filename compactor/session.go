@@ -25,6 +25,7 @@ type past struct {
 // entry is one text of the head.
 type entry struct {
 	row    int64 // id of the conversation's own compaction; 0: inherited, or no compaction
+	above  int64 // From of an inherited one; 0: none
 	text   string
 	tokens int
 }
@@ -72,7 +73,7 @@ func shownPast(h Head, sh shape) (p past) {
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
 		e, whole := entryOf(row, Compaction.RenderInherited, sh.maxPast-p.tokens)
-		if !add(e, whole) {
+		if e.above = row.From; !add(e, whole) {
 			return p
 		}
 	}

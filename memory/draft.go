@@ -159,8 +159,8 @@ func inOrder(all []source) []source {
 	return slices.CompactFunc(all, func(x, y source) bool { return x.seq == y.seq })
 }
 
-// checkAbout finds the person who speaks in [from, to] and whom a draft is about. About anybody else, the
-// draft is the speaker's. If several people share a name, only the name is stored.
+// checkAbout finds the person who speaks in [from, to] and whom a draft is about. What a model says of
+// anybody else is the speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
 	d.About, d.aboutID = d.speaker, d.speakerID
@@ -168,13 +168,18 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return nil
 	}
 	low, high := c.RowRange(from, to)
-	return store.Each(tx, func(rows *sql.Rows) error {
+	known := false
+	err := store.Each(tx, func(rows *sql.Rows) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
 		if strings.EqualFold(name, about) {
-			d.About, d.aboutID = name, id
+			d.About, d.aboutID, known = name, id, true
 		}
 		return err
 	}, `SELECT author, iif(min(author_id) = max(author_id), min(author_id), '') FROM messages
 		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
+	if err == nil && !known && d.by == byPerson {
+		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
+	}
+	return err
 }

@@ -94,7 +94,7 @@ func TestOverwrittenPagesAreDetected(t *testing.T) {
 
 func TestLostRowsAreDetected(t *testing.T) {
 	for lost, script := range map[string]string{
-		"messages between others":            "DELETE FROM messages WHERE conversation = 1 AND seq IN (3, 4)",
+		"messages between others, and words": "DELETE FROM message_terms WHERE conversation = 1 AND seq IN (8, 9); DELETE FROM messages WHERE conversation = 1 AND seq IN (8, 9)",
 		"the first messages":                 "DELETE FROM messages WHERE conversation = 1 AND seq <= 3",
 		"the newest message":                 "DELETE FROM messages WHERE conversation = 1 AND seq = 20",
 		"the newest message, and its number": "DELETE FROM messages WHERE conversation = 1 AND seq = 20; UPDATE conversations SET next_seq = 20 WHERE id = 1",

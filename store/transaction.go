@@ -49,10 +49,10 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error)
 			tx.undo()
 		}
 	}()
-	if err := f(tx); err != nil || tx.err != nil {
+	if err := f(tx); err != nil {
 		return cmp.Or(tx.err, err)
 	}
-	if _, err := tx.Exec("COMMIT"); err != nil {
+	if _, err := tx.Exec("COMMIT"); err != nil { // or what Do, Get or list met
 		return err
 	}
 	ended = true

@@ -34,9 +34,12 @@ var transactions = map[string]struct {
 	"whose statement without result fails": {func(tx *store.Tx, _ context.CancelFunc) error {
 		tx.Do("INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)")
 		tx.Do("INSERT INTO conversations (name, created_at) VALUES ('late', 0)")
-		var n int
-		return tx.QueryRow("SELECT 1").Scan(&n)
+		return insertConversation(tx, "later")
 	}, "UNIQUE"},
+	"whose value cannot be read": {func(tx *store.Tx, _ context.CancelFunc) error {
+		store.Get[int](tx, "SELECT 1 FROM nowhere")
+		return nil
+	}, "no such table"},
 	"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) error {
 		end()
 		return nil

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -75,22 +74,14 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	if err := origin.Check(r); err != nil {
 		return problem(http.StatusForbidden, "The request comes from another site: %v.", err)
 	}
-	site, api := r.Header.Get("Sec-Fetch-Site"), isAPI(r)
-	if api && (site == "cross-site" || site == "same-site") {
+	if site := r.Header.Get("Sec-Fetch-Site"); isAPI(r) && (site == "cross-site" || site == "same-site") {
 		return problem(http.StatusForbidden, "The request comes from a page of another site, which may not use the API.")
-	}
-	if unproven := writes(r) && site == "" && r.Header.Get("Origin") == ""; unproven && !api && r.Header.Get("Authorization") == "" {
-		return problem(http.StatusForbidden, "A form must come from a browser that sends Origin or Sec-Fetch-Site.")
 	}
 	query := r.URL.Query()
 	if r.URL.User != nil || query.Has("token") || query.Has("access_token") {
 		return bad("A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
 	}
 	return nil
-}
-
-func writes(r *http.Request) bool {
-	return !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
 }
 
 // allowedHosts returns the host names that browsers may use. With other names, a page of another
