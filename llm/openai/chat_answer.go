@@ -190,13 +190,12 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 		index = *piece.Index
 	}
 	for _, before := range slices.Backward(a.calls) {
-		if index >= 0 && before.index != index {
-			continue
+		if index < 0 || before.index == index {
+			if before.continuedBy(piece) {
+				return before
+			}
+			break
 		}
-		if before.continuedBy(piece) {
-			return before
-		}
-		break
 	}
 	call := &growingCall{index: index}
 	a.calls = append(a.calls, call)

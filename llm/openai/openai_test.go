@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -126,4 +127,12 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			t.Errorf("got %+v, %v", resp.Message.Calls, err)
 		}
 	})
+}
+
+func TestAddressIsChecked(t *testing.T) {
+	for _, address := range []string{"localhost:11434", "ftp://example.org", "http://example.org/v1?key=secret"} {
+		_, err := openai.New(openai.Options{BaseURL: address})
+		check.Contains(t, "error", fmt.Sprint(err), "want an address like", "without a query")
+		check.Lacks(t, "error", fmt.Sprint(err), "secret")
+	}
 }
