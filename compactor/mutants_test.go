@@ -68,17 +68,17 @@ var mutants = map[string]mutant{
 	"a memory is saved when the worker says so, not with the summary": {
 		"memory/job.go", `
 	j.drafts = append(j.drafts, d)
-	return s.answer(wrong, hint), nil
+	return s.answer(note), nil
 `, `
 	if BUG {
 		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) error {
 			_, err := j.save(tx, d)
 			return err
 		})
-		return s.answer(wrong, hint), err
+		return s.answer(note), err
 	}
 	j.drafts = append(j.drafts, d)
-	return s.answer(wrong, hint), nil
+	return s.answer(note), nil
 `, "./store", "TestCoverage",
 	},
 	"a repair asks for no room": {

@@ -137,7 +137,7 @@ type lock struct{ file *os.File }
 func takeLock(path string) (*lock, error) {
 	file, err := openPrivate(path)
 	if err != nil {
-		return nil, fmt.Errorf("lock data folder: %w", err)
+		return nil, fmt.Errorf("lock data folder: check who may read and write it and its files: %w", err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer file.Close()

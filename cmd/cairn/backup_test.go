@@ -11,7 +11,7 @@ func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
-	check.HasPrefix(t, "output", p.must("", "backup", "b.db"), "Backed up to b.db, checked: 5 messages of 1 conversation, 0 memories, ")
+	check.HasPrefix(t, "output", p.must("", "backup", "b.db"), "Backed up to b.db, checked: 2 messages of 1 conversation, 0 memories, ")
 	p.fails(exitUsage, "name a new file", "backup", "b.db")
 	was := p.must("", "transcript", "--json")
 	p.must("I like coffee\n", "chat")

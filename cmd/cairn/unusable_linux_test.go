@@ -86,10 +86,10 @@ func TestReadOnlyFolder(t *testing.T) {
 		text, _ := cmd.CombinedOutput()
 		return cmd.ProcessState.ExitCode(), string(text)
 	}
-	if code, out := run("chat"); code != exitFailed || !strings.Contains(out, "check who may read and write it and its folder") || strings.Count(out, "\n") != 1 {
+	if code, out := run("chat"); code != exitFailed || !strings.Contains(out, "lock data folder: check who may read and write it") || strings.Count(out, "\n") != 1 {
 		t.Errorf("exit code %d, %s", code, out)
 	}
-	if code, out := run("backup", backup); code != 0 || !strings.HasPrefix(out, "Backed up to "+backup+", checked: ") {
+	if code, out := run("backup", backup); code != exitFailed || !strings.Contains(out, "check who may read and write it and its folder") {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,14 +38,18 @@ func TestUpkeep(t *testing.T) {
 	p := newFolder(t)
 	p.must("the key is kangaroo\n", "chat")
 	p.chatUntil(func() bool { return len(p.backups()) == 1 })
-	first := p.backups()
+	first := check.Must(os.Stat(p.backups()[0]))(t)
 	p.must("/forget me yes\n", "chat")
 	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 	defer db.Close()
 	if _, err := db.Exec("UPDATE unscrubbed SET id = 1 WHERE id = (SELECT min(id) FROM unscrubbed)"); err != nil { // that was long ago
 		t.Fatal(err)
 	}
-	p.chatUntil(func() bool { return len(p.backups()) == 1 && !slices.Equal(p.backups(), first) })
+	p.chatUntil(func() bool { // a backup of the same second has the same name
+		made := p.backups()
+		now, err := os.Stat(made[0])
+		return err == nil && len(made) == 1 && !os.SameFile(first, now)
+	})
 	for _, file := range append(p.backups(), filepath.Join(p.dir, "data", "cairn.db"), filepath.Join(p.dir, "data", "cairn.db-wal")) {
 		text, err := os.ReadFile(file)
 		if err != nil && !os.IsNotExist(err) {
