@@ -39,7 +39,8 @@ var overflowTexts = compileAll(
 // limitTexts capture the numbers of which the smallest that is not the prompt's is the window.
 var limitTexts = compileAll(
 	`(?:length|size|window|allowed)(?: (?:is|of|only)){0,2}[ :(]+([\d,]+)`,
-	`(?:limit(?: (?:is|of))?|<=|>|less than|with):? ([\d,]+)`,
+	`(?:limit(?: (?:is|of))?|<=|>|less than):? ([\d,]+)`,
+	`with ([\d,]+) max`, // Mistral
 )
 
 // promptTexts capture the number of tokens of a prompt that was too long. They must not include the
