@@ -94,7 +94,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := ReadSpending(ctx, records, agent, o.hub.rules.Load().Money)
+	s, err := ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.Budgets()...)
 	}

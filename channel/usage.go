@@ -160,9 +160,8 @@ type Spending struct {
 	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for; agent is the one that answers in
-// it.
-func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m Money) (*Spending, error) {
+// ReadSpending reads what a conversation's models were used for; model is the one that answers in it.
+func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
@@ -180,12 +179,10 @@ func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent,
 			s.Summaries.Add(u, m.Prices)
 		}
 	}
-	if s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(agent.Model.Window(ctx).Tokens)); err != nil {
-		return nil, err
-	}
-	price, _ := m.Prices.Of(agent.Model.Name())
+	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(model.Window(ctx).Tokens))
+	price, _ := m.Prices.Of(model.Name())
 	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
-	return s, nil
+	return s, err
 }
 
 func (s *Spending) write(b *strings.Builder) {

@@ -117,6 +117,9 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 	for _, e := range p.Validate() {
 		note(e.Key, e.Error())
 	}
+	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // the internal value for "not set"
+		note("prepare_threshold", compactor.PrepareUnset().Error())
+	}
 	if p.PromptFile != "" {
 		if _, err := ReadPrompt(s.Path(p.PromptFile)); err != nil {
 			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))

@@ -1,9 +1,11 @@
 // Line numbers of a TOML file. The TOML library reports only the line of the first syntax error:
-// not the line of a key, nor which of several [[agents]] a key belongs to.
+// not the line of a key, nor which of several [[agents]] a key belongs to. It would also need hours
+// and gigabytes for keys or brackets that nest without limit.
 package config
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -42,17 +44,32 @@ func keyLines(text string) map[string]int {
 	return lines
 }
 
+// syntaxChars yields the characters of a TOML file that are neither quoted nor in a comment, with
+// their offsets.
+func syntaxChars(text string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; c {
+			case '"', '\'':
+				i += quotedSize(text[i:]) - 1
+			case '#':
+				comment, _, _ := strings.Cut(text[i:], "\n")
+				i += len(comment) - 1
+			default:
+				if !yield(i, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // statementSize returns the size of the first statement of text: a line, or several lines if its
 // value spans them.
 func statementSize(text string) int {
 	brackets := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"', '\'':
-			i += quotedSize(text[i:]) - 1
-		case '#':
-			comment, _, _ := strings.Cut(text[i:], "\n")
-			i += len(comment) - 1
+	for i, c := range syntaxChars(text) {
+		switch c {
 		case '[', '{':
 			brackets++
 		case ']', '}':
@@ -76,6 +93,30 @@ func keyPath(name string, arrays map[string]int) string {
 		path = strings.TrimPrefix(path+"."+strings.Trim(strings.TrimSpace(part), `"'`), ".")
 	}
 	return path
+}
+
+// maxDepth limits the parts of a key and the nesting of brackets. Settings need four.
+const maxDepth = 16
+
+// deepLine returns the first line of a TOML file that exceeds maxDepth; 0 if none does.
+func deepLine(text string) int {
+	parts, brackets := 0, 0
+	for i, c := range syntaxChars(text) {
+		switch c {
+		case '\n', ',', '=':
+			parts = 0
+		case '.':
+			parts++
+		case '[', '{':
+			brackets++
+		case ']', '}':
+			brackets--
+		}
+		if parts >= maxDepth || brackets > maxDepth {
+			return 1 + strings.Count(text[:i], "\n")
+		}
+	}
+	return 0
 }
 
 // quotedSize returns the size of the quoted string at the start of s, including its quotes. An

@@ -33,6 +33,9 @@ func Load(file string) (Settings, error) {
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
 	s.File, s.text = file, text
+	if line := deepLine(string(text)); line > 0 {
+		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this is nested deeper than %d levels, and no setting is", maxDepth)}})
+	}
 	var raw map[string]any
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := Problem{Text: err.Error()}

@@ -26,6 +26,10 @@ func TestSettingsMistakes(t *testing.T) {
 			[]string{`:2: [defaults.compaction]: background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)`},
 		},
 		{
+			"the internal value for what is not set", "[defaults.compaction]\nprepare_threshold = -1",
+			[]string{`:2: [defaults.compaction]: prepare_threshold = -1: must be 0 (off) or below background_threshold`},
+		},
+		{
 			"not a number", "[defaults.compaction]\nstack_budget = nan",
 			[]string{`:2: [defaults.compaction]: stack_budget = NaN: must be from 0.02 to 0.40`},
 		},

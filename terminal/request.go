@@ -16,17 +16,18 @@ import (
 
 // request is an input line with defaults applied.
 type request struct {
-	Channel string     `json:"channel"`
-	User    string     `json:"user"`
-	Text    string     `json:"text"`
-	ID      string     `json:"id"`
-	Time    *time.Time `json:"time"`
-	Mention *bool      `json:"mention"` // absent: true
-	DM      bool       `json:"dm"`
+	Channel string `json:"channel"`
+	User    string `json:"user"`
+	Text    string `json:"text"`
+	ID      string `json:"id"`
+	Time    string `json:"time"`
+	Mention *bool  `json:"mention"` // absent: true
+	DM      bool   `json:"dm"`
 
 	Compaction map[string]any `json:"compaction"` // settings for the turn that answers it
 
 	patch        channel.Patch // parsed Compaction
+	at           time.Time     // parsed Time
 	conversation string        // full name
 	command      string        // "stop", for example, if the text is a command
 	immediate    bool          // the command does not wait for earlier lines
@@ -39,7 +40,7 @@ func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 // with a mention.
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
-		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.Text, Time: *r.Time,
+		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.Text, Time: r.at,
 		Addressed: r.DM || r.Mention == nil || *r.Mention, Compaction: r.patch,
 	}
 }
@@ -68,6 +69,8 @@ func decode(text string) (r request, err error) {
 	err = dec.Decode(&r)
 	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
+	case unfit && wrong.Field == "":
+		return r, errors.New(`a line must be one JSON object, as {"text": "hello"}`)
 	case unfit:
 		return r, fmt.Errorf("a value of type %s is not accepted for %q", wrong.Value, wrong.Field)
 	case err != nil:
@@ -105,11 +108,12 @@ func (p *protocol) complete(r *request) (err error) {
 	} else if err := checkName("id", r.ID); err != nil {
 		return err
 	}
-	if r.Time == nil {
-		now := time.Now()
-		r.Time = &now
+	if r.at = time.Now(); r.Time != "" {
+		if r.at, err = time.Parse(time.RFC3339, r.Time); err != nil {
+			return errors.New("time must be a text like 2026-01-31T15:04:05Z")
+		}
 	}
-	if year := r.Time.UTC().Year(); year < 1970 || year > 9999 {
+	if year := r.at.UTC().Year(); year < 1970 || year > 9999 {
 		return errors.New("time must lie between 1970 and 9999")
 	}
 	t, err := parseTyped(r.Text)

@@ -92,6 +92,9 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		Handler: s.guarded(s.mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
+	s.running.Go(func() { // the first page of the list must not wait for its windows
+		_, _ = s.conversations(streams, "", pageSize, 0) // the next request reports an error
+	})
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)

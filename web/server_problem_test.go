@@ -77,5 +77,5 @@ func TestRefusingDatabaseIsNoMistakeOfTheClient(t *testing.T) {
 	}))
 	const one = `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`
 	check.Lacks(t, "problem", r.do(500, nil, "POST", "/api/memories", one), "secret")
-	r.do(422, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "about": "Zoe"}`)
+	r.do(422, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`)
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/store"
 )
 
 const list = "/api/conversations"
@@ -170,4 +173,26 @@ func FuzzLocalPath(f *testing.F) {
 			t.Errorf("%q: got target %v, %v", next, to, err)
 		}
 	})
+}
+
+func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	past := store.Inbound{ID: "1", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "The roses are red."}
+	must(must(r.store.Conversation(t.Context(), "discord:1/2")).Past().Import(t.Context(), []store.Inbound{past}))
+	o := r.server.o
+	o.Listener = must(net.Listen("tcp", "127.0.0.1:0"))
+	next := New(o)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- next.Run(ctx, r.hub) }()
+	measured := check.Soon(func() bool {
+		next.fills.mu.Lock()
+		defer next.fills.mu.Unlock()
+		return len(next.fills.known) == 1
+	})
+	stop()
+	check.NoError(t, <-ended)
+	if !measured {
+		t.Error("the first page of the list has to wait until all of its windows are measured")
+	}
 }

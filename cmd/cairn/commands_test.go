@@ -201,12 +201,12 @@ func TestImportMistakes(t *testing.T) {
 	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	for _, test := range []struct{ name, text, want string }{
-		{"no JSON", good + "hello", "past.jsonl:2: a line must be one JSON object"},
+		{"no JSON", good + "hello", "past.jsonl:2: this is not a JSON object"},
 		{"a list", "[]", "past.jsonl:1: a line must be one JSON object"},
 		{"no id", `{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
 		{"no author", `{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},
 		{"no time", `{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
-		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: a line must be one JSON object`},
+		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: a time must look like "2023-05-08T13:56:00Z": `},
 		{"no text", `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
 		{"a wrong type", `{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
 		{"an id of two messages", good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},

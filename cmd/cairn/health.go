@@ -28,6 +28,10 @@ func (a *app) addHealthFlag(cmd *cobra.Command) {
 // probeTimeout limits the checks behind one response.
 const probeTimeout = 8 * time.Second
 
+// probeTTL is how long a result is reused. The readiness check writes to the database, and whoever
+// reaches the address may request it.
+const probeTTL = time.Second
+
 // health serves the health checks of a bot.
 type health struct {
 	bot        *bot
@@ -37,6 +41,7 @@ type health struct {
 	handler    func() http.Handler // serves /healthz, /readyz and /metrics
 	done       sync.WaitGroup
 	probes     singleflight.Group // concurrent requests share one check
+	found      sync.Map           // by name, the latest result: state
 
 	readFailure, writeFailure llm.Incident // incidents of the database
 
@@ -91,6 +96,8 @@ func (h *health) close() {
 type state struct {
 	OK    bool       `json:"ok"`
 	Parts []web.Part `json:"parts"`
+
+	at time.Time // when it was checked
 }
 
 func (s *state) add(part, why string) {
@@ -99,12 +106,18 @@ func (s *state) add(part, why string) {
 }
 
 // answer writes the result of check: status 200 if everything is fine, else 503. Concurrent requests
-// share one check.
+// share one check, and its result is reused for probeTTL.
 func (h *health) answer(w http.ResponseWriter, name string, check func(context.Context) state) {
 	found, _, _ := h.probes.Do(name, func() (any, error) {
+		if last, _ := h.found.Load(name); last != nil && time.Since(last.(state).at) < probeTTL {
+			return last, nil
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
 		defer cancel()
-		return check(ctx), nil
+		s := check(ctx)
+		s.at = time.Now()
+		h.found.Store(name, s)
+		return s, nil
 	})
 	s := found.(state)
 	w.Header().Set("Content-Type", "application/json")

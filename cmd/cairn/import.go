@@ -71,7 +71,9 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 
-	imported, err := bot.hub.Import(ctx, conversation, each(past), func(int) {})
+	show, done := a.progress(len(past))
+	imported, err := bot.hub.Import(ctx, conversation, each(past), show)
+	done()
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s, so nothing can be imported there; name another with --channel: %w", name, store.ErrLive)
 	}
@@ -95,6 +97,22 @@ func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
 			}
 		}
 	}
+}
+
+// progress returns a function that shows on a terminal how many of total are done, in one line, and
+// one that removes the line.
+func (a *app) progress(total int) (show func(n int), done func()) {
+	if !isTerminal(a.err) {
+		return func(int) {}, func() {}
+	}
+	last := -1
+	show = func(n int) {
+		if percent := 100 * n / max(total, 1); percent != last {
+			last = percent
+			fmt.Fprintf(a.err, "\r%3d %%  %d of %d", percent, n, total)
+		}
+	}
+	return show, func() { fmt.Fprint(a.err, "\r\x1b[K") }
 }
 
 // newImportConnector returns a terminal connector without a person.

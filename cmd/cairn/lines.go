@@ -56,11 +56,17 @@ func readLines[T any](path string) (all []line[T], err error) {
 // parseLine decodes a line that contains one JSON object. Unknown keys are ignored.
 func parseLine(line []byte, into any) error {
 	err := json.Unmarshal(line, into)
-	if err == nil {
+	_, broken := errors.AsType[*json.SyntaxError](err)
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case err == nil:
 		return nil
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+	case broken:
+		return fmt.Errorf("this is not a JSON object: %w", err)
+	case unfit && wrong.Field != "":
 		return fmt.Errorf("%q must not be a JSON %s", wrong.Field, wrong.Value)
+	case unfit:
+		return errors.New("a line must be one JSON object")
 	}
-	return fmt.Errorf(`a line must be one JSON object, and a time in it like "2023-05-08T13:56:00Z": %w`, err)
+	return fmt.Errorf(`a time must look like "2023-05-08T13:56:00Z": %w`, err) // no other type decodes itself
 }

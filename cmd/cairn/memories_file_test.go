@@ -62,10 +62,10 @@ func TestMemoriesImportFromFile(t *testing.T) {
 	p.must("", "memories", "forget", "3")
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
 	for _, c := range []struct{ claim, text, want string }{
-		{"no JSON", good + "hello", "bad.jsonl:2: a line must be one JSON object"},
+		{"no JSON", good + "hello", "bad.jsonl:2: this is not a JSON object"},
 		{"a list", good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
 		{"a wrong type", `{"content":7}`, `content" must not be a JSON number`},
-		{"a time that is none", strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a line must be one JSON object`},
+		{"a time that is none", strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a time must look like`},
 		{"a kind there is none of", good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
 		{"a channel there is none of", strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
 		{"an importance", strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
@@ -73,6 +73,9 @@ func TestMemoriesImportFromFile(t *testing.T) {
 		t.Run("refused with its line: "+c.claim, func(t *testing.T) {
 			p := newFolder(t)
 			p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))
+			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
+				t.Error("the refused file made a data folder")
+			}
 		})
 	}
 	t.Run("what may be left out may", func(t *testing.T) {

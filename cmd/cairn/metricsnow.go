@@ -85,15 +85,18 @@ func (h *health) registerDatabase() {
 	h.gauge("disk_free_bytes", "Free space on the disk of the database.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
 }
 
-// readVitals reads the database; no conversation waits for it.
+// readVitals reads the database; no conversation waits for it. Concurrent requests share one read.
 func (h *health) readVitals(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	now, err := h.bot.store.Upkeep().Vitals(ctx)
-	if err != nil {
-		now = h.vitals.Load().Vitals
-	}
-	h.vitals.Store(&vitals{now, err == nil})
+	_, _, _ = h.probes.Do("vitals", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+		defer cancel()
+		now, err := h.bot.store.Upkeep().Vitals(ctx)
+		if err != nil {
+			now = h.vitals.Load().Vitals
+		}
+		h.vitals.Store(&vitals{now, err == nil})
+		return nil, nil
+	})
 }
 
 func boolean(b bool) float64 {

@@ -37,6 +37,18 @@ func (p folder) onScreenOf(size *unix.Winsize, args ...string) string {
 	return strings.ReplaceAll(screen.String(), "\r\n", "\n")
 }
 
+func TestLongWorkShowsItsProgress(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("talk.jsonl", recorded(60))
+	for _, args := range [][]string{{"import", "talk.jsonl"}, {"simulate", "talk.jsonl"}} {
+		s := p.atScreen(args...)
+		_ = s.cmd.Wait()
+		<-s.done
+		check.Contains(t, args[0], s.shown(), "\r100 %  60 of 60\r\x1b[K")
+	}
+}
+
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()
 	p := fillGarden(t)

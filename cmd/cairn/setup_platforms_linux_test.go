@@ -91,4 +91,14 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
 	p.must("", append(args, "--without-message-content")...)
 	check.Contains(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
+	t.Run("at a terminal it waits until the intent is on", func(t *testing.T) {
+		s := newFolder(t, "DISCORD_TOKEN=token").atScreen(args...)
+		s.until("switch on Message Content Intent")
+		s.answer("Press Enter when it is on: ", "")
+		s.until("✗ the bot may not read messages")
+		d.EnableIntents(discordgo.IntentMessageContent)
+		s.answer("Press Enter when it is on: ", "")
+		s.until("Written: config.toml")
+		check.NoError(t, s.cmd.Wait())
+	})
 }

@@ -37,22 +37,34 @@ func (s *setup) choosePlatform(ctx context.Context) (err error) {
 func (s *setup) setUpDiscord(ctx context.Context) error {
 	if s.discordToken.flag == "" && s.ask != nil {
 		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name the bot.\n" +
-			"2. Under Bot press Reset Token, and copy the token.")
+			"2. Under Bot switch on Message Content Intent, and save.\n" +
+			"3. There press Reset Token, and copy the token.")
 	}
 	var app discord.Application
 	token, err := s.token(ctx, s.discordToken, "--discord-token", "The token (hidden): ", func(ctx context.Context, token string) (err error) {
-		d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
-		if err == nil {
-			app, err = d.Application(ctx)
-		}
+		app, err = s.discordApplication(ctx, token)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	s.say("✓ The token works: the bot is %s.", app.Bot)
-	if app.NoContent && !s.withoutContent {
-		return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
+	err = s.retry(ctx, func(first bool) (err error) {
+		if !first {
+			if _, err := s.ask.line(ctx, "", "Press Enter when it is on: "); err != nil {
+				return err
+			}
+			if app, err = s.discordApplication(ctx, token); err != nil {
+				return err
+			}
+		}
+		if app.NoContent && !s.withoutContent {
+			return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	s.say("Invite it to a server with this link:\n\n  %s\n", discord.InviteURL(app.ID))
 	table := settingsTable{"token": s.keep("discord-token", token)}
@@ -63,6 +75,17 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	s.file["discord"] = table
 	s.hello = fmt.Sprintf("In a Discord channel that it can see, write: @%s hello", app.Bot)
 	return nil
+}
+
+// discordApplication asks Discord which application a token belongs to.
+func (s *setup) discordApplication(ctx context.Context, token string) (discord.Application, error) {
+	d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return discord.Application{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	return d.Application(ctx)
 }
 
 // token reads a token and checks it with its platform; at a terminal it asks again until it is good.

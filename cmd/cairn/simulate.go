@@ -178,7 +178,10 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 			return usage(fmt.Errorf("--set %w", err))
 		}
 	}
+	show, done := a.progress((len(s.variants) + 1) * len(rec.Messages))
+	o.Progress = func(n, _ int) { show(n) }
 	report, err := simulate.Run(ctx, rec, s.variants, o)
+	done()
 	if err != nil {
 		return err
 	}

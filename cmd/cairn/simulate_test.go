@@ -85,7 +85,7 @@ func TestSimulate(t *testing.T) {
 	})
 	t.Run("people read a table", func(t *testing.T) {
 		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
-		check.Contains(t, "the table", out, "in force  economy=true", "verbatim tokens, mean", "compactions that really happened")
+		check.Contains(t, "the table", out, "in force  economy=true", "verbatim tokens, mean", "compactions that really happened", "used tokens over messages", "▇")
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"cairn/simulate"
 )
 
-// simulated is a report with one column for each variant.
+// simulated is a report with one column for each variant, and a small chart of each.
 type simulated struct {
 	simulate.Report
 	SVG  string `json:"svg,omitempty"`
@@ -31,7 +31,36 @@ func (s simulated) String() string {
 	if s.Happened > 0 {
 		fmt.Fprintf(&b, "\nOf %d compactions that really happened, the settings in force reproduce %d: same trigger, kind and messages.\n", s.Happened, s.Equal)
 	}
+	b.WriteString("\nused tokens over messages, up to the window:\n")
+	var charts table
+	for _, v := range s.Variants {
+		charts = append(charts, []string{"  " + v.Name, sparkline(v, 60)})
+	}
+	b.WriteString(charts.aligned([]bool{false, false}))
 	return strings.TrimRight(b.String(), "\n")
+}
+
+var blocks = []rune("▁▂▃▄▅▆▇█")
+
+// sparkline shows how full the window was: the maximum in each column.
+func sparkline(v simulate.Result, width int) string {
+	if len(v.Used) == 0 {
+		return ""
+	}
+	first, last := v.Used[0].At, v.Used[len(v.Used)-1].At
+	most := make([]int, width)
+	for _, u := range v.Used {
+		column := int((u.At - first) * int64(width-1) / max(last-first, 1))
+		most[column] = max(most[column], u.Used)
+	}
+	line := make([]rune, width)
+	for i := range most {
+		if most[i] == 0 && i > 0 { // no message in this column
+			most[i] = most[i-1]
+		}
+		line[i] = blocks[min(most[i]*len(blocks)/max(v.Window, 1), len(blocks)-1)]
+	}
+	return string(line)
 }
 
 const simulationCSS = `:root { color-scheme: light dark; }

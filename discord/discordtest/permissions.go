@@ -109,6 +109,11 @@ func rolePermissions(g *discordgo.Guild, m *discordgo.Member) (all int64) {
 	return all
 }
 
+// EnableIntents enables privileged intents in the developer portal.
+func (s *Server) EnableIntents(intents discordgo.Intent) {
+	s.do(func(w *world) { w.options.Forbidden &^= intents })
+}
+
 // Permit sets a member's nickname, role ids and permissions (0: those of the roles). The bot gets
 // GUILD_MEMBER_UPDATE if it is the member itself, else only with the intent GUILD_MEMBERS
 // (judgement, from the list of intents).
