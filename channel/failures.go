@@ -95,15 +95,15 @@ func databaseWords(err error, otherwise string) string {
 	return otherwise
 }
 
-// stalled logs, and notifies the person who waits for an answer, once per incident, that the
-// conversation cannot be read or written.
-func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
+// stalled logs that the conversation cannot be read or written. The person who waits for an answer is
+// notified, once per incident: immediately if an operator must act, else if a retry has failed too.
+func (c *conversation) stalled(ctx context.Context, awaited string, again bool, err error) {
 	level := slog.LevelDebug
 	if c.hub.incidents.begin(c.name) {
 		level = slog.LevelWarn
 	}
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
-	if awaited != "" {
+	if awaited != "" && (again || databaseWords(err, "") != "") {
 		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
 	}
 }

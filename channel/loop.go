@@ -127,12 +127,13 @@ func (c *conversation) shown() (wake time.Time) {
 // goWork starts the child that works; worked receives its result.
 func (c *conversation) goWork(worked chan<- error) {
 	c.runs.again, c.runs.working = false, true
-	awaited, resume := c.arrivals.awaited, c.engine == nil || c.runs.err != nil
+	awaited, again := c.arrivals.awaited, c.runs.err != nil
+	resume := again || c.engine == nil
 	go func() {
 		ctx := observe.In(c.hub.ctx, c.name)
 		err := c.workGuarded(ctx, resume)
 		if err != nil && ctx.Err() == nil {
-			c.stalled(ctx, awaited, err)
+			c.stalled(ctx, awaited, again, err)
 		} else if err == nil {
 			if c.hub.incidents.end(c.name) {
 				c.log.Info("conversations_recovered")

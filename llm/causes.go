@@ -27,6 +27,9 @@ var saysUnknownModel = lazy.Pattern(`(?im)model_not_found|invalid_model|deployme
 	`not a valid model|(?:no such|unknown|unsupported) model\b|invalid model(?: name| id|:|$)|no endpoints found for |` +
 	`^(?:not_found_error: )?model: ?\S+$`) // Anthropic
 
+// saysOfModel matches errors of a server at the right address: about a model, or about its providers.
+var saysOfModel = lazy.Pattern(`(?i)model|no endpoints found`) // OpenRouter
+
 // refine returns the kind of a refusal, which its codes and text may determine more exactly than
 // its status.
 func refine(e *Error, codes []string, text string) Kind {
@@ -44,7 +47,7 @@ func refine(e *Error, codes []string, text string) Kind {
 		return e.Kind
 	case saysUnknownModel().MatchString(said):
 		return KindUnknownModel
-	case lost && (page || !strings.Contains(strings.ToLower(text), "model")),
+	case lost && (page || !saysOfModel().MatchString(text)),
 		e.Status < 400 && (page || strings.Contains(text, "Unexpected endpoint")): // LM Studio
 		return KindWrongAddress
 	}

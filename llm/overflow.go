@@ -27,7 +27,7 @@ var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d
 // overflowTexts match messages that the prompt is too long. They must not match similar messages:
 // "context deadline exceeded", or a max_tokens that the model does not support.
 var overflowTexts = compileAll(
-	`max\w* (?:context|prompt|model|allowed|input) (?:length|window)`,                                    // OpenAI, vLLM, xAI, Mistral and others
+	`max\w* (?:context|prompt|model) (?:length|window)|max\w* allowed length \(`,                         // OpenAI, vLLM, xAI, Mistral, SGLang and others
 	`(?:exceed|longer than|greater than|only|available)\W?.{0,40}\bcontext (?:window|length|size|limit)`, // OpenAI, Anthropic, Ollama, llama.cpp, SGLang
 	`context (?:window|length|size) (?:of only|(?:was |is |has been )?exceed)`,                           // LM Studio, MiniMax
 	`(?:prompt|input|request body) (?:is )?too (?:long|large)`,                                           // Anthropic, Bedrock, GitHub
@@ -39,7 +39,8 @@ var overflowTexts = compileAll(
 // limitTexts capture the numbers of which the smallest that is not the prompt's is the window.
 var limitTexts = compileAll(
 	`(?:length|size|window|allowed)(?: (?:is|of|only)){0,2}[ :(]+([\d,]+)`,
-	`(?:limit(?: (?:is|of))?|<=|>|less than|with):? ([\d,]+)`,
+	`(?:limit(?: (?:is|of))?|<=|>|less than):? ([\d,]+)`,
+	`with ([\d,]+) max`, // Mistral
 )
 
 // promptTexts capture the number of tokens of a prompt that was too long. They must not include the

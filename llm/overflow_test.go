@@ -25,6 +25,8 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"llama.cpp, words only":                 {400, `{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, 4096, 5001},
 		"Ollama":                                {400, `{"error":{"message":"the input length exceeds the context length","type":"invalid_request_error"}}`, 0, 0},
 		"Mistral":                               {400, `{"object":"error","message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt"}`, 32768, 40001},
+		"vLLM":                                  {400, `{"error":{"message":"You passed 3073 input tokens and requested 128000 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 3072 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=3073)","type":"BadRequestError","param":"input_tokens","code":400}}`, 131072, 0},
+		"vLLM, older":                           {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","type":"BadRequestError","code":400}`, 4096, 5000},
 		"SGLang, by its memory":                 {400, `{"object":"error","message":"Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens). Use a shorter input or enable --allow-auto-truncate."}`, 59862, 160062},
 		"Text Generation Inference":             {422, "{\"error\":\"Input validation error: `inputs` must have less than 4095 tokens. Given: 5000\",\"error_type\":\"validation\"}", 4095, 0},
 		"DashScope":                             {400, `{"error":{"code":"invalid_parameter_error","message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"}}`, 0, 0},
@@ -54,6 +56,7 @@ func TestOtherFailuresAreNoOverflow(t *testing.T) {
 		kind   Kind
 	}{
 		"a deadline of a context":           {500, `{"error":{"message":"context deadline exceeded (Client.Timeout exceeded while awaiting headers)"}}`, KindOverloaded},
+		"the length of a field":             {400, `{"error":{"message":"messages.0.name: exceeds the maximum allowed length of 64"}}`, KindBadRequest},
 		"a deadline with 400":               {400, `{"error":{"message":"context deadline exceeded"}}`, KindBadRequest},
 		"a deadline inside a stream":        {0, `{"error":{"message":"context deadline exceeded"}}`, KindOverloaded},
 		"tokens per minute":                 {429, `{"error":{"message":"Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29937, Requested 385. Please try again in 644ms. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited},

@@ -38,7 +38,8 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
 		e.Prompt = cmp.Or(leastNumber(promptTexts(), text, 0), said.prompt)
-		e.Limit = max(leastNumber(limitTexts(), text, e.Prompt), said.window)
+		stated, _, _ := strings.Cut(text, "resulting in a maximum input length") // vLLM: the window less the answer
+		e.Limit = max(leastNumber(limitTexts(), stated, e.Prompt), said.window)
 	case takesNoTools(text), takesNoImages(text):
 		if e.Kind == KindOverloaded { // llama.cpp sends it with 500, and would repeat it
 			e.Kind = KindBadRequest

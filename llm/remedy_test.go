@@ -44,6 +44,7 @@ var failures = []struct {
 	{"a redirect", refusedBy(301, ""), KindWrongAddress, "no model at the address", "correct base_url"},
 	{"no tools", refusedBy(400, `{"error":{"message":"registry/tiny does not support tools"}}`), KindBadRequest, "call tools", "--enable-auto-tool-choice"},
 	{"an overflow", refusedBy(400, `{"error":{"message":"This model's maximum context length is 4096 tokens.","code":"context_length_exceeded"}}`), KindOverflow, "too long for the model", "set context_window"},
+	{"OpenRouter: no route", refusedBy(404, `{"error":{"message":"No endpoints found that can handle the requested parameters.","code":404}}`), KindBadRequest, "refused my request", "doctor"},
 	{"a refusal that quotes a message", refusedBy(400, `{"error":{"message":"bad role in 'what if the prompt was flagged for insufficient funds?'"}}`), KindBadRequest, "refused my request", "doctor"},
 	{"a refusal", refusedBy(400, `{"error":{"message":"messages[3]: bad role","type":"invalid_request_error"}}`), KindBadRequest, "refused my request", "doctor"},
 }
