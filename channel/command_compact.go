@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/compactor"
@@ -76,9 +77,9 @@ func (c *conversation) notStarted(reason string) string {
 // before the request and so could not have this focus.
 func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	unfocused := false
-	for _, row := range e.Set {
+	for _, row := range leavesOf(e.Set) {
 		e.From, e.To = min(e.From, row.From), max(e.To, row.To)
-		unfocused = unfocused || row.Kind == compactor.Leaf && row.Focus != focus
+		unfocused = unfocused || row.Focus != focus
 	}
 	text := c.sayf("Summarized %d messages (#%d to #%d): %d → %d tokens of %d.", messagesIn(e.Set), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	if focus != "" && unfocused {
@@ -87,12 +88,17 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	return text
 }
 
-// messagesIn returns how many messages rows cover that were applied in one step.
+// messagesIn returns how many messages were summarized in one step.
 func messagesIn(rows []compactor.Compaction) (n int) {
-	for _, row := range rows {
+	for _, row := range leavesOf(rows) {
 		n += row.Messages
 	}
 	return n
+}
+
+// leavesOf returns the rows that summarize messages: a fold is of messages that are summarized already.
+func leavesOf(rows []compactor.Compaction) []compactor.Compaction {
+	return slices.DeleteFunc(slices.Clone(rows), func(row compactor.Compaction) bool { return row.Kind != compactor.Leaf })
 }
 
 // runNew requests a new session. The session starts after the messages that are waiting or being

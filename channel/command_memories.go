@@ -112,7 +112,7 @@ func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (mem
 	m := d.Memory
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return m, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
+		return m, errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
 	case err != nil:
 		return m, err
 	case (who.ID == "" || who.ID != m.SpeakerID && who.ID != m.AboutID) && !c.hub.access(ParsePlace(c.name)).manages(who):

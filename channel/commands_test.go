@@ -32,7 +32,7 @@ func TestCommands(t *testing.T) {
 		"/memories x": "no memories like that",
 		"/remember":   "Say what to remember",
 		"/forget":     "by its number",
-		"/forget 99":  "no memory 99",
+		"/forget 99":  "No memory 99 is from this conversation",
 		"/HELP":       "/help",
 	} {
 		check.Contains(t, line, r.run(line), want)

@@ -117,7 +117,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	spent, err := ReadSpending(ctx, c.records, c.hub.rules.Load().Money)
+	spent, err := ReadSpending(ctx, c.records, c.agent.Model, c.hub.rules.Load().Money)
 	if err != nil {
 		return s, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
@@ -56,6 +57,28 @@ func TestProviderFailureIsReported(t *testing.T) {
 			r.restart()
 			r.waitForReplies()
 			check.Equal(t, "model calls after a restart", len(r.connector.sent), 1)
+		})
+	}
+}
+
+// Some models return nothing now and then, most often after tool results.
+func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
+	lookUp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "tea"}))
+	for name, tt := range map[string]struct {
+		answers []llm.Response
+		says    string
+	}{
+		"once":               {[]llm.Response{llmtest.Say(""), llmtest.Say("fine")}, "fine"},
+		"after tool results": {[]llm.Response{lookUp, llmtest.Say(" "), llmtest.Say("fine")}, "fine"},
+		"always":             {[]llm.Response{llmtest.Say(""), llmtest.Say("")}, "gave no answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+				return tt.answers[min(n, len(tt.answers))-1], nil
+			})
+			r.ask("hello")
+			check.Contains(t, "the reply", r.connector.texts()[0], tt.says)
+			check.Equal(t, "requests", len(r.model.Requests()), len(tt.answers))
 		})
 	}
 }

@@ -25,7 +25,7 @@ const (
 // backfill is the child's state of reading missed messages.
 type backfill struct {
 	pastDone bool         // the messages from before the bot joined have been read
-	failing  llm.Incident // a gap cannot be read
+	failing  llm.Incident // the history cannot be read
 }
 
 // gather fetches all of that and returns what is due afterwards. Messages may be taken up only up
@@ -161,9 +161,10 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		return ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
-		c.log.Warn("read_earlier_history_failed", "error", err) // retried at the next message
+		c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
 		return nil
 	}
+	c.backfill.failing.End()
 	past, late := c.unanswered(page.Said)
 	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
 		tries, err := c.records.Inbox().TryPast(ctx)

@@ -116,6 +116,18 @@ func TestUnreadableGapLogsOneWarning(t *testing.T) {
 	})
 }
 
+func TestUnreadablePastLogsOneWarning(t *testing.T) {
+	p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
+		return nil, "", false, errors.New("403: the bot may not read the history")
+	}}
+	r := newRig(t, echo).throughConnector(p)
+	log := r.captureLog()
+	for range 3 {
+		r.ask("hello")
+	}
+	check.Equal(t, "warnings", log.lines(slog.LevelWarn, "read_earlier_history_failed"), 1)
+}
+
 func TestBackfilledMessageIsDeliveredAgain(t *testing.T) {
 	p := &reader{}
 	r := newRig(t, echo).throughConnector(p)

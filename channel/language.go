@@ -33,7 +33,7 @@ const (
 )
 
 const (
-	sampleMessages = 20  // the first ones are used to detect the language
+	sampleMessages = 20  // the most messages used to detect the language: each batch of messages does it anew
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
 
@@ -77,8 +77,10 @@ func supported(code string) string {
 }
 
 // languageIn returns the language that a setting means in a conversation. Only data on disk decides
-// it, so that a restart gets the same result: with "auto" the first messages, as soon as their language
-// is clear. So it changes once at most, and the provider's prompt cache stays valid.
+// it, so that a restart gets the same result: with "auto", the newest of the messages that
+// summaries cover, or, before any summary, the first messages, as soon as their language is clear.
+// So the language can only change when summaries replace messages, and then the provider's prompt
+// cache is invalid anyway.
 func languageIn(ctx context.Context, records *store.Conversation, setting string) (code string, err error) {
 	if setting != autoLanguage {
 		return supported(setting), nil
@@ -86,6 +88,15 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	head, _, err := records.Compactions().Head(ctx)
 	if err != nil {
 		return "", err
+	}
+	covered := head.Start - 1
+	for _, row := range head.Stack {
+		covered = max(covered, row.To)
+	}
+	if covered > 0 {
+		said, _, err := records.Transcript().Earlier(ctx, covered+1, sampleMessages)
+		code, _ := words.Language(strings.Join(textsOf(said), "\n"))
+		return supported(code), err
 	}
 	said, err := records.Transcript().Page(ctx, 1, sampleMessages)
 	if root := head.Inherited.Root; root != nil {
@@ -121,8 +132,9 @@ func textsOf(messages []chat.Message) (texts []string) {
 	return texts
 }
 
-// redetectLanguage reopens the conversation if its first messages now show that it is in another
-// language. Only the child calls it, between turns.
+// redetectLanguage reopens the conversation if its messages now show that it is in another language:
+// before its first answers, and after summaries have replaced messages. Only the child calls it,
+// between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
 	if c.agent.Language != autoLanguage {
 		return nil

@@ -107,7 +107,7 @@ func withDetectedLanguage(t *testing.T) *rig {
 
 func TestDetectedLanguageReachesModel(t *testing.T) {
 	t.Parallel()
-	t.Run("the first messages decide the language for good", func(t *testing.T) {
+	t.Run("the first messages decide the language until there is a summary", func(t *testing.T) {
 		r := withDetectedLanguage(t)
 		for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
 			r.ask(text)
@@ -115,6 +115,21 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r.restart()
 		r.ask("And what do you say to this?")
 		check.EqualAll(t, "languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
+	})
+	t.Run("after a summary, the messages that it covers decide", func(t *testing.T) {
+		r := withDetectedLanguage(t)
+		r.withLanguageWorker("de")
+		r.ask("Hi, can you help us with the launch of the app?")
+		r.fillInLanguage("de")
+		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
+		next := r.lastWorkerRequest()
+		if system(next) != prompts.In("de").System && system(next) != prompts.In("en").System {
+			t.Fatalf("got system prompt %.80s…", system(next))
+		}
+		check.EqualAll(t, "languages after the summary", r.languages()[5:], []string{"de"})
+		r.restart()
+		r.ask("So what do you think about this now?")
+		check.EqualAll(t, "languages after a restart", r.languages()[6:], []string{"de"})
 	})
 	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
 		r := withDetectedLanguage(t)

@@ -90,11 +90,11 @@ func (o Operator) find(ctx context.Context, name string) (*store.Conversation, A
 
 // Spending returns what a conversation's models were used for, and the budgets.
 func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
-	records, err := o.hub.o.Store.Find(ctx, name)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := ReadSpending(ctx, records, o.hub.rules.Load().Money)
+	s, err := ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.Budgets()...)
 	}

@@ -64,7 +64,7 @@ func TestForgetCommand(t *testing.T) {
 	})
 	t.Run("a memory of another conversation is not found", func(t *testing.T) {
 		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
-			check.Contains(t, line, r.runAs(boss, "test:server/other", line).String(), "no memory")
+			check.Contains(t, line, r.runAs(boss, "test:server/other", line).String(), "one from another is changed there")
 		}
 		check.Contains(t, "answer", r.runAs(boss, "test:server/other", "/forget garden").String(), "no memories")
 	})
@@ -163,7 +163,7 @@ func TestRememberForServer(t *testing.T) {
 		}
 		check.Contains(t, "answer", r.runAs(ada, other, "/memories cake").String(), "no memories")
 		says(other, "/forget keys", "from "+place)
-		says(other, "/forget 3", "no memory 3 in this conversation")
+		says(other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there")
 	})
 	t.Run("repeated for the server, a memory is shared", func(t *testing.T) {
 		says(place, "/remember server: the cake is in the red cupboard", "already remember that")

@@ -17,6 +17,7 @@ type talk struct {
 	*conversation
 	r            *reply
 	most         int // most calls it may make: a task has a limit for all its parts
+	left         int // calls it could make before the last request
 	overflows    int
 	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
 	sent         []llm.Message  // the messages of the last request, those withheld included
@@ -53,7 +54,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	default:
 		messages = llm.DeprivedInWords(messages)
 	}
-	t.sent, t.revision = messages, prompt.Revision
+	t.sent, t.revision, t.left = messages, prompt.Revision, left
 	req := llm.Request{
 		Messages: t.filter.apply(messages), Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,

@@ -79,3 +79,18 @@ func TestResumedTurnWaitsForTools(t *testing.T) {
 		r.stop()
 	})
 }
+
+func TestStopEndsWaitForTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := withConnectingTools(t)
+		r.say("please add", true)
+		synctest.Wait()
+		began := time.Now()
+		r.wantAnswer("/stop", "Stopped")
+		r.waitForReplies()
+		if waited := time.Since(began); waited > time.Second || slices.Contains(r.transcript(), "assistant: Hello.") {
+			t.Errorf("got reply after %v: %q", waited, r.transcript())
+		}
+		r.stop()
+	})
+}

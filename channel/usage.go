@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
@@ -150,15 +151,17 @@ func (e Expense) String() string {
 
 // Spending is a conversation's model usage and its cost.
 type Spending struct {
-	Today     Expense  `json:"today"`
-	Total     Expense  `json:"total"`
-	Summaries Expense  `json:"summaries"` // part of Total
-	Budgets   []Budget `json:"budgets"`   // of the whole bot; those that are set
-	NoPrice   []string `json:"no_price"`  // models that count as 0 because their price is unknown
+	Today       Expense  `json:"today"`
+	Total       Expense  `json:"total"`
+	Summaries   Expense  `json:"summaries"`    // part of Total
+	SavedTokens int64    `json:"saved_tokens"` // tokens that summaries kept out of the requests of turns, approximately
+	Saved       float64  `json:"saved"`        // what these would cost as cached input of the current model
+	Budgets     []Budget `json:"budgets"`      // of the whole bot; those that are set
+	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for.
-func ReadSpending(ctx context.Context, records *store.Conversation, m Money) (*Spending, error) {
+// ReadSpending reads what a conversation's models were used for; model is the one that answers in it.
+func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
@@ -176,7 +179,10 @@ func ReadSpending(ctx context.Context, records *store.Conversation, m Money) (*S
 			s.Summaries.Add(u, m.Prices)
 		}
 	}
-	return s, nil
+	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(model.Window(ctx).Tokens))
+	price, _ := m.Prices.Of(model.Name())
+	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
+	return s, err
 }
 
 func (s *Spending) write(b *strings.Builder) {
@@ -186,8 +192,8 @@ func (s *Spending) write(b *strings.Builder) {
 	if s.Total.Requests > 0 {
 		fmt.Fprintf(b, "today     %s\nin all    %s\n", s.Today, s.Total)
 	}
-	if s.Summaries.Requests > 0 {
-		fmt.Fprintf(b, "summaries %s\n", s.Summaries)
+	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
+		fmt.Fprintf(b, "summaries %s; they saved about %d tokens of cached input: %s\n", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
 	}
 	if len(s.Budgets) > 0 {
 		var words []string

@@ -166,6 +166,9 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 		t.Fatal("/context")
 	}
 	summaries(n, 1000*n, 500*n, 20*n)
+	shown := r.run("/context")
+	check.Contains(t, "/context", shown, fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))
+	check.Lacks(t, "/context", shown, "saved about 0 tokens")
 	broken.Store(true)
 	r.finished(r.runAsManager("/recap"))
 	if len(worker.Requests()) != n+1 {

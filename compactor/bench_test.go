@@ -69,6 +69,19 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
+// BenchmarkOpen measures how long a conversation takes to open.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			r := past(b, n)
+			for b.Loop() {
+				r.close()
+				r.open()
+			}
+		})
+	}
+}
+
 // BenchmarkRequest measures everything between a dequeued message and the model, with a nearly full
 // window of 128 000 tokens: check, plan, render.
 func BenchmarkRequest(b *testing.B) {
@@ -105,6 +118,43 @@ func BenchmarkRequest(b *testing.B) {
 		say([]llm.Role{llm.RoleUser, llm.RoleAssistant}[h.Next()%2], "and what about tomorrow?")
 		if _, _, err := r.c.Request(ctx); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCheck measures a check between two turns: of a half-full window without prepared
+// summaries, and of one that is three quarters full with most of it prepared. It must not grow with
+// the window.
+func BenchmarkCheck(b *testing.B) {
+	for _, window := range []int{32_000, 128_000, 1_000_000} {
+		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: goodSummary})
+		r.policy.PrepareThreshold = -1
+		ctx := context.Background()
+		fill := func(share int) {
+			for i := 0; r.c.Status().Used < window*share/100; i++ {
+				var batch []store.Inbound
+				for len(batch) < window/1000 {
+					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
+				}
+				added, err := r.conv.Past().Import(ctx, batch)
+				check.NoError(b, err)
+				r.c.History().Append(added...)
+				r.c.History().Stored()
+				r.c.Speak()
+				r.waitIdle()
+			}
+		}
+		for _, share := range []int{50, 76} {
+			b.Run(fmt.Sprintf("window=%d/full=%d%%", window, share), func(b *testing.B) {
+				fill(share)
+				g := r.c.Status()
+				b.ReportAllocs()
+				for b.Loop() {
+					r.c.Check(ctx)
+				}
+				b.ReportMetric(float64(len(g.Prepared)), "prepared")
+				b.ReportMetric(float64(g.Lines), "messages")
+			})
 		}
 	}
 }

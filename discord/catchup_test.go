@@ -173,6 +173,25 @@ func TestHistoryGivesPages(t *testing.T) {
 	}
 }
 
+func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.converse("first", 1)
+	begun, gate := make(chan struct{}), make(chan struct{})
+	r.connector.queue.Add(r.square, func() { close(begun); <-gate })
+	<-begun
+	for r.connector.queue.Offer(r.square, func() {}) {
+	}
+	r.ask(r.square, "no room")
+	r.Say(r.square, r.ann.ID, "nor here")
+	r.until("the queue to be full", func() bool { _, full := r.connector.overflowed.Load(r.square); return full })
+	close(gate)
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: nor here")
+	if said := r.heard(r.place(r.square), 3); said[1].Text != "no room" || !said[1].Addressed || said[2].Addressed {
+		t.Errorf("it heard %+v", said)
+	}
+}
+
 // age makes what is stored an hour older: of what was stored just now a history may say nothing.
 func (r *rig) age() {
 	r.t.Helper()

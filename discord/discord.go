@@ -29,6 +29,7 @@ type Discord struct {
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
+	overflowed      sync.Map                    // channels whose queue was full, until what it had no room for is read
 	work            *platform.Group
 	gaps            sync.Map       // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   bool           // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two

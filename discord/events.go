@@ -126,7 +126,15 @@ func (d *Discord) onMessageCreate(m message) {
 		d.own.Set(m.ID, "")
 		return
 	}
-	d.queue.Add(m.ChannelID, func() { d.deliver(m) })
+	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
+		return
+	}
+	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued { // its place in the queue is that of the messages it reads
+		d.queue.Add(m.ChannelID, func() {
+			d.overflowed.Delete(m.ChannelID)
+			d.catchUp(d.work.Context(), d.locate(d.work.Context(), m.ChannelID, m.GuildID).conversation(), before(m.ID))
+		})
+	}
 }
 
 // deliver passes a message to the hub. It runs in the queue of the channel.

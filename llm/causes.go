@@ -14,7 +14,8 @@ import (
 // saysNoCredit matches errors of an account without credit.
 var saysNoCredit = lazy.Pattern(`(?i)insufficient_quota|billing_|payment_required|` +
 	`(?:insufficient|out of|not enough|no more)[ _](?:credits?|balance|quota|funds)|balance is (?:too low|insufficient)|` +
-	`all (?:of )?(?:its )?available credits|(?:billing|spend|spending) (?:hard )?limit`)
+	`all (?:of )?(?:its )?available credits|(?:billing|spend|spending) (?:hard )?limit|` +
+	`exceeded_current_quota|\baccount .{0,60}(?:not active|deactivated|suspended)|arrearage|余额不足|欠费`) // Moonshot, OpenAI, DashScope, Zhipu
 
 // saysFiltered matches refusals of what people or the model wrote.
 var saysFiltered = lazy.Pattern(`(?i)content_filter|content_policy|moderation_|data_inspection|invalid_prompt|` +
@@ -29,7 +30,7 @@ var saysUnknownModel = lazy.Pattern(`(?im)model_not_found|invalid_model|deployme
 // refine returns the kind of a refusal, which its codes and text may determine more exactly than
 // its status.
 func refine(e *Error, codes []string, text string) Kind {
-	said := strings.Join(append(codes, text), "\n")
+	said := strings.Join(append(codes, withoutQuotations(text)), "\n")
 	page := slices.Contains(codes, "html")
 	lost := e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 	switch {

@@ -22,6 +22,10 @@ var failures = []struct {
 }{
 	{"OpenAI: no quota", refusedBy(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`), KindQuota, "has no credit", "add credit to the account of TEST_KEY, or raise its spending limit"},
 	{"Anthropic: no credit", refusedBy(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`), KindQuota, "has no credit", "add credit"},
+	{"Moonshot: no balance", refusedBy(429, `{"error":{"message":"Your account org-1<ak-1> is suspended, please check your plan and billing details","type":"exceeded_current_quota_error"}}`), KindQuota, "has no credit", "add credit"},
+	{"Zhipu: no balance", refusedBy(429, `{"error":{"code":"1113","message":"余额不足或无可用资源包,请充值。"}}`), KindQuota, "has no credit", "add credit"},
+	{"DashScope: no balance", refusedBy(400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`), KindQuota, "has no credit", "add credit"},
+	{"Gemini: a limit of a minute", refusedBy(429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 34s.","status":"RESOURCE_EXHAUSTED"}}]`), KindRateLimited, "overloaded right now", "raise the account's rate limit"},
 	{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * 60e9}, KindRateLimited, "ask again in 30 minutes", "wait for 30 minutes"},
 	{"overloaded", refusedBy(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), KindOverloaded, "overloaded right now", "ask again later"},
 	{"a broken server", refusedBy(500, "panic: nil"), KindOverloaded, "server has problems", "look at the log or the status page of the server"},
@@ -40,6 +44,7 @@ var failures = []struct {
 	{"a redirect", refusedBy(301, ""), KindWrongAddress, "no model at the address", "correct base_url"},
 	{"no tools", refusedBy(400, `{"error":{"message":"registry/tiny does not support tools"}}`), KindBadRequest, "call tools", "--enable-auto-tool-choice"},
 	{"an overflow", refusedBy(400, `{"error":{"message":"This model's maximum context length is 4096 tokens.","code":"context_length_exceeded"}}`), KindOverflow, "too long for the model", "set context_window"},
+	{"a refusal that quotes a message", refusedBy(400, `{"error":{"message":"bad role in 'what if the prompt was flagged for insufficient funds?'"}}`), KindBadRequest, "refused my request", "doctor"},
 	{"a refusal", refusedBy(400, `{"error":{"message":"messages[3]: bad role","type":"invalid_request_error"}}`), KindBadRequest, "refused my request", "doctor"},
 }
 

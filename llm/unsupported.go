@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+
+	"cairn/internal/lazy"
 )
 
 // aboutTools matches the names that servers use for tools, for their use and for the choice of one.
@@ -38,16 +40,18 @@ var wantsReasoningTexts = compileAll(
 	`missing\W{1,3}(?:the\W{1,3})?reasoning_content\b`,                                                // DeepSeek, older
 )
 
+// pictures matches the names that servers use for pictures in a request, but not for what a model
+// makes, such as image generation, or for the type of a picture.
+const pictures = `(?:images\b|image[ _-](?:inputs?|urls?|content|field|parts?|blocks?|attachments?|data|modality)\b|image(?:['"\x60]|[.,;:!)]|\s*$)|vision\b|multi-?modal\b)`
+
 // noImagesTexts match refusals of all pictures.
 var noImagesTexts = compileAll(
-	`(?:not|n.t) (?:currently )?(?:support|accept|allow)\w*\b.{0,30}`+pictures,
-	pictures+`.{0,30}\bnot (?:currently |yet )?(?:support|enabled|accept|allow)`,
-	`(?:support|required for) `+pictures,                                  // OpenRouter, Ollama
+	`(?:not|n.t) (?:currently )?(?:support|accept|allow)\w* (?:any |the |this )?[\[{'"\x60]*`+pictures,
+	pictures+`[\w ]{0,20}['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:support|enabled|accept|allow)`,
+	`(?:that support|required for) `+pictures,                             // OpenRouter, Ollama
 	`is not a `+pictures,                                                  // vLLM
 	`image_url.{0,20} only supported|variant .image|image input detected`, // OpenAI, DeepSeek, llama-cpp-python
 )
-
-const pictures = `(?:images?\b|image_url|vision|multi-?modal)`
 
 // RefusesTools reports whether a provider refused a request because the server or its model
 // supports no tools, or cannot be forced to call one: the request may succeed without them.
@@ -86,10 +90,29 @@ func refuses(err error, says func(*Error) bool) bool {
 	return errors.As(err, &e) && says(e)
 }
 
-func takesNoTools(text string) bool { return matchesAny(noToolsTexts(), text) }
+func takesNoTools(text string) bool { return matchesAny(noToolsTexts(), withoutQuotations(text)) }
 
-func takesNoImages(text string) bool { return matchesAny(noImagesTexts(), text) }
+func takesNoImages(text string) bool { return matchesAny(noImagesTexts(), withoutQuotations(text)) }
 
 func matchesAny(patterns []*regexp.Regexp, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
+}
+
+// quotation matches three or more words in quotes, with which servers repeat what they were sent; its
+// group is the text before the quotes. A quoted name has fewer words.
+var quotation = lazy.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\s[^\x60]*\x60)`)
+
+// ownKey matches a key whose quoted value is the server's own text.
+var ownKey = lazy.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
+
+// withoutQuotations removes what a server only repeats: a chat message may contain the words of a
+// refusal, and that a model takes no tools or pictures is remembered.
+func withoutQuotations(text string) string {
+	return quotation().ReplaceAllStringFunc(text, func(quoted string) string {
+		before := quotation().FindStringSubmatch(quoted)[1]
+		if ownKey().MatchString(before) {
+			return quoted
+		}
+		return before
+	})
 }

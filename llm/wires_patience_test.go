@@ -198,6 +198,24 @@ func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 	})
 }
 
+// A pause before an attempt is not the server's silence.
+func TestPauseIsNoSilence(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		server := w.open(t, func(x *llmtest.Exchange) {
+			if x.N == 1 {
+				x.Refuse(429, "0.3", "wait")
+				return
+			}
+			x.Wait(300 * time.Millisecond)
+			x.Say("fine")
+		})
+		resp, err := w.model(t, server, openai.Options{MaxRetries: 1, IdleTimeout: 500 * time.Millisecond}).Generate(t.Context(), hello, nil)
+		check.NoError(t, err)
+		check.Equal(t, "reply", resp.Message.Text, "fine")
+	})
+}
+
 func TestSilenceLimits(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()

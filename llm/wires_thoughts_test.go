@@ -41,6 +41,24 @@ func TestThoughtInTagsIsNotPartOfTheAnswer(t *testing.T) {
 	}
 }
 
+// The templates of some models contain the opening tag, so their servers do not send it.
+func TestThoughtWithoutItsOpeningTag(t *testing.T) {
+	for text, want := range map[string]string{
+		"They greet me.\n</think>\n\nHello":                  "Hello",
+		"They greet me.\n</thinking>":                        "",
+		"Close it with `</think>`\nand answer.":              "Close it with `</think>`\nand answer.",
+		"```\nthought\n</think>\nanswer\n```":                "```\nthought\n</think>\nanswer\n```",
+		"It is <think>\nthought\n</think>\nthen the answer.": "It is <think>\nthought\n</think>\nthen the answer.",
+	} {
+		forEveryProtocol(t, func(t *testing.T, w wire) {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say(text) })
+			resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
+			check.NoError(t, err)
+			check.Equal(t, text, resp.Message.Text, want)
+		})
+	}
+}
+
 // A model that has only reasoned, up to the limit, gets room immediately, in whatever form it reasons.
 // Some servers show nothing of it.
 func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {

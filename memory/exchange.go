@@ -59,6 +59,17 @@ func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []cha
 	})
 }
 
+// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with a
+// memory.
+func CheckExported(all []Exported) error {
+	for i := range all {
+		if err := all[i].complete(); err != nil {
+			return &ImportError{i, err}
+		}
+	}
+	return nil
+}
+
 // complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
@@ -112,14 +123,14 @@ func (e *ImportError) Unwrap() error { return e.Err }
 
 // Import imports exported memories in one transaction: all of them, or, with an error that may be
 // an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
-// Memories get new numbers; which one superseded which is kept if both are in the file, in this order.
+// Memories get new numbers; which one superseded which is kept if both are in the file.
 func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
+	if err := CheckExported(all); err != nil {
+		return n, err
+	}
 	at := make(map[int64]int)
-	for i := range all {
-		if err := all[i].complete(); err != nil {
-			return n, &ImportError{i, err}
-		}
-		at[all[i].ID] = i
+	for i, e := range all {
+		at[e.ID] = i
 	}
 	err = ms.store.Update(ctx, func(tx *store.Tx) error {
 		n = ImportResult{}
@@ -135,10 +146,10 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 		}
 		for i, e := range all {
 			next, there := at[e.SupersededBy]
-			if !there || next <= i || !fresh[i] || e.State == "active" || all[next].Conversation != e.Conversation {
+			if e.SupersededBy == 0 || !there || rows[next] == 0 || !fresh[i] || e.State == "active" || all[next].Conversation != e.Conversation {
 				continue
 			}
-			if err := store.Changed(tx, "UPDATE memories SET superseded_by = nullif(?, 0) WHERE id = ?", rows[next], rows[i]); err != nil {
+			if _, err := tx.Exec(linkMemory, rows[next], rows[i]); err != nil {
 				return err
 			}
 		}
@@ -149,6 +160,11 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	}
 	return n, nil
 }
+
+// linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
+const linkMemory = `UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND id NOT IN (
+	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
+	SELECT id FROM later)`
 
 // importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
 // the last memory from before the import.

@@ -205,6 +205,17 @@ func TestImportOfTheSameWords(t *testing.T) {
 		check.NoError(t, memory.In(s).Forget(ctx, 2))
 		check.Equal(t, "a forgotten memory is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
 	})
+	t.Run("what superseded what is kept in any order, and only where the file says so", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		check.Must(memory.In(s).Import(ctx, []memory.Exported{
+			one(1, "Ann rows", "active", 0), one(2, "Ann swims", "superseded", 1), one(0, "Ann sings", "forgotten", 0), one(0, "Ann plays", "active", 0),
+		}))(t)
+		var links []int64
+		for _, e := range export(t, s) {
+			links = append(links, e.SupersededBy)
+		}
+		check.EqualAll(t, "links", links, []int64{0, 1, 0, 0})
+	})
 	t.Run("whatever a file says of what superseded what, the database is sound", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		elsewhere := one(6, "Ann dives", "active", 0)

@@ -25,7 +25,7 @@ func factWords(content string) []string {
 // order. So numbers, names, negations, tenses and who does what to whom are the same.
 func sameFact(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
 
-// maxCompared limits how many memories are compared: those with the most words in common, then the newest.
+// maxCompared limits how many memories that share a word are compared: the newest.
 const maxCompared = 200
 
 // inOtherWords returns the oldest memory in a state, about the same person, that says the same as
@@ -50,12 +50,46 @@ type candidate struct {
 // similar finds memories in a state, about the same person as a draft, that have at least a given
 // share of its terms, oldest first.
 func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) ([]candidate, error) {
-	counts, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
+	ids, err := sharingTerms(c, tx, d, share)
+	if err != nil {
+		return nil, err
+	}
 	return store.Select(tx, func(rows *sql.Rows, m *candidate) error { return rows.Scan(&m.id, &m.content, &m.folded) },
-		`SELECT id, content, folded FROM memories m WHERE id IN (SELECT memory FROM memory_terms
-				WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ? ORDER BY count(*) DESC, memory DESC LIMIT ?)
-			AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND `+aboutOf+" IN ('', ?) ORDER BY id",
-		jsonList(slices.Sorted(maps.Keys(counts))), c.ID(), share*float64(len(counts)), maxCompared, c.ID(), state, d.About, d.aboutID)
+		"SELECT id, content, folded FROM memories m WHERE id IN (SELECT value FROM json_each(?)) AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND "+aboutOf+" IN ('', ?) ORDER BY id",
+		jsonList(ids), c.ID(), state, d.About, d.aboutID)
+}
+
+// sharingTerms returns memories with at least a given share of a draft's terms. Of each term only the
+// newest memories are read; a term that very many memories have counts as if all had it.
+func sharingTerms(c *store.Conversation, tx *store.Tx, d draft, share float64) (found []int64, err error) {
+	counts, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
+	lists, err := store.Column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
+			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?))
+		FROM json_each(?) j`, c.ID(), maxCompared, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
+	if err != nil {
+		return nil, err
+	}
+	has, frequent := make(map[int64]int), 0
+	for _, list := range lists {
+		var ids []int64
+		if err := store.FromJSON(list, &ids); err != nil {
+			return nil, err
+		}
+		counts := 1
+		if len(ids) == maxCompared {
+			counts = 0
+			frequent++
+		}
+		for _, id := range ids {
+			has[id] += counts
+		}
+	}
+	for id, n := range has {
+		if float64(n+frequent) >= share*float64(len(lists)) {
+			found = append(found, id)
+		}
+	}
+	return found, nil
 }
 
 // minSimilarity is the minimum share of common words at which one fact may supersede another.

@@ -2,6 +2,8 @@ package memory_test
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +11,9 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/internal/tokens"
+	"cairn/llm"
 	"cairn/memory"
+	"cairn/prompts"
 	"cairn/store"
 )
 
@@ -41,6 +45,13 @@ func TestTools(t *testing.T) {
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }})
 	kept := memory.KeepRequest{Person: "Bob", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}}
 	check.Must(memory.Of(c).Keep(ctx, kept))(t)
+	t.Run("the help of the prompts names no others", func(t *testing.T) {
+		for _, name := range regexp.MustCompile("memory_[a-z]+").FindAllString(prompts.In(prompts.English).Help["memory"], -1) {
+			if !slices.ContainsFunc(tools, func(tool llm.Tool) bool { return tool.Name == name }) {
+				t.Errorf("there is no tool %s", name)
+			}
+		}
+	})
 	t.Run("their parameters are valid JSON", func(t *testing.T) {
 		for _, tool := range tools {
 			if !json.Valid(tool.Parameters) {

@@ -41,36 +41,73 @@ func (p *webhookAnswerer) answer(ctx context.Context, c command, a channel.Answe
 	if len(all) > 0 {
 		m.Blocks = &slackgo.Blocks{BlockSet: all}
 	}
+	first := !p.replaces
 	p.replaces = true
-	return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
+	return p.s.retry(ctx, func(failed error) error {
+		m.ReplaceOriginal = m.ReplaceOriginal || first && mayHaveTakenEffect(failed)
+		return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
+	})
 }
 
 // messageAnswerer answers with a message, which everyone sees unless the answer is private. A private
 // one has no ts and cannot be edited.
 type messageAnswerer struct {
-	s     *Slack
-	place channel.Place
-	ts    string // of the answer
+	s       *Slack
+	place   channel.Place
+	command string // ts of the command
+	ts      string // of the answer
 }
 
-func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) (err error) {
+func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) error {
 	options, write := messageOptions(c, a), o.s.api.write
-	if o.ts != "" {
-		_, _, _, err := write.UpdateMessageContext(ctx, o.place.Channel, o.ts, options...)
+	m := mark{reply: "command-" + o.command}
+	return o.s.retry(ctx, func(failed error) (err error) {
+		if o.ts != "" {
+			_, _, _, err = write.UpdateMessageContext(ctx, o.place.Channel, o.ts, options...)
+			return err
+		}
+		options := options
+		if o.place.Thread != "" {
+			options = append(options, slackgo.MsgOptionTS(o.place.Thread))
+		}
+		if a.Private && !o.place.Direct() {
+			_, err = write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
+			return err
+		}
+		if mayHaveTakenEffect(failed) {
+			if o.ts, err = o.sent(ctx, m); err != nil || o.ts != "" {
+				return err
+			}
+		}
+		if _, o.ts, err = write.PostMessageContext(ctx, o.place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+			o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
+		}
 		return err
+	})
+}
+
+// sent returns the ts of the answer with that mark; empty: there is none.
+func (o *messageAnswerer) sent(ctx context.Context, m mark) (ts string, err error) {
+	own, err := o.s.messagesSince(ctx, o.place, o.command)
+	for _, answer := range own {
+		if found, _ := markOf(answer); found == m {
+			ts = answer.Timestamp
+		}
 	}
-	if o.place.Thread != "" {
-		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
+	return ts, err
+}
+
+const maxTries = 3 // of an answer
+
+// retry calls try until it succeeds, is refused for good, or has failed maxTries times. failed is the error
+// of the previous time.
+func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
+	for tries := 1; ; tries++ {
+		err = try(err)
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.backoff, err)) != nil {
+			return err
+		}
 	}
-	if a.Private && !o.place.Direct() {
-		_, err = write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
-		return err
-	}
-	m := mark{reply: "command"}
-	if _, o.ts, err = write.PostMessageContext(ctx, o.place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
-		o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
-	}
-	return err
 }
 
 func messageOptions(c command, a channel.Answer) []slackgo.MsgOption {

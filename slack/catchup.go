@@ -86,13 +86,18 @@ func (s *Slack) offer(gaps []channel.Gap, since time.Time) {
 }
 
 // noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped: once the minute is over, they are read from history.
+// minute, so that some are dropped.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	since := time.Unix(int64(notice.MinuteRateLimited), 0)
+	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
+}
+
+// readDropped has the messages whose events are dropped for a minute from since on read from history,
+// once the minute is over.
+func (s *Slack) readDropped(since time.Time) {
 	s.log.Warn("events_dropped", "since", since)
 	s.tasks.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
@@ -103,6 +108,7 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
+			s.overflowed.Store(false)
 			s.offer(gaps, since)
 		}
 	})

@@ -90,7 +90,7 @@ func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.start(c, &messageAnswerer{s: s, place: place})
+	s.start(c, &messageAnswerer{s: s, place: place, command: in.ID})
 }
 
 // buttonValue is the value of a button, as JSON.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
@@ -41,6 +42,40 @@ func (r *rig) again(kind string) {
 		}
 	}
 	r.t.Fatalf("no %s", kind)
+}
+
+func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	for claim, fault := range failures {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			r, general, ann := town(t, quick(), answerN)
+			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+			r.begin()
+			fault.Method = "chat.postMessage"
+			r.w.Fail(fault)
+			for i, thing := range []string{"door", "roof"} {
+				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the " + thing + " is red"})
+				r.eventually("it is answered", func() bool { return len(r.own(general)) > i })
+			}
+			for _, m := range r.own(general) {
+				check.Contains(t, "the answer", m.Text, "I will remember that")
+			}
+			check.Equal(t, "answers", len(r.own(general)), 2)
+		})
+	}
+}
+
+func TestAFailedAnswerOverAResponseURLIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, quick(), answerN)
+	for i, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}, {Status: 502, Body: "<html>", TakesEffect: true}} {
+		fault.Method = "response_url"
+		r.w.Fail(fault)
+		r.w.Command(general, ann, "/cairn", "help")
+		r.eventually("it is tried again", func() bool { return len(r.w.Calls("response_url")) == 2*(i+1) })
+		check.Equal(t, "answers", len(r.private(general, ann)), i+1)
+	}
 }
 
 func TestALongPageIsShortenedUntilSlackTakesIt(t *testing.T) {

@@ -77,6 +77,24 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	check.Contains(t, "log", r.logs.String(), "events_dropped")
 }
 
+func TestWhatAQueueHasNoRoomForIsRead(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), ok)
+	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
+	r.begin()
+	held, release := r.holdQueue(general)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
+	<-held
+	for r.connector.queue.Offer(general, &event{ack: func() {}}) {
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
+	r.eventually("the queue is full", r.connector.overflowed.Load)
+	release()
+	r.answered(general, "ok")
+	r.stored(conversation(general), "user: before", "user: no room", "user: nor here", "assistant: ok")
+}
+
 func TestAGapBeginsBeforeTheNewestMessage(t *testing.T) {
 	dropped := time.Unix(1700000000, 0)
 	for _, c := range []struct {

@@ -26,6 +26,7 @@ type Slack struct {
 	files platform.Files
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
+	overflowed      atomic.Bool                 // a queue was full, until readDropped has noted the gap
 	tasks           *platform.Group             // all goroutines
 	handledCommands platform.Cache              // commands and button presses already handled, by id
 	authors         platform.Cache              // authors of messages, by channel and ts

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) store.Usage {
@@ -118,4 +120,53 @@ func TestModels(t *testing.T) {
 		keep("m@here", learnt)
 		check.Equal(t, "answer", models()["m@here"], learnt)
 	})
+}
+
+// TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
+func TestSaved(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = iif(id & 0xFFFF = 9, 90000, 100)")
+	seq := int64(11)
+	answer := func(n int) {
+		t.Helper()
+		for range n {
+			turn := storetest.Deliver(t, c, storetest.Asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
+			reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day, Tokens: 1}
+			check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}}))
+			seq = turn + 2
+		}
+	}
+	show := func(kind transcript.Kind, from, to int64, children ...int64) int64 {
+		t.Helper()
+		id := storetest.StoreSummary(t, c, kind, transcript.Worker, from, to, children...)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
+		storetest.ApplyRows(t, c, id)
+		return id
+	}
+	want := int64(0)
+	saved := func(claim string, more int64) {
+		t.Helper()
+		want += more
+		check.Equal(t, claim, check.Must(c.Turns().Saved(ctx, 1000))(t), want)
+	}
+	answer(3)
+	saved("nothing without summaries", 0)
+	one := show(transcript.Leaf, 1, 5)
+	saved("nothing before the next request", 0)
+	answer(3)
+	saved("by each request after it was applied", 3*(500-30))
+	two := show(transcript.Leaf, 6, 8)
+	answer(2)
+	saved("by two summaries", 2*(500-30)+2*(300-30))
+	show(transcript.Rollup, 1, 8, one, two)
+	answer(1)
+	saved("by a rollup, from then on", 800-30)
+	show(transcript.Leaf, 9, 10)
+	answer(1)
+	saved("of a long message what a request would have shown", 800-30+1000+100-30)
+	undo(t, c)
+	saved("nothing by an undone one", -(1000 + 100 - 30))
+	startSession(t, c)
+	answer(4)
+	saved("nothing by an earlier session", 0)
 }

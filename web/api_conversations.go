@@ -27,7 +27,7 @@ func (s *Server) conversationRoutes() []route {
 			answers: map[int]any{200: conversationAnswer{}},
 		},
 		{
-			method: "GET", path: one + "/usage", summary: "What its models were used for, and what that cost", handle: s.in(s.conversationUsage),
+			method: "GET", path: one + "/usage", summary: "What its models were used for, what that cost, and what summaries saved", handle: s.in(s.conversationUsage),
 			answers: map[int]any{200: channel.Spending{}},
 		},
 		{

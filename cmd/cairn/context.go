@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -45,7 +46,7 @@ func (a *app) context(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		if report.Usage, err = a.spending(cmd.Context(), db, conversation); err != nil {
+		if report.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model); err != nil {
 			return err
 		}
 		return a.show(a.out, report)
@@ -53,9 +54,9 @@ func (a *app) context(cmd *cobra.Command, name string) error {
 }
 
 // spending returns the model usage of a channel, and the budgets of the whole bot.
-func (a *app) spending(ctx context.Context, db *store.Store, conversation *store.Conversation) (*channel.Spending, error) {
+func (a *app) spending(ctx context.Context, db *store.Store, conversation *store.Conversation, model llm.Model) (*channel.Spending, error) {
 	money, now := a.settings.Money(), time.Now()
-	s, err := channel.ReadSpending(ctx, conversation, money)
+	s, err := channel.ReadSpending(ctx, conversation, model, money)
 	if err != nil {
 		return nil, err
 	}

@@ -106,8 +106,10 @@ func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *lo
 	switch {
 	case err == nil:
 		return "accepts pictures", nil
-	case llm.RefusesImages(err):
+	case llm.TakesNoImages(err):
 		return blind, nil
+	case llm.RefusesImages(err): // perhaps only this one
+		return fmt.Sprintf("refused a test picture: %v; it gets descriptions of pictures that it refuses", err), nil
 	}
 	return "", err
 }

@@ -64,6 +64,19 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		check.Equal(t, "exit code", r.code, 0)
 		check.Contains(t, "output", r.out, "without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools")
 	})
+	t.Run("a server that fails with pictures", func(t *testing.T) {
+		t.Parallel()
+		server := modelServer(t, func(x *llmtest.Exchange) {
+			if len(x.Request.Messages[len(x.Request.Messages)-1].Images) > 0 {
+				x.Refuse(400, "", `{"error":{"message":"the picture is too small"}}`)
+				return
+			}
+			x.Say("yes")
+		})
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
+		check.Contains(t, "output", r.out, "refused a test picture", "the picture is too small")
+		check.Lacks(t, "output", r.out, "accepts no pictures")
+	})
 }
 
 func TestDoctorChecksOtherServers(t *testing.T) {

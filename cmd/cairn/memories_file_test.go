@@ -73,6 +73,9 @@ func TestMemoriesImportFromFile(t *testing.T) {
 		t.Run("refused with its line: "+c.claim, func(t *testing.T) {
 			p := newFolder(t)
 			p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))
+			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
+				t.Error("the refused file made a data folder")
+			}
 		})
 	}
 	t.Run("what may be left out may", func(t *testing.T) {

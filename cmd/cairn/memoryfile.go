@@ -125,11 +125,11 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 	for _, l := range lines {
 		all = append(all, l.value)
 	}
+	if bad, wrong := errors.AsType[*memory.ImportError](memory.CheckExported(all)); wrong {
+		return lines[bad.Index].wrong(bad.Err)
+	}
 	return a.withStore(cmd.Context(), false, func(db *store.Store) error {
 		n, err := memory.In(db).Import(cmd.Context(), all)
-		if bad, wrong := errors.AsType[*memory.ImportError](err); wrong {
-			return lines[bad.Index].wrong(bad.Err)
-		}
 		if err != nil {
 			return err
 		}

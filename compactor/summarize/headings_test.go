@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -20,5 +21,17 @@ func TestRefusalsInEachLanguage(t *testing.T) {
 		if err := Judge(declined, []chat.Message{{Seq: 1, Role: llm.RoleUser, Author: "Ines", Text: said}}); err == nil {
 			t.Errorf("%s: accepted", declined)
 		}
+	}
+}
+
+// Small models translate the headings that the prompt asks them to keep.
+func TestTranslatedHeadingsAreJoined(t *testing.T) {
+	for _, summary := range []string{
+		"## Entscheidungen\n- Drei (#1).\n## Offene Fragen\n- Vier (#2).", "**Decisiones:**\n- Drei (#1).\n**Preguntas abiertas:**\n- Vier (#2).",
+		"## Décisions\n- Drei (#1).\n## Questions ouvertes\n- Vier (#2).", "## Decisões\n- Drei (#1).\n## Perguntas em aberto\n- Vier (#2).",
+		"## 決定事項\n- Drei (#1).\n## 未解決の質問\n- Vier (#2).", "## 决定\n- Drei (#1).\n## 未解决的问题：\n- Vier (#2).",
+	} {
+		joined := JoinParts([]string{"## Decisions\n- Eins (#3).\n## Open questions\n- Zwei (#4).", summary})
+		check.Equal(t, summary, joined, "## Decisions\n- Eins (#3).\n- Drei (#1).\n## Open questions\n- Zwei (#4).\n- Vier (#2).")
 	}
 }

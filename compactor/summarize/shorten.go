@@ -63,7 +63,7 @@ func piecesOf(text string) (pieces []piece) {
 	above, rank := "", 0
 	for n, line := range strings.Split(text, "\n") {
 		if m := heading().FindStringSubmatch(line); m != nil {
-			above, rank = line, slices.Index(dropOrder, Headings[headingAt(m[1])])
+			above, rank = line, slices.Index(dropOrder, Headings[headingAt[strings.ToLower(m[1])]])
 			continue
 		}
 		for _, sentence := range words.Sentences(line) {

@@ -132,16 +132,19 @@ func TestKeyedQueue(t *testing.T) {
 	var done []int
 	q.Add("a", func() { close(begun); <-hold })
 	<-begun
-	const many = 3 * maxBatch
-	for i := range many {
-		q.Add("a", func() { done = append(done, i) })
+	for i := range maxWaiting {
+		if !q.Offer("a", func() { done = append(done, i) }) {
+			t.Fatalf("the queue is full with %d", i)
+		}
 	}
+	check.Equal(t, "a full queue takes more", q.Offer("a", func() {}), false)
+	q.Add("a", func() { done = append(done, maxWaiting) }) // what has to be done is never refused
 	passed := make(chan struct{})
-	q.Add("b", func() { close(passed) }) // which does not wait for a
+	q.Offer("b", func() { close(passed) }) // which does not wait for a
 	<-passed
 	close(hold)
 	group.Close()
-	if len(done) != many || !slices.IsSorted(done) {
+	if len(done) != maxWaiting+1 || !slices.IsSorted(done) {
 		t.Errorf("%d done, in order: %v", len(done), slices.IsSorted(done))
 	}
 	check.Equal(t, "keys without work are kept", len(q.waiting), 0)

@@ -9,7 +9,10 @@ import (
 	"cairn/channel"
 )
 
-const maxBatch = 200 // items per call of Do
+const (
+	maxWaiting = 10_000 // items per key that Offer accepts; only a flood reaches it, or a disk that takes nothing
+	maxBatch   = 200    // items per call of Do
+)
 
 // KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a
 // goroutine only while it has work.
@@ -33,6 +36,17 @@ func CallEach(batch []func()) {
 func (q *KeyedQueue[T]) Add(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.addLocked(key, work)
+}
+
+// Offer is like Add, but also returns false if the queue of key is full.
+func (q *KeyedQueue[T]) Offer(key string, work T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting[key]) < maxWaiting && q.addLocked(key, work)
+}
+
+func (q *KeyedQueue[T]) addLocked(key string, work T) bool {
 	queue, busy := q.waiting[key]
 	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
 		return false

@@ -80,7 +80,7 @@ func refusals() (all []Fault) {
 	} {
 		refuse("429, Retry-After: "+wait.name, wait.most, 429, wait.header, errorBody("rate_limit_exceeded", "slow down"))
 	}
-	for _, status := range []int{500, 502, 503, 504} {
+	for _, status := range []int{500, 501, 502, 503, 504} {
 		refuse(fmt.Sprint(status), tryAll, status, "", "upstream failed at 10.0.0.7:9000")
 	}
 	refuse("an HTML page with 502", tryAll, 502, "", "<html><head><title>Bad Gateway</title></head><body><h1>502</h1>nginx</body></html>")

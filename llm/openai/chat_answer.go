@@ -182,26 +182,37 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// call returns the call that a piece belongs to, or starts one. Some servers omit the index, some
-// the id, and some give every call the index 0: a piece continues the latest call of its index,
-// unless it has an id or a name of its own.
+// call returns the call that a piece belongs to, or starts one: a piece continues the latest call of
+// its index. Some servers omit the index, or give every call the index 0.
 func (a *chatAnswer) call(piece callPiece) *growingCall {
 	index := -1
 	if piece.Index != nil {
 		index = *piece.Index
 	}
 	for _, before := range slices.Backward(a.calls) {
-		if index >= 0 && before.index != index {
-			continue
+		if index < 0 || before.index == index {
+			if before.continuedBy(piece) {
+				return before
+			}
+			break
 		}
-		if piece.ID == "" && (piece.Function.Name == "" || before.Name == "") || piece.ID != "" && (piece.ID == before.ID || before.ID == "") {
-			return before
-		}
-		break
 	}
 	call := &growingCall{index: index}
 	a.calls = append(a.calls, call)
 	return call
+}
+
+// continuedBy reports whether a piece continues the call rather than beginning another. Some servers
+// omit the id, some give each piece another one, and some repeat the name.
+func (c *growingCall) continuedBy(piece callPiece) bool {
+	switch {
+	case piece.Function.Name == "" || c.Name == "":
+		return true
+	case piece.ID != "":
+		return c.ID == "" || piece.ID == c.ID
+	}
+	ended := strings.HasSuffix(c.Arguments.String(), "}") && strings.HasPrefix(piece.Function.Arguments, "{")
+	return piece.Function.Name == c.Name && !ended
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -97,6 +98,14 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`},
 			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
 		},
+		"the name again in each, without ids": {
+			fragments{`{"index":0,"function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"name":"f","arguments":"\"x\":1"}}`, `{"index":0,"function":{"name":"f","arguments":"}"}}`},
+			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}),
+		},
+		"another id in each": { // vLLM, older
+			fragments{`{"index":0,"id":"a","function":{"name":"f"}}`, `{"index":0,"id":"b","function":{"arguments":"{"}}`, `{"index":0,"id":"c","function":{"arguments":"}"}}`},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ask(t, func(x *llmtest.Exchange) {
@@ -118,4 +127,12 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			t.Errorf("got %+v, %v", resp.Message.Calls, err)
 		}
 	})
+}
+
+func TestAddressIsChecked(t *testing.T) {
+	for _, address := range []string{"localhost:11434", "ftp://example.org", "http://example.org/v1?key=secret"} {
+		_, err := openai.New(openai.Options{BaseURL: address})
+		check.Contains(t, "error", fmt.Sprint(err), "want an address like", "without a query")
+		check.Lacks(t, "error", fmt.Sprint(err), "secret")
+	}
 }

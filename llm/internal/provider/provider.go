@@ -63,8 +63,8 @@ func New(o Options, d Defaults) (*Client, error) {
 	given, _, _ := strings.Cut(o.BaseURL, "?") // behind it there may be a key
 	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(o.BaseURL, d.BaseURL), "/"), d.Cut), "/")
 	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
+	if err != nil || base.Host == "" || base.RawQuery != "" || base.Scheme != "http" && base.Scheme != "https" { // paths are appended
+		return nil, fmt.Errorf("base_url %q: want an address like %s, without a query", given, d.Example)
 	}
 	if o.Wire == "auto" {
 		o.Wire = ""

@@ -34,6 +34,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 			}
 			return llm.Response{}, backoff.Permanent(err)
 		}
+		req.Alive() // the pause before was not the server's silence
 		resp, err := try(limited, req)
 		if failure = err; err == nil {
 			return resp, nil

@@ -107,7 +107,7 @@ func (s *Said) Begin(c *Call, id, name, arguments string) {
 
 // Message returns the whole answer, with an id for each call.
 func (s *Said) Message(calls iter.Seq[*Call]) (llm.Message, error) {
-	m := llm.Message{Role: llm.RoleAssistant, Text: s.Text()}
+	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(s.Text())}
 	for call := range calls {
 		if call.Name == "" {
 			return m, llm.Truncated(errors.New("a tool call without a name"))

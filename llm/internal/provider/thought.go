@@ -2,7 +2,10 @@
 
 package provider
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // thoughtTags begin a thought, but only at the start of a text.
 var thoughtTags = []string{"<think>", "<thinking>"}
@@ -59,4 +62,21 @@ func (f *thoughtFilter) rest() string {
 		return f.held
 	}
 	return ""
+}
+
+// thoughtEnd matches the end of a thought at the end of a line.
+var thoughtEnd = regexp.MustCompile(`</think(?:ing)?>[ \t]*(?:\n\s*|$)`)
+
+// withoutThought removes a thought whose opening tag is missing: the templates of some models
+// contain that tag, and their servers send only what follows. It was shown while it was written. A
+// tag in code is part of the answer.
+func withoutThought(text string) string {
+	end := thoughtEnd.FindStringIndex(text)
+	if end == nil {
+		return text
+	}
+	if before := text[:end[0]]; strings.Contains(before, "<think") || strings.Count(before, "`")%2 == 1 {
+		return text
+	}
+	return text[end[1]:]
 }
