@@ -104,3 +104,23 @@ func TestCloseCancelsWorker(t *testing.T) {
 		r.verify()
 	})
 }
+
+// The end of the program does not wait for a repair.
+func TestCloseCancelsRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4000, held(nil, goodSummary))
+		r.policy.Enabled = false
+		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
+		synctest.Wait()
+		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
+			t.Fatalf("got running job %+v", running)
+		}
+		started := time.Now()
+		check.NoError(t, r.c.Drain(t.Context()))
+		if waited := time.Since(started); waited > 0 {
+			t.Errorf("it took %v", waited)
+		}
+		r.noPlaceholder()
+		r.verify()
+	})
+}

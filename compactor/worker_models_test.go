@@ -136,3 +136,19 @@ func TestWorkerReasoningFitsWindow(t *testing.T) {
 		})
 	}
 }
+
+func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
+	var log journal
+	down := true
+	worker := &llmtest.Model{Label: "small", Func: goodUnless(func() bool { return down })}
+	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
+		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: goodSummary}, log.logger()
+	})
+	for i, want := range []string{"large", "small"} {
+		down = i == 0
+		r.chat(30)
+		r.compact("")
+		check.Equal(t, fmt.Sprintf("row %d", i), r.c.Status().Stack[i].Model, want)
+	}
+	check.Contains(t, "log", log.String(), "worker_model_recovered")
+}

@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,6 +96,11 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	}
 	if len(d.sources) == 0 {
 		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
+	}
+	if i := slices.IndexFunc(j.drafts, func(known draft) bool { return known.folded == d.folded }); i >= 0 {
+		known := &j.drafts[i]
+		known.sources, known.supersedes = inOrder(slices.Concat(known.sources, d.sources)), cmp.Or(d.supersedes, known.supersedes)
+		return s.answer(note), nil
 	}
 	if *left <= 0 {
 		return "", errors.New("no more memories can be saved from these messages: go on with the summary")

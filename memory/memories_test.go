@@ -49,10 +49,10 @@ func TestWorkerSaves(t *testing.T) {
 		check.Equal(t, "messages", len(m.Messages), 2)
 		check.Equal(t, "saved by compaction", int64(storetest.Number(t, c.Store(), "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
-	t.Run("there is a limit, and the same twice is one memory", func(t *testing.T) {
+	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		tools := j.Tools(3)
+		tools := j.Tools(2)
 		for i, content := range []string{"Ann rows", "Bob reads", "ANN  rows!", "Bob swims"} {
 			_, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, i+1))
 			if refused := i == 3; (err != nil) != refused {

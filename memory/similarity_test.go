@@ -122,6 +122,25 @@ func TestSaveReportsKnownFact(t *testing.T) {
 	})
 }
 
+// A model that repeats itself, or that saves a memory again to say what it supersedes, has as many left.
+func TestRepeatedDraftCountsOnce(t *testing.T) {
+	c := storetest.Imported(t, 9)
+	old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
+	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
+	tools := j.Tools(2)
+	for _, arguments := range []string{
+		`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [2]}`,
+		`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [3]}`,
+		fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [2], "supersedes": %d}`, old.ID),
+		`{"content": "Ann has a boat", "kind": "fact", "messages": [4]}`,
+	} {
+		check.Must(storetest.Call(tools, "memory_save", arguments))(t)
+	}
+	check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+	check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen", "fact: Ann has a boat"})
+	check.EqualAll(t, "sources", storetest.Memory(t, c.Store(), 2).Sources, []int64{2, 3})
+}
+
 func TestFewMemoriesAreCompared(t *testing.T) {
 	check.SkipUnderRace(t)
 	c := storetest.NewConversation(t)

@@ -166,6 +166,18 @@ func TestErasingEverywhere(t *testing.T) {
 		storetest.Run(t, s, "UPDATE messages SET text = '' WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
 		storetest.WantNoSecret(t, storetest.Find(t, s, "discord:1/2"))
 	})
+	t.Run("a person without messages is no member", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"))
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		eraseAll(t, c, "a")
+		check.Equal(t, "the name is still stored", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
+		check.Equal(t, "names of others", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
+	})
+	t.Run("an empty id matches nobody", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		check.Error(t, check.ErrorOf(privacy.In(c.Store()).Erase(ctx, "", c)), privacy.ErrNobody)
+	})
 	t.Run("a name is found in any case, in any script, with the id of who has it", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, saidBy(1, "z", "Женя", "x"), saidBy(2, "z", "Женя К", "y"), saidBy(3, "b", "Bob", "z"), saidBy(4, "", "женя", "no id"))
