@@ -69,8 +69,8 @@ func (s *Settings) Unrestricted() []string {
 }
 
 func (d *decoder) checkConnectors(s *Settings) {
-	d.checkURL("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
-	d.checkURL("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
+	d.checkServer("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
+	d.checkServer("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
 	d.checkSecret(s, "discord.token", s.Discord.Token, discordTokenVariable)
 	d.checkSecret(s, "slack.bot_token", s.Slack.BotToken, slackBotVariable)
 	d.checkSecret(s, "slack.app_token", s.Slack.AppToken, slackAppVariable)

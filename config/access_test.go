@@ -18,6 +18,14 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		name, text string
 		want       []string // in the form that refused expects
 	}{
+		{"too many calls", `calls_per_hour = 100001`, []string{`:1: calls_per_hour = 100001: must be from 0 to 100000`}},
+		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be one of "channel", "server"`}},
+		{"Discord's id in Slack", "[slack]\nbots = [\"81384788765712384\"]", []string{`:2: [slack]: bots: "81384788765712384" must be a Slack id`}},
+		{"Slack's id in Discord", "[discord]\nmanagers = [\"U0123ABCD\"]", []string{`:2: [discord]: managers: "U0123ABCD" must be a Discord id`}},
+		{"a way to work that Slack does not have", "[slack]\nworking = \"typing\"", []string{`:2: [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"`}},
+		{"a place to reply that there is none of", "[slack]\nreply_in = \"threads\"", []string{`:2: [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?`}},
+		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings.1]: connector = "Discord": must be one of "discord", "slack", "terminal", "web", did you mean discord?`}},
+		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings.1]: respond = "no": must be one of "mention", "all", "never"`}},
 		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be one of "mention", "all", "never"`}},
 		{
 			"a command there is none of", `restricted = ["compact", "forgett"]`,

@@ -82,7 +82,7 @@ func (d *decoder) checkAgents(s *Settings) {
 
 // checkAgentModel reports mistakes in the model settings of an agent.
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
-	d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
+	d.checkServer(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		d.problem(path+".reasoning", err.Error())
@@ -133,6 +133,14 @@ func (d *decoder) checkURL(path, value, example string) {
 	u, err := url.Parse(value)
 	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		d.problem(path, fmt.Sprintf("%s = %q: must look like %q", base(path), ShownAddress(value), example))
+	}
+}
+
+// checkServer reports an address that is none of HTTP, or to which no path can be appended.
+func (d *decoder) checkServer(path, value, example string) {
+	d.checkURL(path, value, example)
+	if strings.ContainsAny(value, "?#") {
+		d.problem(path, fmt.Sprintf(`%s = %q: must not have "?" or "#" and more after it, because paths are appended`, base(path), ShownAddress(value)))
 	}
 }
 

@@ -14,7 +14,7 @@ var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // checkModels reports mistakes in [llm] and [[providers]].
 func (d *decoder) checkModels(s *Settings) {
-	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
+	d.checkServer("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
 	d.checkChoiceIfSet("llm.wire", s.LLM.Wire, wires)
 	ids := map[string]bool{}
@@ -32,7 +32,7 @@ func (d *decoder) checkModels(s *Settings) {
 		if p.BaseURL == "" {
 			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}
-		d.checkURL(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
+		d.checkServer(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
 		d.checkKey(s, path+".api_key", p.APIKey, "")
 		d.checkChoiceIfSet(path+".wire", p.Wire, wires)
 	}

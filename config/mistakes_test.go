@@ -15,6 +15,9 @@ func TestSettingsMistakes(t *testing.T) {
 		want       []string // the errors' lines, without the file's name
 	}{
 		{"no TOML", "a = = 1", []string{`:1: expected value but found '=' instead`}},
+		{"a query", "[discord]\napi_base = \"http://localhost/?v=1\"\n[llm]\nbase_url = \"http://localhost?key=secret-123\"", []string{
+			`:2: [discord]: api_base = "http://localhost/": must not have "?"`, `:4: [llm]: base_url = "http://localhost": must not have "?"`,
+		}},
 		{"a key twice", "workers = 1\nworkers = 2", []string{`:2: Key 'workers' has already been defined.`}},
 		{"a stray key", "wokers = 1", []string{`:1: wokers: there is no such setting, did you mean workers?`}},
 		{

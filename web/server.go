@@ -76,7 +76,7 @@ func (s *Server) Name() string { return config.WebName }
 const (
 	readTimeout   = 30 * time.Second
 	answerTimeout = 30 * time.Second // for handlers that are not streams
-	writeTimeout  = time.Minute      // of a whole answer
+	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
 	idleTimeout   = 2 * time.Minute
 	closeTimeout  = 3 * time.Second
 	maxHeader     = 32 << 10
@@ -144,9 +144,18 @@ func (s *Server) stream(pattern string, h handler) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(s.streams, cancel)()
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // fails only within the process
-		return h(w, r.WithContext(ctx))
+		return h(streamWriter{w}, r.WithContext(ctx))
 	})
+}
+
+// streamWriter limits the time of each write, so that a client that stops reading holds nothing.
+type streamWriter struct{ http.ResponseWriter }
+
+func (w streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w streamWriter) Write(text []byte) (int, error) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only within the process
+	return w.ResponseWriter.Write(text)
 }
 
 // serve registers a handler that requires no access.

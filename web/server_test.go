@@ -4,9 +4,11 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/internal/check"
@@ -14,6 +16,31 @@ import (
 )
 
 const list = "/api/conversations"
+
+// deadlines records until when the server may write.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.until = at
+	return nil
+}
+
+func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{mux: http.NewServeMux(), streams: t.Context(), hosts: allowedHosts(Options{})}
+		s.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
+			time.Sleep(10 * writeTimeout)
+			return answer(w, http.StatusOK, "late")
+		})
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		s.guarded(s.mux).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/slow", nil).WithContext(t.Context()))
+		check.Contains(t, "answer", w.Body.String(), "late")
+		check.Equal(t, "time to write the answer", time.Until(w.until), writeTimeout)
+	})
+}
 
 func TestAccess(t *testing.T) {
 	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example."}})
