@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// result is the result of a benchmark.
+// result is the result of a benchmark. It is written as JSON or as a table.
 type result interface {
 	goals() []goal
 }
@@ -33,6 +33,7 @@ func benchmarks() []*benchmark {
 // recordings.
 func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dir string) (result, error)) *benchmark {
 	b := &benchmark{}
+	asJSON := false
 	b.Command = &cobra.Command{
 		Use: use, Short: short, Long: help, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,13 +49,13 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 				return err
 			}
 			s.done()
-			return s.conclude(r)
+			return s.conclude(asJSON, r)
 		},
 	}
 	if strings.HasSuffix(use, " DIR") {
 		b.Args = cobra.ExactArgs(1)
 	}
-	b.Flags().Bool("json", true, "write JSON, the only format")
+	b.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return b
 }
 

@@ -76,7 +76,7 @@ costs nothing and can be repeated. It writes to the temporary folder, and remove
 
 ` + exitHelp,
 		Example: `  go run ./bench load --minutes 3    a thousand channels at once
-  go run ./bench cost                what a long conversation costs`,
+  go run ./bench cost --json | jq .  what a long conversation costs, for a program`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,

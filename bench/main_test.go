@@ -118,7 +118,7 @@ func ranAs[T any](t *testing.T, args ...string) (result T) {
 	t.Helper()
 	var out, progress bytes.Buffer
 	root := newRoot(&out, &progress)
-	root.SetArgs(args)
+	root.SetArgs(append(args, "--json"))
 	if err := root.ExecuteContext(t.Context()); err != nil && !errors.As(err, new(missed)) {
 		t.Fatalf("%q: %v\n%s", args, err, progress.String())
 	}

@@ -105,7 +105,7 @@ func TestRecallTellsAMissedTarget(t *testing.T) {
 	})
 	var out, progress bytes.Buffer
 	root := newRoot(&out, &progress)
-	root.SetArgs([]string{"recall", dir, "--rows", "2000"})
+	root.SetArgs([]string{"recall", dir, "--rows", "2000", "--json"})
 	if err := root.ExecuteContext(t.Context()); !errors.As(err, new(missed)) || !strings.Contains(err.Error(), "recall@10 is 50.00, not 77.00") {
 		t.Errorf("%v", err)
 	}

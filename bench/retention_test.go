@@ -132,7 +132,7 @@ func TestRetentionTellsWhatItMissed(t *testing.T) {
 	dir := leaveRecordings(t, map[string]string{"a.jsonl": said.String(), "a.qa.jsonl": asked.String()})
 	var out, progress bytes.Buffer
 	root := newRoot(&out, &progress)
-	root.SetArgs([]string{"retention", dir, "--window", "8192"})
+	root.SetArgs([]string{"retention", dir, "--window", "8192", "--json"})
 	if err := root.ExecuteContext(t.Context()); !errors.As(err, new(missed)) || exitCode(err) != exitMissed || !strings.Contains(err.Error(), "context, answer is 0.00, not 70.00") {
 		t.Errorf("%v", err)
 	}
@@ -156,7 +156,7 @@ func TestRetentionTellsWhatItMissed(t *testing.T) {
 	out.Reset()
 	root = newRoot(&out, &progress)
 	root.SetArgs([]string{"retention", dir, "--window", "4096"})
-	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "4096") {
+	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "4 096\n") {
 		t.Errorf("without targets: %v\n%s", err, out.String())
 	}
 }

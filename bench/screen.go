@@ -47,19 +47,15 @@ func (s *screen) done() {
 	}
 }
 
-// conclude writes a result as JSON, and returns an error if goals were missed.
-func (s *screen) conclude(r result) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return errors.Join(enc.Encode(r), unmet(r.goals()))
-}
-
-// thousands formats n with a space between groups: "2 517".
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + " " + text[i:]
+// conclude writes a result, as JSON or for people, and returns an error if goals were missed.
+func (s *screen) conclude(asJSON bool, r result) (err error) {
+	if asJSON {
+		enc := json.NewEncoder(s.out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		err = enc.Encode(r)
+	} else {
+		_, err = fmt.Fprint(s.out, report(r))
 	}
-	return text
+	return errors.Join(err, unmet(r.goals()))
 }
