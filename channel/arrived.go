@@ -15,7 +15,18 @@ const ackDelay = time.Second
 
 // incoming is a message on its way to the transcript.
 type incoming struct {
-	own compactor.Patch // settings that came with it, for the turn that answers it
+	own   compactor.Patch // settings that came with it, for the turn that answers it
+	timer *time.Timer     // notifies the connector that it is on disk; nil before it is
+}
+
+// takeIncoming removes a message from those on their way; nil if it is not one of them.
+func (c *conversation) takeIncoming(id string) *incoming {
+	in := c.arrivals.incoming[id]
+	delete(c.arrivals.incoming, id)
+	if in != nil && in.timer != nil {
+		in.timer.Stop()
+	}
+	return in
 }
 
 // coming notes messages before they are stored: the loop's child may take them up before the loop
@@ -40,7 +51,7 @@ func (c *conversation) coming(messages []Inbound) {
 // notStored forgets messages that the disk refused.
 func (c *conversation) notStored(messages []Inbound) {
 	for _, m := range messages {
-		delete(c.arrivals.incoming, m.ID)
+		c.takeIncoming(m.ID)
 	}
 }
 
@@ -54,13 +65,13 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 		}
 		in, receipt := c.arrivals.incoming[m.ID], receipts[i]
 		if receipt.Seq > 0 {
-			delete(c.arrivals.incoming, m.ID)
+			c.takeIncoming(m.ID)
 		}
 		o, observes := c.connector.(Observer)
 		switch {
 		case !observes || in == nil && receipt.Fresh: // it was taken up in the meantime
 		case receipt.Fresh:
-			time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) })
+			in.timer = time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) })
 		default:
 			o.Accepted(c.name, m.ID, receipt.Seq)
 		}
@@ -76,9 +87,8 @@ func (c *conversation) acknowledge(o Observer, id string, in *incoming) {
 // accepted notifies the connector of the place of a message that was taken up. It returns the settings
 // that came with the message.
 func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
-	if in := c.arrivals.incoming[id]; in != nil {
+	if in := c.takeIncoming(id); in != nil {
 		own = in.own
-		delete(c.arrivals.incoming, id)
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Accepted(c.name, id, seq)
