@@ -28,8 +28,8 @@ func (a *app) addHealthFlag(cmd *cobra.Command) {
 // probeTimeout limits the checks behind one response.
 const probeTimeout = 8 * time.Second
 
-// probeTTL is how long a result is reused. The readiness check writes to the database, and whoever
-// reaches the address may request it.
+// probeTTL is how long a result is reused. The readiness check writes to the database, and anyone who
+// can reach the address may request it.
 const probeTTL = time.Second
 
 // health serves the health checks of a bot.
