@@ -148,15 +148,11 @@ func TestWhatCairnIsSetToIsAllowed(t *testing.T) {
 }
 
 func TestTalk(t *testing.T) {
-	if !reflect.DeepEqual(talk(50, 1, false), talk(50, 1, false)) {
-		t.Error("two conversations are made")
-	}
+	check.That(t, reflect.DeepEqual(talk(50, 1, false), talk(50, 1, false)), "two conversations are made")
 	steady, pausing := talk(400, 1, false), talk(400, 1, true)
 	pauses := 0
 	for i := range steady {
-		if steady[i].question != pausing[i].question {
-			t.Fatalf("turn %d: pauses change what is said", i)
-		}
+		check.Require(t, steady[i].question == pausing[i].question, "turn %d: pauses change what is said", i)
 		if steady[i].gap >= cacheTTL {
 			t.Errorf("turn %d of the busy channel follows %v of silence", i, steady[i].gap)
 		}
@@ -164,9 +160,7 @@ func TestTalk(t *testing.T) {
 			pauses++
 		}
 	}
-	if pauses < 70 || pauses > 130 {
-		t.Errorf("%d of 400 turns follow a pause, want about 100", pauses)
-	}
+	check.That(t, pauses >= 70 && pauses <= 130, "%d of 400 turns follow a pause, want about 100", pauses)
 	_, short := measure(talk(200, 1, false))
 	if _, long := measure(talk(200, 2, false)); long < short*17/10 || long > short*23/10 {
 		t.Errorf("twice the length is %d tokens, once %d", long, short)
@@ -175,7 +169,5 @@ func TestTalk(t *testing.T) {
 
 func TestCostCommand(t *testing.T) {
 	c := ranAs[costs](t, "cost", "--turns", "3")
-	if len(c.Channels) != 2 || len(c.Channels[1].Rows) != 9 || c.Channels[1].Rows[8].Input == 0 {
-		t.Errorf("%+v", c)
-	}
+	check.That(t, len(c.Channels) == 2 && len(c.Channels[1].Rows) == 9 && c.Channels[1].Rows[8].Input != 0, "%+v", c)
 }

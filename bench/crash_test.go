@@ -22,9 +22,7 @@ func TestCrash(t *testing.T) {
 		t.Skip("it builds the program and kills it")
 	}
 	r := ranAs[crashes](t, "crash", "--kills", "3", "--seed", fmt.Sprint(time.Now().UnixNano()))
-	if len(r.Wrong) > 0 {
-		t.Errorf("%q", r.Wrong)
-	}
+	check.That(t, len(r.Wrong) == 0, "%q", r.Wrong)
 	if r.Kills != 3 || r.Accepted < len(crashChannels) || r.Accepted != r.Said || r.Addressed == 0 || len(r.At) == 0 {
 		t.Errorf("%+v", r)
 	}

@@ -39,15 +39,11 @@ func TestFaults(t *testing.T) {
 			for _, why := range f.Broken {
 				t.Error(why)
 			}
-			if f.Injected != len(at(i)) {
-				t.Errorf("it was met %d times", f.Injected)
-			}
+			check.That(t, f.Injected == len(at(i)), "it was met %d times", f.Injected)
 		})
 	}
 	for _, g := range result.Targets {
-		if !g.Met {
-			t.Errorf("%s: %v, not %v", g.Name, g.Value, g.Must)
-		}
+		check.That(t, g.Met, "%s: %v, not %v", g.Name, g.Value, g.Must)
 	}
 	t.Logf("%d faults in %.1f s, %d MiB", result.Total.Injected, result.Seconds, result.HeapMiB)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // What a busy machine makes of speed and memory is nobody's business here: what must
@@ -19,9 +21,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("it shows nothing: %+v", r.counts)
 	}
 	for _, s := range r.Samples {
-		if s.Resident == 0 || s.Heap == 0 || s.Goroutines == 0 {
-			t.Errorf("a sample without numbers: %+v", s)
-		}
+		check.That(t, s.Resident != 0 && s.Heap != 0 && s.Goroutines != 0, "a sample without numbers: %+v", s)
 	}
 }
 

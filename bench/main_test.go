@@ -130,7 +130,5 @@ func ranAs[T any](t *testing.T, args ...string) (result T) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
 // TestModels has a short conversation with each model.
 func TestModels(t *testing.T) {
 	talk, err := inventedTalk()
-	if err != nil || len(talk.said) < 100 {
-		t.Fatalf("%d messages were invented: %v", len(talk.said), err)
-	}
+	check.Require(t, err == nil && len(talk.said) >= 100, "%d messages were invented: %v", len(talk.said), err)
 	for _, trial := range modelTrials() {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
@@ -31,9 +30,7 @@ func TestModels(t *testing.T) {
 			if got.Requests < turns || got.Summaries == 0 || got.Extended == 0 || got.Changes == 0 || got.Cached < 0.4 {
 				t.Errorf("too little happened: %+v", got)
 			}
-			if thinking(trial.name) && got.Counted.Output < 4000 {
-				t.Errorf("the model has not thought: %+v", got.Counted)
-			}
+			check.That(t, !thinking(trial.name) || got.Counted.Output >= 4000, "the model has not thought: %+v", got.Counted)
 		})
 	}
 }
@@ -67,9 +64,7 @@ func TestModelsTellsWhatFailed(t *testing.T) {
 			refuse(t, server)
 		}
 		got.count(nil, map[string]*llmtest.Server{"gemma": server})
-		if len(got.Learned) != lessonsEach || len(got.Refused) != 1 {
-			t.Errorf("%+v", got)
-		}
+		check.That(t, len(got.Learned) == lessonsEach && len(got.Refused) == 1, "%+v", got)
 	})
 }
 

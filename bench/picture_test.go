@@ -33,9 +33,7 @@ func TestPicture(t *testing.T) {
 			t.Errorf("only %d tokens were said", last.Said)
 		}
 		for _, p := range panel.Points {
-			if p.Used > d.window || p.Head > p.Used {
-				t.Errorf("the next request is %+v", p)
-			}
+			check.That(t, p.Used <= d.window && p.Head <= p.Used, "the next request is %+v", p)
 		}
 	})
 	t.Run("it shows each level, and each time that summaries replaced messages", func(t *testing.T) {
@@ -44,9 +42,7 @@ func TestPicture(t *testing.T) {
 			t.Errorf("%d marks, %d compactions", marks, applied)
 		}
 		for _, level := range []string{"prepare 60 %", "background 80 %", "aggressive 85 %", "emergency 95 %", "window"} {
-			if !strings.Contains(svg, ">"+level) {
-				t.Errorf("no line %q", level)
-			}
+			check.That(t, strings.Contains(svg, ">"+level), "no line %q", level)
 		}
 	})
 	t.Run("a flag that cannot be is refused", func(t *testing.T) {

@@ -13,9 +13,7 @@ func TestTurnMeasuresTheProgram(t *testing.T) {
 		t.Skip("it builds the program")
 	}
 	r := ranAs[turnResult](t, "turn", "--channels", "2", "--turns", "3")
-	if r.Turns != 6 || r.CPU <= 0 || r.Largest < turnChars*5 {
-		t.Errorf("%+v", r)
-	}
+	check.That(t, r.Turns == 6 && r.CPU > 0 && r.Largest >= turnChars*5, "%+v", r)
 }
 
 func TestIdle(t *testing.T) {
@@ -30,7 +28,5 @@ func TestStart(t *testing.T) {
 	t.Parallel()
 	starts = 2
 	r := ranAs[started](t, "start", "--messages", "300")
-	if len(r.Shapes) != 3 || r.Shapes[0].Median <= 0 || r.Shapes[1].Median <= 0 || r.Shapes[2].CPU <= 0 {
-		t.Errorf("%+v", r)
-	}
+	check.That(t, len(r.Shapes) == 3 && r.Shapes[0].Median > 0 && r.Shapes[1].Median > 0 && r.Shapes[2].CPU > 0, "%+v", r)
 }

@@ -33,9 +33,7 @@ func TestRecallOfOurOwnConversations(t *testing.T) {
 		t.Errorf("with a typo recall@10 is %.3f", q.At10)
 	}
 	for _, q := range result.Conversations { // in each language
-		if q.At10 < 0.88 {
-			t.Errorf("%s: recall@10 %.3f", q.Name, q.At10)
-		}
+		check.That(t, q.At10 >= 0.88, "%s: recall@10 %.3f", q.Name, q.At10)
 	}
 }
 
@@ -111,9 +109,7 @@ func TestRecallTellsAMissedTarget(t *testing.T) {
 	}
 	var r recalled
 	must(t, json.Unmarshal(out.Bytes(), &r))
-	if r.All.At10 != 0.5 || r.All.MRR != 0.5 || len(r.Latency) != 2 || !(r.Latency[0].P50 > 0) {
-		t.Errorf("%+v", r)
-	}
+	check.That(t, r.All.At10 == 0.5 && r.All.MRR == 0.5 && len(r.Latency) == 2 && r.Latency[0].P50 > 0, "%+v", r)
 }
 
 func TestQuality(t *testing.T) {
@@ -145,22 +141,14 @@ func TestMisspell(t *testing.T) {
 		"How heavy is the largest pumpkin?", "What colour is the velvet suit?", "Who offered us a greenhouse?", "Where is the old man moving?",
 	} {
 		wrong := misspell(text)
-		if wrong == text || wrong != misspell(text) {
-			t.Errorf("%q: %q", text, wrong)
-		}
+		check.That(t, wrong != text && wrong == misspell(text), "%q: %q", text, wrong)
 		is, was := strings.Fields(wrong), strings.Fields(text)
-		if len(is) != len(was) {
-			t.Fatalf("%q: %q", text, wrong)
-		}
+		check.Require(t, len(is) == len(was), "%q: %q", text, wrong)
 		changed := slices.DeleteFunc(was, func(w string) bool { return slices.Contains(is, w) })
-		if len(changed) != 1 {
-			t.Errorf("%q differs from %q in %q", wrong, text, changed)
-		}
+		check.That(t, len(changed) == 1, "%q differs from %q in %q", wrong, text, changed)
 		kinds[len(wrong)-len(text)] = true
 	}
-	if len(kinds) != 3 {
-		t.Errorf("too few kinds of typos: %v", kinds)
-	}
+	check.That(t, len(kinds) == 3, "too few kinds of typos: %v", kinds)
 	for _, text := range []string{"", "was it?", "the what"} {
 		if got := misspell(text); got != text {
 			t.Errorf("%q: %q", text, got)

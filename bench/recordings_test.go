@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // leaveRecordings writes files into a folder.
@@ -28,9 +30,7 @@ func TestReadRecordings(t *testing.T) {
 		"a.jsonl": "", "a.qa.jsonl": "",
 	})
 	all, err := readRecordings(dir)
-	if err != nil || len(all) != 2 || all[0].name != "a" || all[1].name != "b" {
-		t.Fatalf("%+v, %v", all, err)
-	}
+	check.Require(t, err == nil && len(all) == 2 && all[0].name == "a" && all[1].name == "b", "%+v, %v", all, err)
 	b := all[1]
 	for i, want := range [][]int64{{1}, {1, 2}, nil} {
 		if !slices.Equal(b.asked[i].seqs, want) {

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestReport(t *testing.T) {
@@ -18,9 +20,7 @@ func TestReport(t *testing.T) {
 		"all questions 7", "conversations name questions recall at 5", "one 1 234 0.5", "must 77: missed", "must 5: met",
 		"turns 20", "gpt refused: max_tokens", "window 8 192", "101, which --json shows", "wrong m1 is lost", "said -1 234", "at a: 1 b: 2",
 	} {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
-			t.Errorf("no %q in:\n%s", want, text)
-		}
+		check.That(t, strings.Contains(strings.Join(strings.Fields(text), " "), want), "no %q in:\n%s", want, text)
 	}
 	if !strings.Contains(text, "\none      1 234  ") || !strings.Contains(text, "\nanother  0      ") {
 		t.Errorf("the columns are not aligned:\n%s", text)

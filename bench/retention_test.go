@@ -31,9 +31,7 @@ func TestRetentionFloor(t *testing.T) {
 		sum.add(k)
 		here := k.mean()
 		t.Logf("%+v", here)
-		if here.Questions < 8 {
-			t.Errorf("%s: only %d questions are about what left the window", r.name, here.Questions)
-		}
+		check.That(t, here.Questions >= 8, "%s: only %d questions are about what left the window", r.name, here.Questions)
 		if here.Context.Evidence < 0.31 || here.Memories.Evidence < 0.62 || here.Transcript.Evidence < 0.94 {
 			t.Errorf("%s: too little was kept: %+v", r.name, here)
 		}
@@ -51,9 +49,7 @@ func TestRetentionFloor(t *testing.T) {
 		{"with transcript search, answer", k.Transcript.Answer, 0.90},
 		{"with transcript search, evidence", k.Transcript.Evidence, 0.97},
 	} {
-		if floor.is < floor.atLeast {
-			t.Errorf("%s: %.2f, at least %.2f is wanted", floor.what, floor.is, floor.atLeast)
-		}
+		check.That(t, floor.is >= floor.atLeast, "%s: %.2f, at least %.2f is wanted", floor.what, floor.is, floor.atLeast)
 	}
 }
 

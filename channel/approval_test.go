@@ -141,9 +141,7 @@ func TestDeletionEndsTurn(t *testing.T) {
 	r.say("please add", true)
 	buttons := r.question(1)
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	if !r.becomesIdle(3 * time.Second) {
-		t.Error("the turn still waits for an answer")
-	}
+	check.That(t, r.becomesIdle(3*time.Second), "the turn still waits for an answer")
 	r.wantAnswer(buttons[0].Line, "No such call is waiting")
 	check.Equal(t, "answer to the next question", r.ask("hello"), "Hello.")
 	check.Len(t, "calls", b.Called(), 0)

@@ -104,9 +104,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		if turns+summaries > 40 || summaries == 0 {
 			t.Fatalf("%d calls for turns and %d for summaries, of 40", turns, summaries)
 		}
-		if turns < 20 {
-			t.Errorf("got %d calls for turns, want at least 20", turns)
-		}
+		check.That(t, turns >= 20, "got %d calls for turns, want at least 20", turns)
 		extractive := func() (n int) {
 			answer := r.run("/context")
 			return strings.Count(answer, "by "+string(compactor.ByExtractive)) + strings.Count(answer, "by "+string(compactor.ByEmergency))

@@ -135,9 +135,7 @@ func TestEvictionWaitsForWorker(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.stop()
 		for _, e := range r.connector.events {
-			if e.State == compactor.EventFailed {
-				t.Errorf("the worker was canceled: %s", e.Error)
-			}
+			check.That(t, e.State != compactor.EventFailed, "the worker was canceled: %s", e.Error)
 		}
 		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventApplied {
 			t.Error("got no applied summary")

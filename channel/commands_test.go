@@ -63,13 +63,9 @@ func TestImport(t *testing.T) {
 	}
 	done := 0
 	n, err := r.hub.Import(t.Context(), place, past(300), func(d int) { done = d })
-	if err != nil || n != 300 || done != 300 {
-		t.Fatalf("imported %d, progress %d, %v", n, done, err)
-	}
+	check.Require(t, err == nil && n == 300 && done == 300, "imported %d, progress %d, %v", n, done, err)
 	for _, e := range r.connector.events {
-		if e.Trigger == compactor.OnEmergency || e.BeforeTokens > e.Window {
-			t.Errorf("an emergency while importing: %+v", e)
-		}
+		check.That(t, e.Trigger != compactor.OnEmergency && e.BeforeTokens <= e.Window, "an emergency while importing: %+v", e)
 	}
 	if n := len(r.eventsIn(compactor.EventApplied)); n < 5 {
 		t.Errorf("got %d applied compactions", n)
@@ -133,9 +129,7 @@ func FuzzCommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, typed string) {
 		for _, who := range []channel.Person{{ID: "u5", Name: typed}, {ID: "u6", Name: typed, Manager: true}} {
 			answer, handled, err := r.hub.Run(t.Context(), place, who, line)
-			if err != nil {
-				t.Fatalf("%q: %v", line, err)
-			}
+			check.Require(t, err == nil, "%q: %v", line, err)
 			if handled != channel.IsCommand(line) || handled && answer.String() == "" && answer.Then == nil {
 				t.Fatalf("%q: handled %v, %+v", line, handled, answer)
 			}

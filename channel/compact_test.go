@@ -56,9 +56,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 			r.reopen()
 			r.askUntilRunning()
 			answer := r.runAsManager("/compact the prices")
-			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
-				t.Fatalf("got answer %q", answer.Text)
-			}
+			check.Require(t, strings.HasPrefix(answer.Text, "Scheduled") && answer.Then != nil, "got answer %q", answer.Text)
 			check.Contains(t, "answer to the second /compact", r.runAsManager("/compact the dates").Text, "running already")
 			check.Contains(t, "answer to /context", r.run("/context"), "a /compact is scheduled after it")
 			go func() {
@@ -83,9 +81,7 @@ func TestScheduledCompactEndsAtShutdown(t *testing.T) {
 	r.reopen()
 	r.askUntilRunning()
 	answer := r.runAsManager("/compact")
-	if !strings.HasPrefix(answer.Text, "Scheduled") {
-		t.Fatalf("got answer %q", answer.Text)
-	}
+	check.Require(t, strings.HasPrefix(answer.Text, "Scheduled"), "got answer %q", answer.Text)
 	r.stop()
 	check.Contains(t, "last words", answer.Then(t.Context()), "ask again")
 }

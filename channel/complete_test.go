@@ -64,9 +64,7 @@ func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 	r.waitForReplies()
 	lines := r.transcript()
 	for _, want := range []string{"user: early", "user: bad", "user: innocent, completed", "user: other, completed"} {
-		if !slices.Contains(lines, want) {
-			t.Errorf("%q is not in %q", want, lines)
-		}
+		check.That(t, slices.Contains(lines, want), "%q is not in %q", want, lines)
 	}
 	check.EqualAll(t, "completion requests", log, []string{"innocent", "other"})
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
@@ -159,9 +157,7 @@ func TestBadPictureDoesNotAffectNext(t *testing.T) {
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	page := check.Must(conv.Transcript().Page(t.Context(), 1, 10))(t)
 	for _, m := range page {
-		if m.ID == "2" && m.Attachments[0].File == 0 {
-			t.Error("the next picture was discarded")
-		}
+		check.That(t, m.ID != "2" || m.Attachments[0].File != 0, "the next picture was discarded")
 	}
 }
 
@@ -188,9 +184,7 @@ func TestRejectedToolsAreReported(t *testing.T) {
 	}
 	check.Equal(t, "refused requests", refused, 1)
 	for i, p := range r.connector.sent {
-		if p.Failure {
-			t.Errorf("reply %d: got %q", i, p.Text)
-		}
+		check.That(t, !p.Failure, "reply %d: got %q", i, p.Text)
 	}
 	all := r.model.Requests()
 	check.Contains(t, "request", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)

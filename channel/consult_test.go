@@ -69,9 +69,7 @@ func TestConsult(t *testing.T) {
 	check.Contains(t, "recall result", requests[1].Messages[3].Text, "bridge of wood")
 	check.Contains(t, "prompt of the conversation's agent", r.lastRequestText(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
-		if m.Native != nil {
-			t.Error("got native data of another model")
-		}
+		check.That(t, m.Native == nil, "got native data of another model")
 	}
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	counts := check.Must(conv.Transcript().Counts(t.Context()))(t)
@@ -143,9 +141,7 @@ func TestConsultFails(t *testing.T) {
 		check.Contains(t, fmt.Sprintf("%v: people are told", test.err), r.lastText(), test.want)
 	}
 	for _, line := range r.transcript() {
-		if strings.HasPrefix(line, "assistant") {
-			t.Errorf("got failure stored as %q", line)
-		}
+		check.That(t, !strings.HasPrefix(line, "assistant"), "got failure stored as %q", line)
 	}
 	r.ask("and you?")
 	check.Equal(t, "notice afterwards", r.lastText(), "answer 1")
@@ -173,7 +169,5 @@ func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {
 	}
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
 	check.Equal(t, "requests for three answers", len(model.Requests()), 4)
-	if len(kept) != 1 || !kept[0].RefusesTools {
-		t.Errorf("got stored facts %+v", kept)
-	}
+	check.That(t, len(kept) == 1 && kept[0].RefusesTools, "got stored facts %+v", kept)
 }

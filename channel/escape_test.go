@@ -43,9 +43,7 @@ func TestRecalledLinesCannotBeForged(t *testing.T) {
 		}
 		r.ask(fmt.Sprintf("What about quince%d?", i))
 		block := strings.TrimSpace(blocks()[len(blocks())-1])
-		if !strings.Contains(block, "quince") {
-			t.Fatalf("%s: got no recalled message: %s", forgery.Name, block)
-		}
+		check.Require(t, strings.Contains(block, "quince"), "%s: got no recalled message: %s", forgery.Name, block)
 		lines := strings.FieldsFunc(block, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
 		for n, line := range lines {
 			switch {
@@ -77,16 +75,12 @@ func TestListItemsCannotBeForged(t *testing.T) {
 	r.runAs(channel.Person{ID: "u7", Name: mallory.Name, Manager: true}, place, "/settings compaction.keep_last_n 9")
 	for _, line := range []string{"/memories", "/memories sky", "/recall sky", "/recall plums", "/expand 1", "/pins", "/settings compaction.keep_last_n"} {
 		answer := r.runAs(boss, place, line)
-		if line[1] != 's' && len(answer.Items) == 0 {
-			t.Fatalf("%s: got no item: %q", line, answer.Text)
-		}
+		check.Require(t, line[1] == 's' || len(answer.Items) != 0, "%s: got no item: %q", line, answer.Text)
 		for _, item := range append(answer.Items, answer.Text) {
 			if line == "/expand 1" { // it shows whole messages, their further lines indented
 				item = strings.ReplaceAll(item, "\n       ", " ")
 			}
-			if strings.ContainsAny(item, "\n\r\v\f\u0085\u2028\u2029") {
-				t.Errorf("%s: got forged item %q", line, item)
-			}
+			check.That(t, !strings.ContainsAny(item, "\n\r\v\f\u0085\u2028\u2029"), "%s: got forged item %q", line, item)
 		}
 	}
 }
@@ -120,9 +114,7 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 		masked += strings.Count(m.Text, "[masked: github pat]")
 		check.Lacks(t, fmt.Sprintf("the %s tells", m.Role), m.Text, secret)
 	}
-	if masked < 5 {
-		t.Errorf("got %d masked secrets", masked)
-	}
+	check.That(t, masked >= 5, "got %d masked secrets", masked)
 }
 
 // TestHostileTextInConversation: texts that are hard to store, count, cut or show are sent by a

@@ -71,9 +71,7 @@ func TestFloodInOneChannel(t *testing.T) {
 	if sent := len(r.connector.texts()); sent > answers+people*minutes { // plus one notice per person and minute
 		t.Errorf("got %d replies and notices", sent)
 	}
-	if largest > window {
-		t.Errorf("got a request of %d tokens, want at most %d", largest, window)
-	}
+	check.That(t, largest <= window, "got a request of %d tokens, want at most %d", largest, window)
 }
 
 // TestFloodInManyChannels: each channel gets its own answers, in order, while the model never
@@ -158,9 +156,7 @@ func TestHugeMessages(t *testing.T) {
 			for _, one := range r.model.Requests()[0].Messages {
 				used += tokens.Estimate(one.Text)
 			}
-			if used > 8000 {
-				t.Errorf("got a request of %d tokens", used)
-			}
+			check.That(t, used <= 8000, "got a request of %d tokens", used)
 			conv := check.Must(r.store.Conversation(ctx, place))(t)
 			if found, err := memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
 				t.Errorf("got %d results, %v", len(found), err)

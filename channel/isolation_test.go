@@ -134,9 +134,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 			for _, where := range matrixPlaces { // what is shared must show up: otherwise the checks below would prove nothing
 				shown := r.runAs(mallory, where, "/memories").String()
 				for _, place := range append(know[where], where) {
-					if !strings.Contains(shown, secretOf(place)) {
-						t.Errorf("%s: got no text of %s", where, place)
-					}
+					check.That(t, strings.Contains(shown, secretOf(place)), "%s: got no text of %s", where, place)
 				}
 			}
 			for _, where := range from {
@@ -175,9 +173,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 // fillPlaces returns what all other places remember and have set, and what is paused.
 func (r *rig) fillPlaces(where string) string {
 	r.t.Helper()
-	if err := r.hub.Drain(r.t.Context()); err != nil { // running work has effects of its own
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 	all, _, err := memory.In(r.store).List(r.t.Context(), memory.Filter{State: "all"})
 	check.NoError(r.t, err)
 	var lines []string
@@ -220,9 +216,7 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 		for _, args := range tries {
 			line := strings.TrimSpace("/" + c.Name + " " + args)
 			answer, _, err := r.hub.Run(r.t.Context(), where, who, line)
-			if err != nil {
-				r.t.Errorf("%s: %v", line, err)
-			}
+			check.That(r.t, err == nil, "%s: %v", line, err)
 			look(line, answer.String())
 			for page := range answer.Pages() {
 				look(line, answer.Page(page))
@@ -231,9 +225,7 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 				look(line, answer.Then(r.t.Context()))
 			}
 			choices, err := r.hub.Suggest(r.t.Context(), where, who, c.Name, args)
-			if err != nil {
-				r.t.Errorf("suggestions for %s: %v", line, err)
-			}
+			check.That(r.t, err == nil, "suggestions for %s: %v", line, err)
 			look("suggestions for "+line, fmt.Sprint(choices))
 		}
 	}

@@ -144,9 +144,7 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 		llm.KindQuota, llm.KindRateLimited, llm.KindOverloaded, llm.KindUnreachable, llm.KindTruncated, llm.KindFiltered, llm.KindAuth, llm.KindUnknownModel, llm.KindWrongAddress, llm.KindOverflow, llm.KindBadRequest,
 	} {
 		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
-		if !ok || Translated("ja", remedy.Person) == remedy.Person {
-			t.Errorf("%s: %q", kind, remedy.Person)
-		}
+		check.That(t, ok && Translated("ja", remedy.Person) != remedy.Person, "%s: %q", kind, remedy.Person)
 	}
 	for _, language := range prompts.Languages[1:] {
 		names := map[string]string{}

@@ -195,9 +195,7 @@ func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 			help = help || m.Role == llm.RoleTool && m.Text == texts.Help["memory"]
 		}
 	}
-	if !help {
-		t.Error("got the help of another language")
-	}
+	check.That(t, help, "got the help of another language")
 }
 
 // People who write German to the bot get its own sentences in German too.

@@ -113,9 +113,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	for range 25 {
 		r.ask("hello " + strings.Repeat("word ", 30))
 	}
-	if writes == 0 || writes > 15 {
-		t.Errorf("got %d writes in 25 turns", writes)
-	}
+	check.That(t, writes != 0 && writes <= 15, "got %d writes in 25 turns", writes)
 	refused := 0
 	for _, req := range r.model.Requests() {
 		if len(req.Tools) > 0 {
@@ -163,16 +161,12 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 	}
 	for _, sent := range r.connector.sent {
-		if sent.Failure {
-			t.Fatalf("got notice %q", sent.Text)
-		}
+		check.Require(t, !sent.Failure, "got notice %q", sent.Text)
 	}
 	if f := page.Facts(); f.Window != window || f.Factor < 1.2 {
 		t.Errorf("got learned facts %+v", f)
 	}
-	if overflows == 0 || overflows > 8 {
-		t.Errorf("got %d overflows in 40 turns", overflows)
-	}
+	check.That(t, overflows != 0 && overflows <= 8, "got %d overflows in 40 turns", overflows)
 }
 
 func TestSilentOverflowCompacts(t *testing.T) {

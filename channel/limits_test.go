@@ -179,9 +179,7 @@ func TestSuggestionsOfARestrictedCommand(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories", "forget"}})
 	r.run("/remember the door code is 4711")
 	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", "")
-	if len(some) > 0 {
-		t.Errorf("%+v, %v", some, err)
-	}
+	check.That(t, len(some) == 0, "%+v, %v", some, err)
 }
 
 func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
@@ -189,9 +187,7 @@ func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
 	// A connector reports everyone as a manager of their own direct messages.
 	answer := r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
 	r.ask("hello")
-	if len(r.connector.texts()) == 0 {
-		t.Errorf("a person without rights paused the bot everywhere: %s", answer)
-	}
+	check.That(t, len(r.connector.texts()) != 0, "a person without rights paused the bot everywhere: %s", answer)
 }
 
 func TestRedeliveredBotMessageCountsOnce(t *testing.T) {

@@ -21,15 +21,11 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 	open := make(map[string]bool)
 	for _, m := range messages {
 		if m.Role == llm.RoleTool {
-			if !open[m.CallID] {
-				t.Errorf("got a result of %q without a call", m.CallID)
-			}
+			check.That(t, open[m.CallID], "got a result of %q without a call", m.CallID)
 			delete(open, m.CallID)
 			continue
 		}
-		if len(open) > 0 {
-			t.Errorf("calls without results: %v", open)
-		}
+		check.That(t, len(open) == 0, "calls without results: %v", open)
 		for _, call := range m.Calls {
 			open[call.ID] = true
 		}
@@ -55,9 +51,7 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r.reopen()
 	for i := range 12 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)))
-		if len(r.connector.events) > 0 && i < 11 {
-			t.Fatalf("a level is reached by question %d", i)
-		}
+		check.Require(t, len(r.connector.events) == 0 || i >= 11, "a level is reached by question %d", i)
 	}
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.waitForReplies()
@@ -65,9 +59,7 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	for _, e := range r.connector.events {
 		applied = applied || e.State == compactor.EventApplied
 	}
-	if !applied {
-		t.Fatal("got no summary: the test proves nothing")
-	}
+	check.Require(t, applied, "got no summary: the test proves nothing")
 	check.Equal(t, "requests for 12 questions", len(r.model.Requests()), 12)
 	long := 0
 	for _, text := range r.connector.texts() {
@@ -113,9 +105,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
 	})
-	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {
-		t.Errorf("got steps %q", w.lines)
-	}
+	check.That(t, at >= 0 && slices.Contains(w.lines[at:], "turn answered"), "got steps %q", w.lines)
 	for n := 1; n <= 2; n++ {
 		check.Equal(t, "memories saved by the tool", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
 	}

@@ -45,9 +45,7 @@ func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
 	}
 	r.waitForReplies()
-	if err := r.hub.Drain(t.Context()); err != nil { // the compaction saves a memory
-		t.Fatal(err)
-	}
+	check.NoError(t, r.hub.Drain(t.Context()))
 	return r, func() []string { return all }
 }
 

@@ -73,9 +73,7 @@ func TestForgetCommand(t *testing.T) {
 		r.waitForReplies()
 		c := check.Must(r.store.Find(t.Context(), place))(t)
 		s, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
-		if err != nil || s.AboutID != "u1" {
-			t.Fatalf("%+v, %v", s, err)
-		}
+		check.Require(t, err == nil && s.AboutID == "u1", "%+v, %v", s, err)
 		says(fake, fmt.Sprintf("/forget %d", s.ID), "neither came from you")
 		says(ada, fmt.Sprintf("/forget %d", s.ID), "is forgotten")
 	})

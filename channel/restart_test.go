@@ -123,9 +123,7 @@ func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 				withWorker++
 			}
 		}
-		if withWorker < 20 {
-			t.Errorf("the worker ran in %d turns only: the test proves little", withWorker)
-		}
+		check.That(t, withWorker >= 20, "the worker ran in %d turns only: the test proves little", withWorker)
 		check.NoError(t, r.hub.Drain(t.Context()))
 		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 		state := check.Must(conv.Compactions().Load(t.Context()))(t)

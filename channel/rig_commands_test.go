@@ -79,9 +79,7 @@ func (r *rig) suggest(command, typed string) []channel.Choice {
 func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, who, line)
-	if err != nil || !handled {
-		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
-	}
+	check.Require(r.t, err == nil && handled, "%s: handled %v, %v", line, handled, err)
 	return answer
 }
 

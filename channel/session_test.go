@@ -20,9 +20,7 @@ import (
 func (r *rig) lastRequestText() string {
 	r.t.Helper()
 	all := r.model.Requests()
-	if len(all) == 0 {
-		r.t.Fatal("the model was not asked")
-	}
+	check.Require(r.t, len(all) != 0, "the model was not asked")
 	return textOf(all[len(all)-1])
 }
 

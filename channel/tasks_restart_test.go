@@ -52,9 +52,7 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 	r.restart()
 	r.waitForSent("done after 20 steps")
 	task := r.waitForTask(1)
-	if task.State != store.TaskDone || before.Messages < 17 {
-		t.Errorf("%+v, before the restart %+v", task, before)
-	}
+	check.That(t, task.State == store.TaskDone && before.Messages >= 17, "%+v, before the restart %+v", task, before)
 	conv := check.Must(r.store.Find(t.Context(), task.Conversation))(t)
 	page := check.Must(conv.Transcript().Page(t.Context(), 1, 1000))(t)
 	asked := map[string]int{}

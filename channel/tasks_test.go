@@ -61,9 +61,7 @@ func newTaskRig(t *testing.T, arguments map[string]any, one script) *rig {
 func (r *rig) task(n int) store.Task {
 	r.t.Helper()
 	all := r.tasks()
-	if len(all) < n {
-		r.t.Fatalf("got %d tasks", len(all))
-	}
+	check.Require(r.t, len(all) >= n, "got %d tasks", len(all))
 	return all[n-1]
 }
 

@@ -172,9 +172,7 @@ func (c *chatter) wantEachOnce() {
 				}
 			}
 		}
-		if n != 1 {
-			c.t.Errorf("%s %q: got %d copies, want 1", m.ID, m.Text, n)
-		}
+		check.That(c.t, n == 1, "%s %q: got %d copies, want 1", m.ID, m.Text, n)
 		delete(have, m.Text)
 	}
 }
@@ -185,17 +183,13 @@ func (c *chatter) wantEachAnswered() {
 	defer c.connector.mu.Unlock()
 	for _, piece := range c.connector.sent {
 		for _, id := range piece.To {
-			if answered[id] {
-				c.t.Errorf("%s: got two replies, want one", id)
-			}
+			check.That(c.t, !answered[id], "%s: got two replies, want one", id)
 			answered[id] = true
 			check.Lacks(c.t, "sent", piece.Text, "disk")
 		}
 	}
 	for _, m := range c.said {
-		if m.Addressed && !answered[m.ID] {
-			c.t.Errorf("%s: got no reply", m.ID)
-		}
+		check.That(c.t, !m.Addressed || answered[m.ID], "%s: got no reply", m.ID)
 	}
 }
 

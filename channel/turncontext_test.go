@@ -39,17 +39,13 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
 		r.ask("What does Ophelia keep?")
-		if !showsText(req, fact) {
-			t.Fatal("got no recalled message")
-		}
+		check.Require(t, showsText(req, fact), "got no recalled message")
 		return r, func() llm.Request { return req }
 	}
 	id := func(r *rig) int64 {
 		conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
 		found, _, err := memory.Of(conv).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
-		if err != nil || len(found) != 1 {
-			r.t.Fatalf("%v, %v", found, err)
-		}
+		check.Require(r.t, err == nil && len(found) == 1, "%v, %v", found, err)
 		return found[0].ID
 	}
 	for what, gone := range map[string]func(*rig) error{
@@ -61,17 +57,13 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 				check.NoError(t, gone(r))
 			})
 			r.ask("and what else is there to tell")
-			if showsText(last(), fact) {
-				t.Error("got the deleted memory in the next request")
-			}
+			check.That(t, !showsText(last(), fact), "got the deleted memory in the next request")
 		})
 		t.Run("between turns: "+what, func(t *testing.T) {
 			r, last := setup(t, nil)
 			check.NoError(t, gone(r))
 			r.ask("and what else is there to tell")
-			if showsText(last(), fact) {
-				t.Error("got the deleted memory in the next request")
-			}
+			check.That(t, !showsText(last(), fact), "got the deleted memory in the next request")
 		})
 	}
 	t.Run("if another process purged it, also from what a search found", func(t *testing.T) {
@@ -117,9 +109,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 		in := r.inbound(text, true)
 		in.Optional = optional
 		r.post(in)
-		if len(says) > 0 {
-			t.Errorf("got an unexpected reply to %q", text)
-		}
+		check.That(t, len(says) == 0, "got an unexpected reply to %q", text)
 	}
 	turn("hello", false, llmtest.Say("hi"))
 	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))

@@ -162,9 +162,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 		}
 	}
 	n := len(worker.Requests())
-	if n == 0 {
-		t.Fatal("/context")
-	}
+	check.Require(t, n != 0, "/context")
 	summaries(n, 1000*n, 500*n, 20*n)
 	shown := r.run("/context")
 	check.Contains(t, "/context", shown, fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))

@@ -69,9 +69,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 		}
 		b.StartTimer()
 	}
-	if applied != b.N*conversations {
-		b.Fatalf("%d of %d compactions applied", applied, b.N*conversations)
-	}
+	check.Require(b, applied == b.N*conversations, "%d of %d compactions applied", applied, b.N*conversations)
 	b.ReportMetric(float64(slowest), "slowest-check-ns")
 	b.ReportMetric(float64(applied)/b.Elapsed().Seconds(), "compactions/s")
 }

@@ -17,9 +17,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 		"an emergency": func(r *rig) error {
 			r.resize(1100)
 			r.c.Overflow(t.Context()) // only takes its steps
-			if len(r.c.Status().Stack) == 0 {
-				r.t.Error("got no hidden messages")
-			}
+			check.That(r.t, len(r.c.Status().Stack) != 0, "got no hidden messages")
 			return nil
 		},
 		"a compaction": func(r *rig) error { r.compactAndWait(); return nil },

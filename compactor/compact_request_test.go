@@ -45,9 +45,7 @@ func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 func (r *rig) scheduled(focus string) (ended *[]compactor.Event) {
 	r.t.Helper()
 	e, ended := r.want(focus)
-	if e.State != compactor.EventScheduled {
-		r.t.Fatalf("got %+v", e)
-	}
+	check.Require(r.t, e.State == compactor.EventScheduled, "got %+v", e)
 	return ended
 }
 
@@ -65,12 +63,8 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := repairing(t, nil)
 		e, ended := r.want("the prices")
-		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
-			t.Fatalf("got %+v", e)
-		}
-		if !r.c.Status().Scheduled {
-			t.Error("the status does not show the request")
-		}
+		check.Require(t, e.State == compactor.EventScheduled && e.Trigger == compactor.OnManual && e.Error == "", "got %+v", e)
+		check.That(t, r.c.Status().Scheduled, "the status does not show the request")
 		if second, _ := r.want("the dates"); second.State != compactor.EventNoop {
 			t.Errorf("got %+v", second)
 		}
@@ -85,9 +79,7 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		last := rows[len(rows)-1]
 		check.Equal(t, "last row", last.ID, applied.ID)
 		check.Equal(t, "focus of the last row", last.Focus, "the prices")
-		if r.seen(compactor.EventScheduled) != 1 || r.c.Status().Scheduled {
-			t.Error("the request is no longer queued")
-		}
+		check.That(t, r.seen(compactor.EventScheduled) == 1 && !r.c.Status().Scheduled, "the request is no longer queued")
 		r.verify()
 	})
 }
@@ -110,9 +102,7 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 				r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: test.worker})
 				r.chat(40)
 				e, ended := r.want("")
-				if e.State != compactor.EventStarted {
-					t.Fatalf("got %+v", e)
-				}
+				check.Require(t, e.State == compactor.EventStarted, "got %+v", e)
 				r.chat(20)
 				synctest.Wait()
 				r.resize(1600) // now a level is due after it
@@ -204,9 +194,7 @@ func TestScheduledRequestEndsWithProcess(t *testing.T) {
 		r.open()
 		r.waitIdle()
 		for _, row := range r.c.Status().Stack {
-			if row.Trigger == compactor.OnManual {
-				t.Errorf("a request survived the process: %+v", row)
-			}
+			check.That(t, row.Trigger != compactor.OnManual, "a request survived the process: %+v", row)
 		}
 		r.verify()
 	})

@@ -156,9 +156,7 @@ func TestDeclinedSpansAreRetried(t *testing.T) {
 		if got := c.retryDeclinedAt(row, noon); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
 			t.Errorf("declined %d times: got the next attempt at %v, want %v later", times, got, want)
 		}
-		if c.gaveUp(row) {
-			t.Errorf("declined %d times: the span is given up", times)
-		}
+		check.That(t, !c.gaveUp(row), "declined %d times: the span is given up", times)
 	}
 	ahead := Compaction{Declined: Declined{Times: 3, At: noon.AddDate(1, 0, 0), By: "m"}} // when the clock was wrong
 	if at := decider().retryDeclinedAt(ahead, noon); at.After(noon) {

@@ -57,9 +57,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 						r.waitIdle()
 						time.Sleep(time.Minute)
 					}
-					if worker.declined == 0 {
-						t.Fatal("got no declined span")
-					}
+					check.Require(t, worker.declined != 0, "got no declined span")
 					for i := range 28 { // a short word now and then, for a week
 						r.talk(fmt.Sprintf("hm %d", i))
 						r.waitIdle()
@@ -68,9 +66,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 							r.restart()
 						}
 					}
-					if worker.declined > 8 {
-						t.Errorf("got %d paid attempts", worker.declined)
-					}
+					check.That(t, worker.declined <= 8, "got %d paid attempts", worker.declined)
 					for i, row := range r.c.Status().Stack {
 						if row.NeedsRepair() && !row.Covers(1) {
 							t.Errorf("row %d: got a %s by %s over #%d to #%d", i, row.Kind, row.By, row.From, row.To)

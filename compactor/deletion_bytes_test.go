@@ -93,9 +93,7 @@ func (g *secretRig) summarizeOver(seq int64, states string) int {
 // inherits.
 func (g *secretRig) rollUp() {
 	for i := 0; g.summarizeOver(g.one.Seq, "'rolled_up'") == 0 || g.summarizeOver(g.one.Seq, "'applied'") == 0; i++ {
-		if i > 400 {
-			g.t.Fatal("got no rollup")
-		}
+		check.Require(g.t, i <= 400, "got no rollup")
 		g.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
 		g.waitIdle()
 	}
@@ -108,9 +106,7 @@ func (g *secretRig) prepareAndWait() {
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
 	g.two = g.arrive(secretly("The second one."))
 	for i := 0; g.summarizeOver(g.two.Seq, "'prepared'") == 0; i++ {
-		if i > 100 {
-			g.t.Fatal("got no prepared summary")
-		}
+		check.Require(g.t, i <= 100, "got no prepared summary")
 		g.deliverNotes(fmt.Sprintf("more %d %s", i, filler(20)))
 		g.waitIdle()
 	}
@@ -119,9 +115,7 @@ func (g *secretRig) prepareAndWait() {
 		if running := g.c.Status().Running; running != nil && running.From <= g.three.Seq && running.To >= g.three.Seq {
 			break
 		}
-		if i > 100 {
-			g.t.Fatal("got no running worker")
-		}
+		check.Require(g.t, i <= 100, "got no running worker")
 		g.deliverNotes(fmt.Sprintf("yet more %d %s", i, filler(20)))
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -134,9 +128,7 @@ func (g *secretRig) prepareAndWait() {
 	if n := count(g.t, g.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+oddWord+"%'"); n < 2 {
 		g.t.Fatalf("got %d inherited copies", n)
 	}
-	if len(traces(g.t, g.dir)) == 0 {
-		g.t.Fatal("got no copy in the files")
-	}
+	check.Require(g.t, len(traces(g.t, g.dir)) != 0, "got no copy in the files")
 }
 
 func (g *secretRig) deleteAll() {
@@ -180,8 +172,6 @@ func (g *secretRig) waitForRepair() {
 	if left := traces(g.t, g.dir); left != nil {
 		g.t.Errorf("copies left at the end:\n%s", strings.Join(left, "\n"))
 	}
-	if kept == 0 {
-		g.t.Error("memories supported by another message are gone")
-	}
+	check.That(g.t, kept != 0, "memories supported by another message are gone")
 	check.Lacks(g.t, "log", g.log.String(), oddWord)
 }

@@ -60,9 +60,7 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 			for _, w := range want {
 				should = should || w == text
 			}
-			if strings.Contains(head, text) != should {
-				t.Errorf("%q: want in the head: %v, got head\n%s", text, should, head)
-			}
+			check.That(t, strings.Contains(head, text) == should, "%q: want in the head: %v, got head\n%s", text, should, head)
 		}
 	}
 	copies("question 0!", "question 1!")

@@ -85,9 +85,7 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
 	}
-	if !strings.Contains(r.render(), "older messages were truncated") {
-		t.Fatal("got no messages hidden in memory")
-	}
+	check.Require(t, strings.Contains(r.render(), "older messages were truncated"), "got no messages hidden in memory")
 	r.remove(2, 5) // after the placeholder
 	if err := r.checkShown(); err != nil {
 		t.Errorf("while the disk fails: %v", err)
@@ -114,9 +112,7 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 			r.waitIdle()
 			time.Sleep(5 * time.Second)
 		}
-		if !extractive() {
-			t.Fatal("the extractive summarizer did not run")
-		}
+		check.Require(t, extractive(), "the extractive summarizer did not run")
 		check.Len(t, "model calls", tries, r.policy.FailureLimit)
 		for i, least := range []time.Duration{time.Minute, 2 * time.Minute} {
 			if gap := tries[i+1].Sub(tries[i]); gap < least || gap > least+10*time.Second {
@@ -134,9 +130,7 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 			r.waitIdle()
 			time.Sleep(5 * time.Second)
 		}
-		if len(tries) == before {
-			t.Error("the recovered model was not tried again")
-		}
+		check.That(t, len(tries) != before, "the recovered model was not tried again")
 		r.repaired()
 		r.verify()
 	})

@@ -20,9 +20,7 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(80)))
 		r.waitIdle()
 		g := r.c.Status()
-		if g.Used > g.Window*80/100+100 {
-			t.Fatalf("after message %d: %d of %d tokens used", i+1, g.Used, g.Window)
-		}
+		check.Require(t, g.Used <= g.Window*80/100+100, "after message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 	}
 	r.verify()
 	if applied := r.seen(compactor.EventApplied); applied < 3 {
@@ -61,9 +59,7 @@ func TestStackBudget(t *testing.T) {
 			t.Fatalf("after %d messages: got a stack of %d tokens, budget %d", i+1, cost, budget)
 		}
 	}
-	if leaves < 12 {
-		t.Errorf("got only %d summaries", leaves)
-	}
+	check.That(t, leaves >= 12, "got only %d summaries", leaves)
 	r.verify()
 }
 

@@ -102,16 +102,12 @@ func TestPromptLinesCannotBeForged(t *testing.T) {
 			for i, m := range messages {
 				got += marksIn(m.Text)
 				checkNoRole(t, m.Text)
-				if (m.Role == llm.RoleSystem) != (i == 0) {
-					t.Errorf("message %d: got role %s", i, m.Role)
-				}
+				check.That(t, (m.Role == llm.RoleSystem) == (i == 0), "message %d: got role %s", i, m.Role)
 				for _, call := range m.Calls {
 					checkNoRole(t, call.Arguments)
 				}
 			}
-			if got != want {
-				t.Errorf("got %d marked lines, want %d:\n%+v", got, want, messages)
-			}
+			check.That(t, got == want, "got %d marked lines, want %d:\n%+v", got, want, messages)
 			var query struct{ Query string }
 			check.NoError(t, json.Unmarshal([]byte(messages[2].Calls[0].Arguments), &query))
 			check.Equal(t, fmt.Sprintf("the arguments %s: strings.ReplaceAll(query.Query, `\\`, \"\")", messages[2].Calls[0].Arguments), strings.ReplaceAll(query.Query, `\`, ""), strings.ReplaceAll(text, `\`, ""))

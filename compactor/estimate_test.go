@@ -107,9 +107,7 @@ func TestClip(t *testing.T) {
 		got := tokens.Clip(text, 200)
 		head, rest, _ := strings.Cut(got, "\n[… ")
 		count, tail, ok := strings.Cut(rest, " characters left out …]\n")
-		if !ok || !strings.HasPrefix(head, "HEAD") || !strings.HasSuffix(tail, "TAIL") {
-			t.Fatalf("got %q", got)
-		}
+		check.Require(t, ok && strings.HasPrefix(head, "HEAD") && strings.HasSuffix(tail, "TAIL"), "got %q", got)
 		check.Equal(t, "removed characters", count, fmt.Sprint(len(text)-len(head)-len(tail)))
 		if n := tokens.Estimate(got); n > 200 || n < 170 {
 			t.Errorf("got %d tokens, want at most 200", n)
@@ -136,12 +134,8 @@ func checkClip(t *testing.T, text string, cost int) {
 	if n := tokens.Estimate(got); n > max(cost, 0) {
 		t.Errorf("Clip(%.40q, %d) costs %d: %.200q", text, cost, n, got)
 	}
-	if !utf8.ValidString(got) {
-		t.Errorf("Clip(%.40q, %d) is no valid UTF-8: %.200q", text, cost, got)
-	}
-	if got == "" && cost >= 30 && text != "" {
-		t.Errorf("Clip(%.40q, %d) left nothing", text, cost)
-	}
+	check.That(t, utf8.ValidString(got), "Clip(%.40q, %d) is no valid UTF-8: %.200q", text, cost, got)
+	check.That(t, got != "" || cost < 30 || text == "", "Clip(%.40q, %d) left nothing", text, cost)
 }
 
 func FuzzClip(f *testing.F) {

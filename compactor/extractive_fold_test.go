@@ -38,12 +38,8 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 		}
 		looks++
 		full += cost
-		if cost > budget {
-			t.Fatalf("after %d messages: got a stack of %d tokens, budget %d", said, cost, budget)
-		}
-		if most > hidden*2/3 {
-			t.Fatalf("after %d messages: one row covers %d of %d", said, most, hidden)
-		}
+		check.Require(t, cost <= budget, "after %d messages: got a stack of %d tokens, budget %d", said, cost, budget)
+		check.Require(t, most <= hidden*2/3, "after %d messages: one row covers %d of %d", said, most, hidden)
 	}
 	if share := full * 100 / max(looks*budget, 1); share < 85 {
 		t.Errorf("got a mean of %d%% of the stack's budget", share)

@@ -45,9 +45,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 			r.waitIdle()
 			time.Sleep(time.Hour)
 		}
-		if !built() {
-			t.Fatal("got no extractive fold")
-		}
+		check.Require(t, built(), "got no extractive fold")
 		refuse.Store(false)
 		before := len(worker.Requests())
 		time.Sleep(time.Hour)
@@ -142,9 +140,7 @@ func TestUnrepairableRowBlocksNothing(t *testing.T) {
 			}
 		}
 		r.mu.Unlock()
-		if byWorker < 5 {
-			t.Errorf("got %d applied compactions by the worker beside a row it cannot repair", byWorker)
-		}
+		check.That(t, byWorker >= 5, "got %d applied compactions by the worker beside a row it cannot repair", byWorker)
 		r.verify()
 		r.close()
 	})

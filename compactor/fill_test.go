@@ -26,13 +26,9 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 			}
 		}
 		synctest.Wait() // all work but the model's is done
-		if r.emergencies() == 0 || !r.c.Busy() {
-			t.Fatal("the model does not hang in an emergency: the test proves nothing")
-		}
+		check.Require(t, r.emergencies() != 0 && r.c.Busy(), "the model does not hang in an emergency: the test proves nothing")
 		stack := r.c.Status().Stack
-		if len(stack) == 0 {
-			t.Fatal("got no placeholder for the hidden messages")
-		}
+		check.Require(t, len(stack) != 0, "got no placeholder for the hidden messages")
 		for _, row := range stack {
 			if row.Kind == compactor.Placeholder || row.By != compactor.ByExtractive {
 				t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
@@ -44,9 +45,7 @@ func FuzzView(f *testing.F) {
 		if headers > 0 {
 			want += 2 // the block after the last
 		}
-		if got != want {
-			t.Fatalf("got %d marked lines, want %d: %+v", got, want, messages)
-		}
+		check.Require(t, got == want, "got %d marked lines, want %d: %+v", got, want, messages)
 	})
 }
 
@@ -119,9 +118,7 @@ func FuzzPatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value string) {
 		policy, wrong := Patch{key: value}.Over(DefaultPolicy())
 		for _, e := range append(wrong, policy.Validate()...) {
-			if e.Error() == "" {
-				t.Fatalf("%q = %q: %#v", key, value, e)
-			}
+			check.Require(t, e.Error() != "", "%q = %q: %#v", key, value, e)
 		}
 		if len(wrong) == 0 && len(policy.Validate()) == 0 && policy.Value(key) == "" && strings.TrimSpace(value) != "" {
 			t.Fatalf("%q = %q is accepted and shows nothing", key, value)

@@ -84,9 +84,7 @@ func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 		return func(req llm.Request) []byte {
 			sent.body = nil
 			_, _ = model.Generate(t.Context(), req, nil) // the answer is a refusal
-			if sent.body == nil {
-				t.Fatal("got no request")
-			}
+			check.Require(t, sent.body != nil, "got no request")
 			return sent.body
 		}
 	}

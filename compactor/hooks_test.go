@@ -80,9 +80,7 @@ func TestVeto(t *testing.T) {
 		r.c.Overflow(t.Context())
 		check.Equal(t, "applied", applied.Trigger, compactor.OnEmergency)
 		check.Equal(t, "trigger of the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnReactive)
-		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
-			t.Errorf("got hook calls for %v", asked)
-		}
+		check.That(t, asked[compactor.OnEmergency]+asked[compactor.OnReactive] <= 0, "got hook calls for %v", asked)
 		r.resize(4000)
 
 		mu.Lock()
@@ -146,9 +144,7 @@ func TestEventsReachEveryListener(t *testing.T) {
 			var want map[string]any
 			check.NoError(t, json.Unmarshal(text, &want))
 			delete(want, "summary")
-			if fmt.Sprint(last) != fmt.Sprint(want) {
-				t.Errorf("got log\n%v\nwant\n%v", last, want)
-			}
+			check.That(t, fmt.Sprint(last) == fmt.Sprint(want), "got log\n%v\nwant\n%v", last, want)
 			check.Lacks(t, "log", log.String(), "Summary 1 of")
 		})
 	}

@@ -115,9 +115,7 @@ func TestJudgeRejectsUnrelatedSummary(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d", accepted, pairs)
-	if accepted*100 > pairs {
-		t.Errorf("got %d of %d unrelated summaries accepted", accepted, pairs)
-	}
+	check.That(t, accepted*100 <= pairs, "got %d of %d unrelated summaries accepted", accepted, pairs)
 }
 
 func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {

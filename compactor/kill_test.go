@@ -76,9 +76,7 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 		l.gone[int64(i+1)] = true
 	}
 	for _, m := range page {
-		if m.Seq >= state.Next {
-			t.Fatalf("got message %d, but the next seq is %d", m.Seq, state.Next)
-		}
+		check.Require(t, m.Seq < state.Next, "got message %d, but the next seq is %d", m.Seq, state.Next)
 		l.said[m.Seq-1] = m
 		delete(l.gone, m.Seq)
 	}

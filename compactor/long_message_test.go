@@ -47,9 +47,7 @@ func TestLongMessageIsReadInParts(t *testing.T) {
 			}
 			check.Len(t, "lines read", read, 500)
 			for i, line := range read {
-				if line != fmt.Sprintf("paste-%d ", i) {
-					t.Fatalf("line %d: got %s", i, line)
-				}
+				check.Require(t, line == fmt.Sprintf("paste-%d ", i), "line %d: got %s", i, line)
 			}
 			r.verify()
 		})

@@ -119,9 +119,7 @@ func TestWorkerInstructions(t *testing.T) {
 		at := 0
 		for _, h := range summarize.Headings {
 			next := strings.Index(prompt[at:], "## "+h)
-			if next < 0 {
-				t.Fatalf("the %s prompt lacks %s, or has it out of order", name, h)
-			}
+			check.Require(t, next >= 0, "the %s prompt lacks %s, or has it out of order", name, h)
 			at += next
 		}
 		if i, j := strings.Index(prompt, "drop facts"), strings.LastIndex(prompt, "open questions"); i > j {

@@ -81,9 +81,7 @@ func TestEachChunkSeesPreviousNote(t *testing.T) {
 		t.Fatalf("got %+v", e)
 	}
 	requests := worker.Requests()
-	if len(requests) < 3 {
-		t.Fatalf("%d requests", len(requests))
-	}
+	check.Require(t, len(requests) >= 3, "%d requests", len(requests))
 	for i, req := range requests {
 		text := req.Messages[1].Text
 		check.Equal(t, fmt.Sprintf("request %d: before", i+1), (i > 0), strings.Contains(textBetween(text, "<before note=", "\n</before>"), fmt.Sprintf("part-%d ", i)))

@@ -20,9 +20,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
 		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))
 		for i := 0; len(r.c.Status().Stack) == 0; i++ {
-			if i > 200 {
-				t.Fatal("got no summary")
-			}
+			check.Require(t, i <= 200, "got no summary")
 			r.deliverNotes(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", i, filler(60)))
 			r.waitIdle()
 		}
@@ -39,9 +37,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "she buys parrots", "kind": "decision", "messages": []int{1}})), nil
 		}})
 		fill(r)
-		if len(refused) == 0 || !strings.Contains(refused[0], "wants to be in no memory") {
-			t.Errorf("got reply %q", refused)
-		}
+		check.That(t, len(refused) != 0 && strings.Contains(refused[0], "wants to be in no memory"), "got reply %q", refused)
 		if stack := r.c.Status().Stack; !slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return strings.Contains(row.Text, "Ada decided") }) {
 			t.Errorf("got stack %+v", stack)
 		}

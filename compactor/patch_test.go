@@ -88,9 +88,7 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 				t.Errorf("got conflicts: %v", left)
 			}
 			check.Equal(t, "merged", compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil)[key], value)
-			if got.Hash() == usual.Hash() {
-				t.Error("the hash ignores the setting")
-			}
+			check.That(t, got.Hash() != usual.Hash(), "the hash ignores the setting")
 			if slices.Contains(free, key) {
 				return
 			}
@@ -98,9 +96,7 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 				reflect.TypeFor[int](): "-1", reflect.TypeFor[float64](): "NaN", reflect.TypeFor[string](): "nonsense", reflect.TypeFor[compactor.Duration](): "-1s", reflect.TypeFor[compactor.TTL](): "-1s",
 			}[f.Type]
 			p, wrong := compactor.Patch{key: impossible}.Over(usual)
-			if len(wrong) > 0 {
-				t.Fatalf("%q cannot be read: %v", impossible, wrong)
-			}
+			check.Require(t, len(wrong) == 0, "%q cannot be read: %v", impossible, wrong)
 			if faults := p.Validate(); len(faults) != 1 || faults[0].Key != key || faults[0].Want == "" {
 				t.Errorf("%s = %s: got no error of its own: %v", key, impossible, faults)
 			}
@@ -213,8 +209,6 @@ func TestSubAgentPatchLayers(t *testing.T) {
 		check.Equal(t, "the child's call reached its parent", policy(second).KeepFirst, 5)
 	})
 	t.Run("the inputs are unchanged", func(t *testing.T) {
-		if len(parent) != 3 || len(definition) != 4 || len(call) != 3 || len(compactor.Patch(nil)) != 0 {
-			t.Error("value")
-		}
+		check.That(t, len(parent) == 3 && len(definition) == 4 && len(call) == 3 && len(compactor.Patch(nil)) == 0, "value")
 	})
 }

@@ -94,9 +94,7 @@ func TestNewestPicturesAreShown(t *testing.T) {
 			if len(now) > maxPictures || now[len(now)-1] != 100*seq || seq > maxPictures && len(now) <= maxPictures/2-1 {
 				t.Fatalf("after %d pictures: got %v shown", seq, now)
 			}
-			if !slices.IsSorted(now) {
-				t.Fatalf("out of order: %v", now)
-			}
+			check.Require(t, slices.IsSorted(now), "out of order: %v", now)
 			if !slices.Equal(now[:len(now)-1], before) {
 				changes++
 				if kept := before[len(before)-(len(now)-1):]; !slices.Equal(now[:len(now)-1], kept) {

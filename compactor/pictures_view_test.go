@@ -57,9 +57,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	t.Run("the worker gets a description", func(t *testing.T) {
 		r.deliverMany(10, 30)
 		r.compactAndWait()
-		if len(worker.Requests()) == 0 {
-			t.Fatal("got no worker request")
-		}
+		check.Require(t, len(worker.Requests()) != 0, "got no worker request")
 		for _, m := range worker.Requests()[0].Messages {
 			check.Len(t, "shown pictures", m.Images, 0)
 		}
@@ -97,7 +95,5 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 		last, version = view, head
 		r.answerAlone(r.said[len(r.said)-1])
 	}
-	if changes < 3 || changes > 10 {
-		t.Errorf("the head changed %d times with 30 pictures", changes)
-	}
+	check.That(t, changes >= 3 && changes <= 10, "the head changed %d times with 30 pictures", changes)
 }

@@ -136,9 +136,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	t.Run("a pin that does not fit is refused with numbers", func(t *testing.T) {
 		r.policy.PinBudget = 600
 		head, _, err := r.conv.Compactions().Head(t.Context())
-		if err != nil || len(head.Pins) != 2 {
-			t.Fatalf("pinned are %v, %v", head.Pins, err)
-		}
+		check.Require(t, err == nil && len(head.Pins) == 2, "pinned are %v, %v", head.Pins, err)
 		third := compactor.Pin{Message: r.said[7]}
 		most := r.c.Status().PinBudget
 		costs := compactor.PinCosts(append(head.Pins, third), most)

@@ -145,9 +145,7 @@ func TestFold(t *testing.T) {
 			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, false) {
 				got = append(got, c.ID)
 			}
-			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
-				t.Errorf("folds %v, want %v", got, tt.want)
-			}
+			check.That(t, fmt.Sprint(got) == fmt.Sprint(tt.want), "folds %v, want %v", got, tt.want)
 		})
 	}
 	built := func(stack []Compaction, model ...int) []Compaction {
@@ -178,9 +176,7 @@ func TestFold(t *testing.T) {
 			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, true) {
 				got = append(got, c.ID)
 			}
-			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
-				t.Errorf("folds %v, want %v", got, tt.want)
-			}
+			check.That(t, fmt.Sprint(got) == fmt.Sprint(tt.want), "folds %v, want %v", got, tt.want)
 		})
 	}
 	check.Equal(t, "level of the fold", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)

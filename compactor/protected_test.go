@@ -37,9 +37,7 @@ func (r *rig) waitForWork(question string, steps ...step) {
 	view := r.request()
 	for _, m := range view {
 		for _, call := range m.Calls {
-			if !json.Valid([]byte(call.Arguments)) {
-				r.t.Errorf("arguments that were shrunk are no JSON: %s", call.Arguments)
-			}
+			check.That(r.t, json.Valid([]byte(call.Arguments)), "arguments that were shrunk are no JSON: %s", call.Arguments)
 		}
 	}
 	x.finish("done")

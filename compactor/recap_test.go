@@ -31,9 +31,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 		t.Errorf("got %+v, %v", recap, err)
 	}
 	asked := worker.Requests()[n:]
-	if len(asked) != 1 || len(asked[0].Tools) != 0 {
-		t.Fatalf("%d requests", len(asked))
-	}
+	check.Require(t, len(asked) == 1 && len(asked[0].Tools) == 0, "%d requests", len(asked))
 	text := asked[0].Messages[1].Text
 	for _, want := range []string{"Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent "} {
 		check.Contains(t, "request", text, want)
@@ -104,14 +102,10 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 			if err == nil && recap.Hidden == 0 && len(r.c.Status().Stack) == 1 && r.c.Status().Stack[0].Kind != compactor.Placeholder {
 				return // it was repaired in between
 			}
-			if err != nil || recap.Hidden != hidden || recap.From != 1 {
-				t.Errorf("%d hidden: got %+v, %v", hidden, recap, err)
-			}
+			check.That(t, err == nil && recap.Hidden == hidden && recap.From == 1, "%d hidden: got %+v, %v", hidden, recap, err)
 		}
 	}
-	if hidden == 0 {
-		t.Error("got no hidden messages")
-	}
+	check.That(t, hidden != 0, "got no hidden messages")
 }
 
 func TestRecapIsCanceledWithContext(t *testing.T) {

@@ -91,9 +91,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 				mend()
 				time.Sleep(time.Hour)
 				r.waitIdle()
-				if r.seen(compactor.EventApplied) == 0 {
-					t.Error("got no applied summary after the disk recovered")
-				}
+				check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")
 				r.verify()
 			})
 		})

@@ -125,13 +125,9 @@ func (m *renderedHistory) changes() map[string]func(*rapid.T) {
 func (m *renderedHistory) check(t *rapid.T) {
 	s := m.h.view
 	got, want := m.r.next("be kind", s), renderMessages("be kind", s)
-	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("with what was there:\n%+v\nafresh:\n%+v", got, want)
-	}
+	check.Require(t, reflect.DeepEqual(got, want), "with what was there:\n%+v\nafresh:\n%+v", got, want)
 	for _, b := range m.before {
-		if fmt.Sprintf("%+v", b.messages) != b.was {
-			t.Fatalf("a request has changed: %+v\nit was %s", b.messages, b.was)
-		}
+		check.Require(t, fmt.Sprintf("%+v", b.messages) == b.was, "a request has changed: %+v\nit was %s", b.messages, b.was)
 	}
 	if rapid.Bool().Draw(t, "pictures are loaded") {
 		for i := range got {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -29,9 +30,7 @@ func TestRepairLengthFollowsSpan(t *testing.T) {
 			r.startSession() // all of it is behind a placeholder, which is repaired
 			r.waitIdle()
 			rows := r.c.Status().Past.Earlier[0].Rows
-			if len(rows) != 1 || rows[0].Kind != compactor.Leaf {
-				t.Fatalf("got earlier session %+v", rows)
-			}
+			check.Require(t, len(rows) == 1 && rows[0].Kind == compactor.Leaf, "got earlier session %+v", rows)
 			want := span * 20 / 100
 			if !model {
 				if rows[0].Tokens > want*3/2+60 { // the transcript has labels, and the summary a line above it

@@ -16,9 +16,7 @@ import (
 func (r *rig) refusal(trigger compactor.Trigger) string {
 	r.t.Helper()
 	e := r.c.Compact(trigger, "")
-	if e.State != compactor.EventNoop || e.ID != 0 || e.Error == "" {
-		r.t.Errorf("got %+v", e)
-	}
+	check.That(r.t, e.State == compactor.EventNoop && e.ID == 0 && e.Error != "", "got %+v", e)
 	return e.Error
 }
 

@@ -16,9 +16,7 @@ func TestRetriesBackOffAndPause(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("pause after %d failures", i+1), r.retryAt.Sub(now), want)
 	}
 	r.worked()
-	if r.failures != 0 || !r.retryAt.IsZero() {
-		t.Error("a success does not clear the failures")
-	}
+	check.That(t, r.failures == 0 && r.retryAt.IsZero(), "a success does not clear the failures")
 	r.freed(4, 100, false, now, time.Minute)
 	check.Equal(t, "paused after one useless compaction", r.why(now), "")
 	r.freed(5, 100, false, now, time.Minute)
@@ -42,9 +40,7 @@ func TestRepairsBackOffSeparately(t *testing.T) {
 		}
 	}
 	r.repairFailed(2, now, []Compaction{{ID: 2}})
-	if len(r.repairs) != 1 || !r.retryAt.IsZero() {
-		t.Errorf("known are %v, and a model waits until %v", r.repairs, r.retryAt)
-	}
+	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
 }
 
 func TestDecliningModelIsLeftAlone(t *testing.T) {
@@ -64,9 +60,7 @@ func TestDecliningModelIsLeftAlone(t *testing.T) {
 func TestVetoExpires(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
-	if r.forbids(OnRepair, now) {
-		t.Error("a veto applies to another span")
-	}
+	check.That(t, !r.forbids(OnRepair, now), "a veto applies to another span")
 	r.forbid(OnRepair, "not at night", now.Add(time.Hour))
 	if !r.forbids(OnRepair, now) || r.forbids(OnRollup, now) || r.why(now) != "repair was forbidden: not at night" {
 		t.Errorf("it says %q", r.why(now))

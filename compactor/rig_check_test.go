@@ -35,9 +35,7 @@ func (r *rig) verify() {
 func (r *rig) repaired() {
 	r.t.Helper()
 	for _, row := range r.c.Status().Stack {
-		if row.NeedsRepair() {
-			r.t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
-		}
+		check.That(r.t, !row.NeedsRepair(), "got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
 	}
 }
 
@@ -45,9 +43,7 @@ func (r *rig) repaired() {
 func (r *rig) noPlaceholder() {
 	r.t.Helper()
 	for _, row := range r.c.Status().Stack {
-		if row.Kind == compactor.Placeholder {
-			r.t.Errorf("got a placeholder over #%d to #%d", row.From, row.To)
-		}
+		check.That(r.t, row.Kind != compactor.Placeholder, "got a placeholder over #%d to #%d", row.From, row.To)
 	}
 }
 

@@ -220,9 +220,7 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 	if err != nil {
 		return err
 	}
-	if !changed || got != seq {
-		r.t.Fatalf("edit of %d: got %d, changed %v", seq, got, changed)
-	}
+	check.Require(r.t, changed && got == seq, "edit of %d: got %d, changed %v", seq, got, changed)
 	m.Text = text
 	return nil
 }

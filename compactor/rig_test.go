@@ -153,9 +153,7 @@ func (r *rig) restart() {
 func (r *rig) request() []llm.Message {
 	r.t.Helper()
 	messages, maxTokens, err := r.c.Request(context.Background())
-	if err != nil {
-		r.t.Fatalf("request: %v", err)
-	}
+	check.Require(r.t, err == nil, "request: %v", err)
 	size := r.size
 	if size == 0 {
 		size = 1

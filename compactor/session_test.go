@@ -83,9 +83,7 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	r.hearNotes(20)
 	r.compactAndWait()
 	g := r.c.Status()
-	if len(g.Stack) != 1 || g.Lines == 0 {
-		t.Fatalf("the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
-	}
+	check.Require(t, len(g.Stack) == 1 && g.Lines != 0, "the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
 	tail := r.said[len(r.said)-1].Seq
 	r.startSession()
 	r.waitIdle()

@@ -103,9 +103,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 			t.Fatalf("the first piece, of %v tokens, ended as %s: want its usual size", pieces, e.State)
 		}
 		for e := compact(); e.State != compactor.EventApplied; e = compact() {
-			if r.c.Status().Lines > 3000 {
-				t.Fatalf("pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
-			}
+			check.Require(t, r.c.Status().Lines <= 3000, "pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
 		}
 		for i, tokens := range pieces {
 			if took := float64(tokens) / perSecond; took > 200 {
@@ -117,9 +115,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 		for range 3 {
 			compact()
 		}
-		if pieces[0] < 3*small {
-			t.Errorf("with a fast model again: got pieces of %v tokens, %d before", pieces, small)
-		}
+		check.That(t, pieces[0] >= 3*small, "with a fast model again: got pieces of %v tokens, %d before", pieces, small)
 	})
 }
 
@@ -150,7 +146,5 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 		return largest
 	}
 	fast, slow := spans(1000), spans(8)
-	if slow == 0 || 2*fast < 3*slow {
-		t.Errorf("got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
-	}
+	check.That(t, slow != 0 && 2*fast >= 3*slow, "got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
 }

@@ -21,9 +21,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 		r := finished()
 		r.deliverNotes("one more")
 		before := r.c.Status().Used
-		if r.c.Count().Prompt == 0 {
-			t.Fatal("got no count")
-		}
+		check.Require(t, r.c.Count().Prompt != 0, "got no count")
 		r.restart()
 		check.Equal(t, "tokens used after the restart", r.c.Status().Used, before)
 	})

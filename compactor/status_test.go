@@ -137,9 +137,7 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 				}
 			}
 			r.verify()
-			if r.seen(compactor.EventApplied) == 0 {
-				t.Error("nothing was summarized")
-			}
+			check.That(t, r.seen(compactor.EventApplied) != 0, "nothing was summarized")
 		})
 	}
 	t.Run("a huge message fits", func(t *testing.T) {

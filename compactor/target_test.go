@@ -72,9 +72,7 @@ func TestLargeSpanKeepsItsShare(t *testing.T) {
 					t.Errorf("of %d tokens: got %d kept, %.1f%%: %+v", span, row.Tokens, 100*share, e.State)
 				}
 				for _, n := range asked {
-					if n > 3000 {
-						t.Errorf("got a request for %d tokens at once", n)
-					}
+					check.That(t, n <= 3000, "got a request for %d tokens at once", n)
 				}
 			})
 		}

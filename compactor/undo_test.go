@@ -14,9 +14,7 @@ import (
 func (r *rig) undo() compactor.Event {
 	r.t.Helper()
 	e, err := r.c.Undo(r.t.Context())
-	if err != nil || e.State != compactor.EventUndone {
-		r.t.Fatalf("undo: %+v, %v", e, err)
-	}
+	check.Require(r.t, err == nil && e.State == compactor.EventUndone, "undo: %+v, %v", e, err)
 	check.Equal(r.t, "event", e.AfterTokens, r.c.Status().Used)
 	r.verify()
 	return e
@@ -41,9 +39,7 @@ func (r *rig) applied() {
 		r.t.Fatalf("compact: %+v", e)
 	}
 	check.NoError(r.t, r.c.Wait(r.t.Context()))
-	if r.seen(compactor.EventApplied) == applied {
-		r.t.Fatal("got no applied summary")
-	}
+	check.Require(r.t, r.seen(compactor.EventApplied) != applied, "got no applied summary")
 }
 
 func TestUndoRestoresEarlierPrompt(t *testing.T) {
@@ -62,9 +58,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 				view, contexts := withoutContexts(r.render())
 				views, used = append(views, view), append(used, r.c.Status().Used-contexts)
 				r.applied()
-				if r.render() == views[round] {
-					t.Fatal("the compaction changed nothing: the test proves nothing")
-				}
+				check.Require(t, r.render() != views[round], "the compaction changed nothing: the test proves nothing")
 			}
 			for round := 2; round >= 0; round-- {
 				if restarts {
@@ -142,9 +136,7 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 		}
 	}
 	r.waitIdle()
-	if undone < 3 {
-		t.Errorf("got %d undone compactions: the test proves little", undone)
-	}
+	check.That(t, undone >= 3, "got %d undone compactions: the test proves little", undone)
 	r.verify()
 	r.renderAfterRestart()
 }

@@ -242,9 +242,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 				forms += "b"
 			}
 		}
-		if forms != "---bbw" || freed != -grown || grown >= 0 {
-			t.Errorf("got shown %s, freed %d, %d", forms, freed, grown)
-		}
+		check.That(t, forms == "---bbw" && freed == -grown && grown < 0, "got shown %s, freed %d, %d", forms, freed, grown)
 		for i := range before {
 			check.Equal(t, "stored text", before[i].Text, lines[i].Text)
 		}

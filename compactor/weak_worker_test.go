@@ -137,9 +137,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 			r.policy.MaxTurns = test.turns
 			got := memoriesOfFacts(t, r)
 			for _, want := range test.want {
-				if !strings.Contains(strings.Join(got, "\n"), want) {
-					t.Errorf("want memory %q, got %q", want, got)
-				}
+				check.That(t, strings.Contains(strings.Join(got, "\n"), want), "want memory %q, got %q", want, got)
 			}
 			if test.want != nil && len(got) != len(test.want) || len(worker.Requests()) != test.calls {
 				t.Errorf("got memories %q after %d calls", got, len(worker.Requests()))

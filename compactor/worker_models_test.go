@@ -103,9 +103,7 @@ func TestWorkerReasoningEffort(t *testing.T) {
 			r.chat(30)
 			r.compact("")
 			requests := r.worker.Requests()
-			if len(requests) == 0 {
-				t.Fatal("got no worker request")
-			}
+			check.Require(t, len(requests) != 0, "got no worker request")
 			for _, req := range requests {
 				check.Equal(t, "reasoning of the request", req.Reasoning, effort)
 			}
@@ -120,9 +118,7 @@ func TestWorkerReasoningFitsWindow(t *testing.T) {
 			r.chat(40)
 			r.compact("")
 			requests := r.worker.Requests()
-			if len(requests) == 0 {
-				t.Fatal("got no worker request")
-			}
+			check.Require(t, len(requests) != 0, "got no worker request")
 			for _, req := range requests {
 				prompt := 0
 				for _, m := range req.Messages {

@@ -64,9 +64,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 				found = found || e.Trigger == c.seen && e.State == compactor.EventStarted
 			}
 			r.mu.Unlock()
-			if !found || len(worker.Requests()) == 0 {
-				t.Fatalf("got no job by %s", c.seen)
-			}
+			check.Require(t, found && len(worker.Requests()) != 0, "got no job by %s", c.seen)
 			folds := 0
 			for i, req := range worker.Requests() {
 				if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) {
@@ -78,9 +76,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 					t.Errorf("request %d lacks the focus: …%s", i, req.Messages[1].Text[max(0, len(req.Messages[1].Text)-300):])
 				}
 			}
-			if c.seen == compactor.OnRollup && folds == 0 {
-				t.Error("got no fold")
-			}
+			check.That(t, c.seen != compactor.OnRollup || folds != 0, "got no fold")
 			r.verify()
 		})
 	}
@@ -138,9 +134,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 				}
 			}
 			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-			if err != nil || len(found) == 0 {
-				t.Fatalf("no memories, %v", err)
-			}
+			check.Require(t, err == nil && len(found) != 0, "no memories, %v", err)
 			for _, m := range found {
 				check.Lacks(t, "memory", m.Content, key, "hunter2")
 			}

@@ -202,9 +202,7 @@ func TestWorkerMaxTurns(t *testing.T) {
 		r.chat(30)
 		r.compact("")
 		asked := worker.Requests()
-		if len(asked) > turns {
-			t.Errorf("max_turns %d: %d calls", turns, len(asked))
-		}
+		check.That(t, len(asked) <= turns, "max_turns %d: %d calls", turns, len(asked))
 		if len(asked) == turns && asked[turns-1].ForceTool != "summarize" {
 			t.Errorf("max_turns %d: the last call has a choice of tools", turns)
 		}

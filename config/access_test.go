@@ -100,14 +100,10 @@ allow = [
 		discord, slack := rules.Access["discord"], rules.Access["slack"]
 		check.EqualAll(t, "owners", discord.Owners, []string{"81384788765712384"})
 		check.EqualAll(t, "allow", slack.Allow, []string{"C0123ABCD", "U0123ABCD"})
-		if len(discord.Allow)+len(slack.Owners) > 0 {
-			t.Errorf("got %+v and %+v", discord, slack)
-		}
+		check.That(t, len(discord.Allow)+len(slack.Owners) == 0, "got %+v and %+v", discord, slack)
 	})
 	t.Run("an empty list restricts no command", func(t *testing.T) {
-		if rules.Restricted == nil || len(rules.Restricted) > 0 {
-			t.Errorf("got %#v", rules.Restricted)
-		}
+		check.That(t, rules.Restricted != nil && len(rules.Restricted) == 0, "got %#v", rules.Restricted)
 	})
 	t.Run("without a list, those restricted by declaration are", func(t *testing.T) {
 		defaults := Default()
@@ -190,9 +186,7 @@ agent = "librarian"
 func TestSlackChoices(t *testing.T) {
 	check.EqualAll(t, "choices of the connector", SlackWorking, slack.Workings)
 	check.EqualAll(t, "SlackReplyIn", SlackReplyIn, slack.ReplyPlaces)
-	if terminalName != terminal.Name {
-		t.Errorf("got terminal name %q", terminal.Name)
-	}
+	check.That(t, terminalName == terminal.Name, "got terminal name %q", terminal.Name)
 }
 
 func TestOldNamesOfKeys(t *testing.T) {

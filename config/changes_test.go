@@ -38,9 +38,7 @@ id = "a"
 base_url = "https://of-agent@example.org/v1"
 `)))(t)
 	for _, secret := range []string{"from-variable", "of-model", "of-discord", "of-agent"} {
-		if !slices.Contains(s.Secrets(), secret) {
-			t.Errorf("%s is not a secret", secret)
-		}
+		check.That(t, slices.Contains(s.Secrets(), secret), "%s is not a secret", secret)
 	}
 }
 

@@ -34,9 +34,7 @@ func TestShippedSettings(t *testing.T) {
 		check.Equal(t, "run `go generate ./config", string(check.Must(os.ReadFile(file))(t)), shipped)
 	})
 	t.Run("they are the defaults", func(t *testing.T) {
-		if !reflect.DeepEqual(s, want) {
-			t.Errorf("config.toml has\n%+v\nwant\n%+v", s, want)
-		}
+		check.That(t, reflect.DeepEqual(s, want), "config.toml has\n%+v\nwant\n%+v", s, want)
 	})
 }
 
@@ -88,17 +86,13 @@ func TestReference(t *testing.T) {
 			}
 			checked++
 		}
-		if checked < 20 {
-			t.Errorf("got only %d ranges", checked)
-		}
+		check.That(t, checked >= 20, "got only %d ranges", checked)
 	})
 	t.Run("what needs a restart says so", func(t *testing.T) {
 		if s := known["discord.token"]; !s.Restart || strings.Contains(s.Description, "restart") {
 			t.Errorf("got %+v", s)
 		}
-		if known["respond"].Restart || known["agents.model"].Restart {
-			t.Error("settings that need none")
-		}
+		check.That(t, !known["respond"].Restart && !known["agents.model"].Restart, "settings that need none")
 	})
 }
 
@@ -177,9 +171,7 @@ func TestSettingsFiles(t *testing.T) {
 	t.Run("without a file the defaults hold", func(t *testing.T) {
 		t.Chdir(t.TempDir())
 		s, err := Load("")
-		if err != nil || !reflect.DeepEqual(s, Default()) {
-			t.Errorf("got %+v, %v", s, err)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(s, Default()), "got %+v, %v", s, err)
 	})
 	t.Run("config.toml is read unasked", func(t *testing.T) {
 		t.Chdir(filepath.Dir(writeSettings(t, "workers = 7")))

@@ -97,13 +97,9 @@ func refused(t *testing.T, text string, want ...string) {
 	t.Helper()
 	file := writeSettings(t, text)
 	_, err := Load(file)
-	if err == nil {
-		t.Fatal("the settings were accepted")
-	}
+	check.Require(t, err != nil, "the settings were accepted")
 	var wrong *Error
-	if !errors.As(err, &wrong) {
-		t.Errorf("got a %T", err)
-	}
+	check.That(t, errors.As(err, &wrong), "got a %T", err)
 	got := strings.Split(err.Error(), "\n")
 	check.Len(t, "result", got, len(want))
 	for i, line := range got {

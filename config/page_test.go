@@ -24,9 +24,7 @@ const (
 func TestConfigurationPage(t *testing.T) {
 	page := check.Must(os.ReadFile(configurationPage))(t)
 	intro, tables, found := strings.Cut(string(page), generatedBelow)
-	if !found {
-		t.Fatalf("%s lacks the line %q", configurationPage, generatedBelow)
-	}
+	check.Require(t, found, "%s lacks the line %q", configurationPage, generatedBelow)
 	want := settingsTables()
 	if *update {
 		check.NoError(t, os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644))

@@ -40,9 +40,7 @@ tools = ["far", "calc"]
 	check.Equal(t, "the most tokens of a result", servers[0].MaxResultTokens, 4000)
 	check.EqualAll(t, "tools of other places", s.ToolsFor("a", "terminal:general"), []string{"calc"})
 	check.EqualAll(t, "tools with the binding", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
-	if !slices.Contains(s.Secrets(), "hush-hush") {
-		t.Error("a secret is not marked as one")
-	}
+	check.That(t, slices.Contains(s.Secrets(), "hush-hush"), "a secret is not marked as one")
 }
 
 func TestToolServerMistakes(t *testing.T) {

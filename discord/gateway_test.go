@@ -69,12 +69,8 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 			r.ask(r.square, "two") // while nobody listens
 			check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
 			all := r.Connections()
-			if len(all) != 2 || !all[1].Resume || all[1].Identify {
-				t.Errorf("it did not resume: %+v", all)
-			}
-			if all[0].ClientClose == 1000 {
-				t.Error("it gave the session up")
-			}
+			check.That(t, len(all) == 2 && all[1].Resume && !all[1].Identify, "it did not resume: %+v", all)
+			check.That(t, all[0].ClientClose != 1000, "it gave the session up")
 			if n := len(r.Requests("GET /channels/*/messages")); n > 1 { // the earlier ones, for the first question
 				t.Errorf("it read the history %d times, though nothing was lost", n)
 			}

@@ -178,9 +178,7 @@ func TestOptions(t *testing.T) {
 		"https://chat.example/discord/": "https://chat.example/discord",
 	} {
 		d, err := New(Options{Token: "Bot abc", APIBase: base})
-		if err != nil || d.rest.base != want || d.rest.token != "abc" {
-			t.Errorf("api_base %q became %+v, %v", base, d, err)
-		}
+		check.That(t, err == nil && d.rest.base == want && d.rest.token == "abc", "api_base %q became %+v, %v", base, d, err)
 		_ = d.rest.client.Transport.(platform.Bounded) // what a server answers is read up to a limit
 	}
 	for _, o := range []Options{{}, {Token: "two words"}, {Token: "x", APIBase: "localhost:8080"}, {Token: "x", APIBase: "ftp://h"}, {Token: "x", APIBase: "http://a:b@h"}} {

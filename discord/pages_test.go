@@ -41,9 +41,7 @@ func TestLongListsHavePages(t *testing.T) {
 	page = r.Click(r.square, r.ann.ID, i.Answer.ID, second[1].CustomID)
 	r.until("the third page", func() bool { return strings.Contains(r.Interaction(i.ID).Answer.Content, "(Seite 3 von 3)") })
 	third := buttons(r.Interaction(i.ID).Answer)
-	if third[0].Disabled || !third[1].Disabled {
-		t.Errorf("the buttons of the last page are %+v", third)
-	}
+	check.That(t, !third[0].Disabled && third[1].Disabled, "the buttons of the last page are %+v", third)
 }
 
 func TestAListWhoseCommandIsTooLongForAButtonIsShownWhole(t *testing.T) {

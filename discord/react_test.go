@@ -47,9 +47,7 @@ func (r *rig) tell(line string) {
 func (r *rig) marks(id string) (names []string) {
 	for _, m := range r.Messages(r.square) {
 		for _, reaction := range m.Reactions {
-			if m.ID != id {
-				r.t.Errorf("a mark stands on %q", m.Content)
-			}
+			check.That(r.t, m.ID == id, "a mark stands on %q", m.Content)
 			names = append(names, fmt.Sprintf("%s%d", reaction.Emoji.Name, reaction.Count))
 		}
 	}

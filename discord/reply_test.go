@@ -45,9 +45,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 		for _, l := range all {
 			names[l.Name] = true
 		}
-		if !names["#square · town"] || !names["ann"] {
-			t.Errorf("got %+v", all)
-		}
+		check.That(t, names["#square · town"] && names["ann"], "got %+v", all)
 	})
 	t.Run("a mention of a role it has", func(t *testing.T) {
 		place := r.Channel(r.guild.ID, "roles").ID

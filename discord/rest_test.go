@@ -86,9 +86,7 @@ func TestLimits(t *testing.T) {
 			check.NoError(t, l.wait(t.Context(), b))
 			l.learn(b, 403, refused, 0, false)
 		}
-		if invalid >= 9000 {
-			t.Errorf("%d invalid requests in 10 minutes", invalid)
-		}
+		check.That(t, invalid < 9000, "%d invalid requests in 10 minutes", invalid)
 	})
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
@@ -145,9 +143,7 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 	} {
 		rest := answering(t, c.status, c.body)
 		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
-		if err == nil || errors.Is(err, channel.ErrGone) != c.gone {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone, "%s: %v", name, err)
 	}
 }
 

@@ -18,9 +18,7 @@ func (r *rig) answers(place string, n int) (texts []string) {
 	for _, m := range r.sent(place) {
 		texts = append(texts, m.Content)
 	}
-	if len(texts) > n {
-		r.t.Fatalf("%d answers, want %d: %q", len(texts), n, texts)
-	}
+	check.Require(r.t, len(texts) <= n, "%d answers, want %d: %q", len(texts), n, texts)
 	return texts
 }
 

@@ -165,9 +165,7 @@ func (r *rig) stop() {
 		r.leave()
 		select {
 		case err := <-r.ended:
-			if err != nil {
-				r.t.Errorf("Run: %v", err)
-			}
+			check.That(r.t, err == nil, "Run: %v", err)
 		case <-time.After(patience):
 			r.t.Error("Run does not end")
 		}
@@ -201,9 +199,7 @@ func (r *rig) until(what string, ok func() bool) {
 		if err == nil {
 			return
 		}
-		if r.ctx.Err() != nil {
-			r.t.Fatalf("waited in vain for %s", what)
-		}
+		check.Require(r.t, r.ctx.Err() == nil, "waited in vain for %s", what)
 	}
 }
 

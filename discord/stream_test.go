@@ -38,9 +38,7 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 	r.ask(r.square, "tell me slowly")
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
 	requests := append(r.Requests("POST /channels/"+r.square+"/messages"), r.Requests("PATCH /channels/*/messages/*")...)
-	if len(requests) < 3 {
-		t.Fatalf("%d requests: it was not streamed", len(requests))
-	}
+	check.Require(t, len(requests) >= 3, "%d requests: it was not streamed", len(requests))
 	for i, q := range requests[1:] {
 		if apart := q.At.Sub(requests[i].At); apart < pause-50*time.Millisecond {
 			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, pause)
@@ -160,9 +158,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 			r.sendAll(w, final)
 			r.shows(r.square, final)
 			for i, m := range r.sent(r.square) {
-				if i < len(first) && m.ID != first[i].ID {
-					t.Errorf("piece %d is another message", i)
-				}
+				check.That(t, i >= len(first) || m.ID == first[i].ID, "piece %d is another message", i)
 			}
 		})
 	}

@@ -243,9 +243,7 @@ func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: 300 * time.Millisecond})
 	h.Ask(t.Context(), Before, one)
 	text, err := os.ReadFile(note)
-	if err != nil || f.String() != Before+" "+Timeout {
-		t.Fatalf("%v, %s", err, f)
-	}
+	check.Require(t, err == nil && f.String() == Before+" "+Timeout, "%v, %s", err, f)
 	if !check.Soon(func() bool { // it has ended, or is a zombie
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")

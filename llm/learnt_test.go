@@ -46,9 +46,7 @@ func TestFactor(t *testing.T) {
 				changes, last = changes+1, l.Scale()
 			}
 		}
-		if changes > 1 {
-			t.Errorf("%d changes", changes)
-		}
+		check.That(t, changes <= 1, "%d changes", changes)
 	})
 }
 
@@ -97,9 +95,7 @@ func TestNotebook(t *testing.T) {
 			page.Counted(1000, 1200+i%3)
 			check.NoError(t, page.Keep(t.Context()))
 		}
-		if s.writes == 0 || s.writes > 6 {
-			t.Errorf("%d writes for 500 calls", s.writes)
-		}
+		check.That(t, s.writes != 0 && s.writes <= 6, "%d writes for 500 calls", s.writes)
 		if f := s.facts["m"].Factor; math.Abs(f-1.2) > 0.031 {
 			t.Errorf("got factor %v, want 1.2", f)
 		}

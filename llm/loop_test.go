@@ -52,9 +52,7 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 		llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llmtest.Call("b", "echo", map[string]int{"n": 2})),
 		llmtest.Say("done"))
 	resp, records, err := run(t, model, 5, tool("echo", echo))
-	if err != nil || resp.Message.Text != "done" {
-		t.Fatalf("got %q, %v", resp.Message.Text, err)
-	}
+	check.Require(t, err == nil && resp.Message.Text == "done", "got %q, %v", resp.Message.Text, err)
 	check.Len(t, "records", records, 1)
 	check.Len(t, "calls", records[0].calls.Calls, 2)
 	for i, want := range []llm.Message{

@@ -79,9 +79,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 		said := "<kept>\nold\n</kept>\n\n[#40 2023-07-01 09:59 Eve] hello there\n\n[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?\n\n<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
 		_, asked := talk(t, said, memories, transcript)
 		want := []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"}
-		if !reflect.DeepEqual(asked, want) {
-			t.Errorf("got question %q, want %q", asked, want)
-		}
+		check.That(t, reflect.DeepEqual(asked, want), "got question %q, want %q", asked, want)
 	})
 	t.Run("it quotes what it found with who, when and where, once", func(t *testing.T) {
 		answer, _ := talk(t, question, memories, transcript)

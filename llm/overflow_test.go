@@ -42,9 +42,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 			check.Equal(t, "kind of the error", err.Kind, KindOverflow)
 			check.Equal(t, "limit", err.Limit, c.limit)
 			check.Equal(t, "prompt", PromptOf(err), c.prompt)
-			if err.Temporary() {
-				t.Error("got a temporary failure, want one that is not retried unchanged")
-			}
+			check.That(t, !err.Temporary(), "got a temporary failure, want one that is not retried unchanged")
 		})
 	}
 }

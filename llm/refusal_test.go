@@ -96,9 +96,7 @@ func FuzzRefusal(f *testing.F) {
 	f.Add(200, "<p>page")
 	f.Fuzz(func(t *testing.T, status int, body string) {
 		err := Refused(status, nil, []byte(body))
-		if err.Kind == "" || !utf8.ValidString(err.Message) || err.Limit < 0 {
-			t.Errorf("refusal of %q: %#v", body, err)
-		}
+		check.That(t, err.Kind != "" && utf8.ValidString(err.Message) && err.Limit >= 0, "refusal of %q: %#v", body, err)
 	})
 }
 

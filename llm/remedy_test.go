@@ -80,9 +80,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 		})
 	}
 	for i, c := range causes {
-		if !used[i] {
-			t.Errorf("no test covers the row %q", c.reason)
-		}
+		check.That(t, used[i], "no test covers the row %q", c.reason)
 	}
 }
 

@@ -61,9 +61,7 @@ func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 		})
 	}
 	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
-		if RefusesTools(err) || RefusesImages(err) || WantsReasoning(err) {
-			t.Errorf("%v: got a refusal, want none", err)
-		}
+		check.That(t, !RefusesTools(err) && !RefusesImages(err) && !WantsReasoning(err), "%v: got a refusal, want none", err)
 	}
 	if !RefusesTools(&Error{Kind: KindOverloaded, Message: "it does not support tools"}) {
 		t.Error("not recognized when it is classified as overloaded")

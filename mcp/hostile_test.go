@@ -256,9 +256,7 @@ func TestHostileServers(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			grown := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
-			if grown > 50 {
-				t.Errorf("got %d MiB more in use", grown)
-			}
+			check.That(t, grown <= 50, "got %d MiB more in use", grown)
 			check.Lacks(t, "log", s.log.String(), secretOfServer)
 			t.Logf("%d turns, %d calls, %d that nobody allowed, %d reads across conversations, %d unescaped, %d MiB more in use", len(hostileTools), len(called), len(refused), foreign, unescaped, grown)
 		})

@@ -42,9 +42,7 @@ func TestToolsOfBothTransports(t *testing.T) {
 				if !strings.Contains(got, c.want) || (err != nil) != (c.wantError != "") || err != nil && !strings.Contains(err.Error(), c.wantError) {
 					t.Errorf("%s(%s) = %.200q, %v; want %q, %q", c.tool, c.arguments, got, err, c.want, c.wantError)
 				}
-				if len(got) > 8*DefaultResultTokens {
-					t.Errorf("%s: got %d bytes", c.tool, len(got))
-				}
+				check.That(t, len(got) <= 8*DefaultResultTokens, "%s: got %d bytes", c.tool, len(got))
 			}
 		})
 	}

@@ -50,9 +50,7 @@ func TestDecay(t *testing.T) {
 		worth := first[0].Decayed(storetest.Day)
 		for range 10 {
 			found, err := storetest.Search(memory.Of(c), ctx, "dog", 9)
-			if err != nil || found[0].Decayed(storetest.Day) != worth {
-				t.Fatalf("%+v, %v", found, err)
-			}
+			check.Require(t, err == nil && found[0].Decayed(storetest.Day) == worth, "%+v, %v", found, err)
 		}
 		check.Equal(t, "writes", storetest.Dump(t, c.Store()), before)
 	})

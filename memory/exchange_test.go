@@ -71,9 +71,7 @@ func TestExportAndImport(t *testing.T) {
 		other := storetest.Imported(t, 9)
 		storetest.Find(t, other.Store(), "terminal:before") // so that numbers differ
 		n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		if err != nil || n != (memory.ImportResult{Fresh: 8}) {
-			t.Fatalf("%+v, %v", n, err)
-		}
+		check.Require(t, err == nil && n == (memory.ImportResult{Fresh: 8}), "%+v, %v", n, err)
 		if got, want := remembered(export(t, other.Store())), remembered(all); !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}

@@ -35,9 +35,7 @@ func TestExpiry(t *testing.T) {
 			}
 		}
 		m, err := memory.In(c.Store()).Details(ctx, 4)
-		if err != nil || !m.Expires.Equal(m.SaidAt.Add(72*time.Hour)) || m.State != "active" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		check.That(t, err == nil && m.Expires.Equal(m.SaidAt.Add(72*time.Hour)) && m.State == "active", "%+v, %v", m, err)
 		if m, err = memory.In(c.Store()).Details(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
 			t.Errorf("a day ends at its end: %+v, %v", m, err)
 		}
@@ -47,9 +45,7 @@ func TestExpiry(t *testing.T) {
 		for state, want := range map[string]int{"": 4, "active": 4, "expired": 2, "current": 6, "all": 6, "forgotten": 0} {
 			for _, query := range []string{"", "away"} {
 				found, total, err := memory.In(c.Store()).List(ctx, memory.Filter{Conversation: c.Name(), State: state, Query: query})
-				if err != nil || len(found) != want || total != want {
-					t.Errorf("%q %q: %d, %v", state, query, total, err)
-				}
+				check.That(t, err == nil && len(found) == want && total == want, "%q %q: %d, %v", state, query, total, err)
 				for _, m := range found {
 					check.Equal(t, fmt.Sprintf("memory %d has expired", m.ID), m.State == "expired", m.ID == 4 || m.ID == 5)
 				}

@@ -28,9 +28,7 @@ func state(t *testing.T, c *store.Conversation, id int64) string {
 func checkState(t *testing.T, err error, want memory.StateError) {
 	t.Helper()
 	got, ok := errors.AsType[*memory.StateError](err)
-	if !ok || *got != want {
-		t.Errorf("got %v, want %v", err, &want)
-	}
+	check.That(t, ok && *got == want, "got %v, want %v", err, &want)
 }
 
 func TestForgetCanBeUndone(t *testing.T) {
@@ -102,9 +100,7 @@ func TestPurge(t *testing.T) {
 		s := storetest.Keep(t, c, "Ann", "Ann talks "+word)
 		storetest.Keep(t, c, "Ann", "Ann has a dog")
 		raw, err := exec.Command("cat", store.File(dir)+"-wal").Output()
-		if err != nil || !bytes.Contains(raw, []byte(word)) {
-			t.Fatalf("want not found, got %v", err)
-		}
+		check.Require(t, err == nil && bytes.Contains(raw, []byte(word)), "want not found, got %v", err)
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, s.ID))
 		check.NoError(t, c.Store().Upkeep().EraseFiles(ctx, store.Backups{}))
 		storetest.WantNoBytes(t, dir, word)

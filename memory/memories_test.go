@@ -32,13 +32,9 @@ func TestWorkerSaves(t *testing.T) {
 			{ID: 1, Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
 			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.6, Messages: []int64{4}, About: "Ann"},
 		}
-		if err != nil || !reflect.DeepEqual(fresh, want) {
-			t.Errorf("%+v, %v", fresh, err)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(fresh, want), "%+v, %v", fresh, err)
 		m, err := memory.In(c.Store()).Details(ctx, 1)
-		if err != nil || time.Since(m.SavedAt) > time.Hour {
-			t.Fatalf("%+v, %v", m, err)
-		}
+		check.Require(t, err == nil && time.Since(m.SavedAt) <= time.Hour, "%+v, %v", m, err)
 		m.SavedAt = time.Time{}
 		if want := (memory.Memory{
 			ID: 1, Conversation: "terminal:general", Kind: "preference", Content: "Bob likes tea", Importance: 0.25,

@@ -77,9 +77,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 			{Kind: "fact", Content: "no messages"},
 			{Kind: "fact", Content: "good", Messages: []int64{5}},
 		}})
-		if err != nil || len(fresh) != 1 || fresh[0].Content != "good" {
-			t.Errorf("%+v, %v", fresh, err)
-		}
+		check.That(t, err == nil && len(fresh) == 1 && fresh[0].Content == "good", "%+v, %v", fresh, err)
 		wantContents(t, c, "fact: fine", "fact: good")
 	})
 	t.Run("a worker without tools leaves the extractive's memories to a later worker", func(t *testing.T) {

@@ -82,9 +82,7 @@ func FuzzRecall(f *testing.F) {
 	f.Add("when did I see 猫 on 7.5.2023, 2023年5月7日, May 7th or two weeks ago", "Bob")
 	f.Fuzz(func(t *testing.T, text, asker string) {
 		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: text, Asker: asker, Limit: 2})
-		if err != nil || len(found) > 2 {
-			t.Fatalf("%d found, %v", len(found), err)
-		}
+		check.Require(t, err == nil && len(found) <= 2, "%d found, %v", len(found), err)
 		check.NoError(t, check.ErrorOf(storetest.Search(memory.Of(c), ctx, text, 5)))
 	})
 }

@@ -102,9 +102,7 @@ func TestRecallInALongConversation(t *testing.T) {
 	}
 	c := talked(t, past...)
 	found := recallAll(t, c, memory.Question{Text: "weather balloon", Limit: 5})
-	if len(found) != 5 || found[0].Seq != 101 {
-		t.Fatalf("got %+v", found)
-	}
+	check.Require(t, len(found) == 5 && found[0].Seq == 101, "got %+v", found)
 	if found := recallAll(t, c, memory.Question{Text: "weather", Limit: 5}); len(found) != 5 || storetest.Part(found[0], "words") <= 0 {
 		t.Errorf("got %+v for a frequent word alone", found)
 	}

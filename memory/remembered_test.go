@@ -77,9 +77,7 @@ func TestRankingOfMemories(t *testing.T) {
 	first := func(query string) memory.Memory {
 		t.Helper()
 		found, _, err := memory.In(s).List(ctx, memory.Filter{Query: query})
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%q: %+v, %v", query, found, err)
-		}
+		check.Require(t, err == nil && len(found) != 0, "%q: %+v, %v", query, found, err)
 		sum := 0.0
 		for _, p := range found[0].Parts {
 			sum += p.Value

@@ -64,9 +64,7 @@ func newTown(t *testing.T) *town {
 func (v *town) recalls(name, query string) (found []string) {
 	v.t.Helper()
 	memories, total, err := memory.Of(storetest.Find(v.t, v.s, name)).List(ctx, memory.Filter{Query: query})
-	if err != nil || total != len(memories) {
-		v.t.Fatalf("%d of %d, %v", len(memories), total, err)
-	}
+	check.Require(v.t, err == nil && total == len(memories), "%d of %d, %v", len(memories), total, err)
 	for _, m := range memories {
 		found = append(found, m.Conversation)
 	}
@@ -216,9 +214,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 						"forget": memory.Of(c).Forget(ctx, saved.ID), "restore": memory.Of(c).Restore(ctx, saved.ID), "pin": memory.Of(c).Pin(ctx, saved.ID, true),
 						"look": check.ErrorOf(memory.Of(c).Details(ctx, saved.ID)),
 					} {
-						if !errors.Is(err, store.ErrNotFound) {
-							t.Errorf("%s in %s: %v", what, name, err)
-						}
+						check.That(t, errors.Is(err, store.ErrNotFound), "%s in %s: %v", what, name, err)
 					}
 					if m, err := memory.In(s).Details(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
 						t.Errorf("%+v, %v", m, err)

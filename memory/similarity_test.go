@@ -45,12 +45,8 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			text := rapid.StringN(1, 80, 400).Draw(t, "text")
 			is := memory.FactWords(text)
-			if len(is) > 0 && !memory.SameFact(is, is) {
-				t.Fatalf("%q is not the same as itself", text)
-			}
-			if memory.SameFact(is, memory.FactWords(text+" 77123")) {
-				t.Fatalf("%q is the same with a number more", text)
-			}
+			check.Require(t, len(is) == 0 || memory.SameFact(is, is), "%q is not the same as itself", text)
+			check.Require(t, !memory.SameFact(is, memory.FactWords(text+" 77123")), "%q is the same with a number more", text)
 		})
 	})
 }
@@ -70,9 +66,7 @@ func TestRepeatedFactIsOneRow(t *testing.T) {
 		c := storetest.NewConversation(t)
 		for id, content := range map[string]string{"u1": "My flat is near the harbour", "u2": "My flat is near harbour"} {
 			s, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: id})
-			if err != nil || !s.Fresh {
-				t.Errorf("%+v, %v", s, err)
-			}
+			check.That(t, err == nil && s.Fresh, "%+v, %v", s, err)
 		}
 	})
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {

@@ -54,9 +54,7 @@ func TestTools(t *testing.T) {
 	})
 	t.Run("their parameters are valid JSON", func(t *testing.T) {
 		for _, tool := range tools {
-			if !json.Valid(tool.Parameters) {
-				t.Errorf("%s: %s", tool.Name, tool.Parameters)
-			}
+			check.That(t, json.Valid(tool.Parameters), "%s: %s", tool.Name, tool.Parameters)
 		}
 	})
 	t.Run("memory_search tells who said it, when, and where it comes from", func(t *testing.T) {

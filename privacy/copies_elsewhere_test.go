@@ -120,9 +120,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 			return answer
 		}
 		answer := save(2, "Bob plays the loud drum at home")
-		if !strings.Contains(answer, storetest.Secret) {
-			t.Fatalf("got answer %q", answer)
-		}
+		check.Require(t, strings.Contains(answer, storetest.Secret), "got answer %q", answer)
 		storetest.AnswerWith(t, c, 2, 3, "", map[string]string{"memory_save": answer})
 		storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		storetest.Deliver(t, c, storetest.Asking(5, "again"))

@@ -156,9 +156,7 @@ func TestErasingEverywhere(t *testing.T) {
 		check.NoError(t, s.Close())
 		s = storetest.OpenStore(t, dir)
 		due, err := privacy.In(s).Erasures(ctx)
-		if err != nil || len(due) != 3 {
-			t.Fatalf("%+v, %v", due, err)
-		}
+		check.Require(t, err == nil && len(due) == 3, "%+v, %v", due, err)
 		for _, one := range due {
 			eraseAll(t, storetest.Find(t, s, one.Conversation), one.Author)
 		}
@@ -229,16 +227,12 @@ func TestOptingOut(t *testing.T) {
 	})
 	t.Run("a worker sees the opt-out, is refused, and drops its drafts", func(t *testing.T) {
 		read, err := worker.Messages(ctx, 1, 2, 9)
-		if err != nil || !read[0].Unremembered || read[1].Unremembered {
-			t.Errorf("%+v, %v", read, err)
-		}
+		check.That(t, err == nil && read[0].Unremembered && !read[1].Unremembered, "%+v, %v", read, err)
 		if err := save(`{"content":"more tea","kind":"fact","messages":[1]}`); !errors.As(err, &out) {
 			t.Errorf("%v", err)
 		}
 		fresh, err := worker.Store(ctx, summarize.Summary{Text: "s", Tokens: 1, Memories: []summarize.MemoryDraft{{Kind: "fact", Content: "tea!", Messages: []int64{1}}}})
-		if err != nil || len(fresh) != 1 || fresh[0].Content != "Bob reads" {
-			t.Errorf("saved %+v, %v", fresh, err)
-		}
+		check.That(t, err == nil && len(fresh) == 1 && fresh[0].Content == "Bob reads", "saved %+v, %v", fresh, err)
 	})
 	t.Run("earlier data stays, and the person may opt in again", func(t *testing.T) {
 		check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), before.ID).State, "active")

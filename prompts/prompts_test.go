@@ -118,16 +118,12 @@ func TestTranslationsSayTheSame(t *testing.T) {
 func TestTextsOfALanguage(t *testing.T) {
 	for _, language := range Languages {
 		texts := In(language)
-		if texts.Help["memory"] == "" {
-			t.Errorf("%s: there is no help about memory", language)
-		}
+		check.That(t, texts.Help["memory"] != "", "%s: there is no help about memory", language)
 		for field, value := range reflect.ValueOf(texts).Fields() {
 			if value.Kind() == reflect.String && strings.TrimSpace(value.String()) == "" {
 				t.Errorf("%s: %s is empty", language, field.Name)
 			}
 		}
 	}
-	if In("xx").System != In(English).System || In("de").System == In(English).System {
-		t.Error("fallback to English")
-	}
+	check.That(t, In("xx").System == In(English).System && In("de").System != In(English).System, "fallback to English")
 }

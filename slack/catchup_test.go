@@ -154,9 +154,7 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 		} else if i > n {
 			want = "after"
 		}
-		if m.Text != want {
-			t.Fatalf("message %d is %q, want %q", i, m.Text, want)
-		}
+		check.Require(t, m.Text == want, "message %d is %q, want %q", i, m.Text, want)
 	}
 	if calls := len(r.w.Calls("conversations.history")); calls > 3+2+2 {
 		t.Errorf("%d pages for %d messages", calls, n)

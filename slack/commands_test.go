@@ -136,9 +136,7 @@ func TestSlashCommands(t *testing.T) {
 	})
 	r.eventually("all are acknowledged", r.acknowledged)
 	for _, d := range r.w.Deliveries() {
-		if len(d.Answer) > 0 && string(d.Answer) != "null" {
-			t.Errorf("%s: acknowledged with %s", d.Kind, d.Answer)
-		}
+		check.That(t, len(d.Answer) == 0 || string(d.Answer) == "null", "%s: acknowledged with %s", d.Kind, d.Answer)
 	}
 	r.keepsSecrets()
 }
@@ -221,9 +219,7 @@ func TestACommandAsAMessage(t *testing.T) {
 	t.Run("is no part of what is read later", func(t *testing.T) {
 		page, err := r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100})
 		said := page.Said
-		if err != nil || len(said) != 1 || said[0].Text != "hello" {
-			t.Errorf("%+v, %v", said, err)
-		}
+		check.That(t, err == nil && len(said) == 1 && said[0].Text == "hello", "%+v, %v", said, err)
 	})
 	t.Run("a path is none", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/etc/passwd is what?"})

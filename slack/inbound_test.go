@@ -235,12 +235,8 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 		slack.URL + "/away": "", other.URL + "/file": "", "http://files.slack.com/file": "", "https://slack.com.evil.dev/x": "", "": "",
 	} {
 		data, err := s.fetch(context.Background(), address, 100)
-		if string(data) != want || (err == nil) != (want != "") {
-			t.Errorf("%s: got %q, %v", address, data, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the token is told: %v", address, err)
-		}
+		check.That(t, string(data) == want && (err == nil) == (want != ""), "%s: got %q, %v", address, data, err)
+		check.That(t, err == nil || !strings.Contains(err.Error(), "secret"), "%s: the token is told: %v", address, err)
 	}
 	select {
 	case got := <-leaked:

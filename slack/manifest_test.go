@@ -104,9 +104,7 @@ func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
 	var want, got any
 	query := check.Must(url.Parse(CreateURL()))(t).Query()
 	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
-	if !reflect.DeepEqual(got, want) || query.Get("new_app") != "1" {
-		t.Errorf("the link makes another app: %v", got)
-	}
+	check.That(t, reflect.DeepEqual(got, want) && query.Get("new_app") == "1", "the link makes another app: %v", got)
 	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
 }
 

@@ -173,9 +173,7 @@ func (r *rig) end() {
 
 func (r *rig) eventually(what string, condition func() bool) {
 	r.t.Helper()
-	if !r.w.Wait(soon, condition) {
-		r.t.Fatalf("never: %s\n%s", what, r.logs)
-	}
+	check.Require(r.t, r.w.Wait(soon, condition), "never: %s\n%s", what, r.logs)
 }
 
 // said are the texts that the bot has posted in a channel and has not taken back.

@@ -110,9 +110,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 			data := check.Must(s.fetch(context.Background(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
 			check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 			resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
-			if !platform.TooLong(err) {
-				t.Errorf("got %v", err)
-			}
+			check.That(t, platform.TooLong(err), "got %v", err)
 			if err == nil {
 				_ = resp.Body.Close()
 			}

@@ -67,9 +67,7 @@ func (r *rig) send(w channel.Writer, p channel.Piece) string {
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	id, err := w.Send(ctx, p)
-	if err != nil {
-		r.t.Fatalf("send: %v\n%s", err, r.logs)
-	}
+	check.Require(r.t, err == nil, "send: %v\n%s", err, r.logs)
 	return id
 }
 

@@ -76,9 +76,7 @@ func TestApplyAgain(t *testing.T) {
 	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
 	first, _ := storetest.ApplyRows(t, c, id)
 	again, rows := storetest.ApplyRows(t, c, id)
-	if !reflect.DeepEqual(first, again) || rows[0].State != transcript.Applied {
-		t.Errorf("got %+v, then %+v", first, again)
-	}
+	check.That(t, reflect.DeepEqual(first, again) && rows[0].State == transcript.Applied, "got %+v, then %+v", first, again)
 	other := storetest.Find(t, c.Store(), "terminal:other")
 	check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, []int64{id})), store.ErrNotFound)
 }

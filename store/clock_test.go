@@ -67,9 +67,7 @@ func TestSeqsFollowArrivalOrder(t *testing.T) {
 	check.NoError(t, err)
 	check.Len(t, "found", found, len(times))
 	for _, f := range found {
-		if f.Score != f.Score || f.Score < 0 || f.Score > 1e6 {
-			t.Errorf("message %d: got score %v", f.Seq, f.Score)
-		}
+		check.That(t, f.Score == f.Score && f.Score >= 0 && f.Score <= 1e6, "message %d: got score %v", f.Seq, f.Score)
 	}
 	wantSound(t, s)
 }

@@ -89,9 +89,7 @@ func expand(t check.Tester, c *store.Conversation, row transcript.Summary) []int
 			return err
 		})
 		check.NoError(t, err)
-		if child.State != transcript.RolledUp {
-			t.Errorf("child %d of rollup %d: got %s", id, row.ID, child.State)
-		}
+		check.That(t, child.State == transcript.RolledUp, "child %d of rollup %d: got %s", id, row.ID, child.State)
 		all = append(all, expand(t, c, child)...)
 	}
 	return all
@@ -190,7 +188,5 @@ func (s *savedMemories) check(t check.Tester, c *store.Conversation) {
 		found[content] = seq
 	}
 	check.NoError(t, rows.Err())
-	if !maps.Equal(found, s.kept) {
-		t.Errorf("got memories %v, want %v", found, s.kept)
-	}
+	check.That(t, maps.Equal(found, s.kept), "got memories %v, want %v", found, s.kept)
 }

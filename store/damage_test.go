@@ -203,8 +203,6 @@ func TestBitFlips(t *testing.T) {
 			t.Fatalf("the file was replaced: %v, %v", info, err)
 		}
 	}
-	if refused < 14 {
-		t.Errorf("got only %d noticed, %d otherwise", refused, broke)
-	}
+	check.That(t, refused >= 14, "got only %d noticed, %d otherwise", refused, broke)
 	t.Logf("%d were told to be damaged, %d broke otherwise", refused, broke)
 }

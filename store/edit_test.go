@@ -97,9 +97,7 @@ func TestWhatNoEditChanges(t *testing.T) {
 		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
 		check.Equal(t, "the version", storetest.Version(t, c), before)
 		_, due, err := c.Store().Upkeep().EraseAt(ctx, time.Now())
-		if due || err != nil {
-			t.Errorf("the files are to be rewritten: %v, %v", due, err)
-		}
+		check.That(t, !due && err == nil, "the files are to be rewritten: %v, %v", due, err)
 	})
 	t.Run("unknown, bot and deleted messages cannot be edited", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -139,9 +137,7 @@ func TestPins(t *testing.T) {
 	}
 	pins := func() (list []int64) {
 		for _, p := range storetest.Load(t, c).Head.Pins {
-			if p.By != "Ann" || p.Text == "" {
-				t.Errorf("got pinned %+v", p)
-			}
+			check.That(t, p.By == "Ann" && p.Text != "", "got pinned %+v", p)
 			list = append(list, p.Seq)
 		}
 		return list
@@ -161,9 +157,7 @@ func TestPins(t *testing.T) {
 	t.Run("a pin survives the session", func(t *testing.T) {
 		storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 5")
 		head := storetest.Load(t, c).Head
-		if len(head.Pins) != 2 || head.Pins[0].Earlier || !head.Pins[1].Earlier {
-			t.Errorf("got pinned %+v", head.Pins)
-		}
+		check.That(t, len(head.Pins) == 2 && !head.Pins[0].Earlier && head.Pins[1].Earlier, "got pinned %+v", head.Pins)
 		storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 1")
 	})
 	t.Run("a deleted message is unpinned", func(t *testing.T) {

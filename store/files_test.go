@@ -32,9 +32,7 @@ func TestIncomplete(t *testing.T) {
 			t.Fatalf("got dequeued %+v", taken)
 		}
 		found, err := c.Inbox().Incomplete(ctx)
-		if err != nil || len(found) != 1 || found[0].ID != "m2" || !found[0].Incomplete {
-			t.Fatalf("%+v, %v", found, err)
-		}
+		check.Require(t, err == nil && len(found) == 1 && found[0].ID == "m2" && found[0].Incomplete, "%+v, %v", found, err)
 		full := found[0]
 		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
 		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
@@ -61,9 +59,7 @@ func TestIncomplete(t *testing.T) {
 		full.Text = "first @Ann"
 		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
 		again, err := c.Inbox().Incomplete(ctx)
-		if err != nil || len(again) != 1 || again[0].Text != "second <@1>" {
-			t.Fatalf("%+v, %v", again, err)
-		}
+		check.Require(t, err == nil && len(again) == 1 && again[0].Text == "second <@1>", "%+v, %v", again, err)
 		full.Text = "second @Ann"
 		check.NoError(t, c.Inbox().Complete(ctx, again[0], full))
 		taken := storetest.Deliver(t, c)
@@ -231,9 +227,7 @@ func TestAttemptsSurviveRestart(t *testing.T) {
 	tries := func(want ...int) []store.Inbound {
 		t.Helper()
 		found, err := c.Inbox().Incomplete(ctx)
-		if err != nil || len(found) != len(want) {
-			t.Fatalf("%+v, %v", found, err)
-		}
+		check.Require(t, err == nil && len(found) == len(want), "%+v, %v", found, err)
 		for i, m := range found {
 			check.Equal(t, fmt.Sprintf("attempts of %s", m.ID), m.Tries, want[i])
 		}

@@ -65,9 +65,7 @@ func TestAway(t *testing.T) {
 		storetest.DeliverOnly(t, waiting, numbered(5, "e"))
 		gaps, err := s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest })
 		want := []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}}
-		if err != nil || !reflect.DeepEqual(gaps, want) {
-			t.Errorf("got %v, %v", gaps, err)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(gaps, want), "got %v, %v", gaps, err)
 		wantGap(t, taken, "1<3", true)
 		wantGap(t, empty, "", true)
 	})

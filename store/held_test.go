@@ -61,9 +61,7 @@ func TestHeldDeliveries(t *testing.T) {
 		{Conversation: name, Deleted: []string{storetest.Said(6, "").ID, storetest.Said(1, "").ID}},
 		sent(name, storetest.Said(6, "sixth")), // a deleted message is not dequeued again
 	} {
-		if !hold(t, s, d) {
-			t.Fatalf("%+v was not held", d)
-		}
+		check.Require(t, hold(t, s, d), "%+v was not held", d)
 	}
 	if _, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"})); err == nil {
 		t.Error("a message without an id is held")
@@ -73,9 +71,7 @@ func TestHeldDeliveries(t *testing.T) {
 	s = storetest.OpenStore(t, dir)
 	check.NoError(t, s.Held().Deliver(ctx))
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, store.HeldName))), fs.ErrNotExist)
-	if hold(t, s, sent(name, storetest.Said(7, "seventh"))) {
-		t.Error("a delivery is held after the rewrite")
-	}
+	check.That(t, !hold(t, s, sent(name, storetest.Said(7, "seventh"))), "a delivery is held after the rewrite")
 	taken := storetest.Deliver(t, storetest.Find(t, s, name))
 	check.EqualAll(t, "dequeued", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
 	check.Equal(t, "stored pictures", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
@@ -149,9 +145,7 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 		check.Must(store.Inspect(ctx, store.File(dir)))(t)
 		s.Close()
 	}
-	if acknowledged < 10 {
-		t.Errorf("got only %d messages: the test proves nothing", acknowledged)
-	}
+	check.That(t, acknowledged >= 10, "got only %d messages: the test proves nothing", acknowledged)
 }
 
 // holdAgainAndAgain rewrites its database and accepts messages until it is killed. It prints the

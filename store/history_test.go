@@ -70,9 +70,7 @@ func TestCompactionsAreListedByPlace(t *testing.T) {
 	undo(t, c)
 	storetest.Edit(t, c, 2, "other words") // makes a row that is not a compaction
 	all, err := storetest.Steps(c)
-	if err != nil || len(all) != 3 {
-		t.Fatalf("%+v, %v", all, err)
-	}
+	check.Require(t, err == nil && len(all) == 3, "%+v, %v", all, err)
 	var got []string
 	for _, l := range all {
 		got = append(got, shape(l))
@@ -96,9 +94,7 @@ func TestListingShowsPlaceNames(t *testing.T) {
 	name := func() string {
 		t.Helper()
 		all, err := s.Listing(ctx)
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%+v, %v", all, err)
-		}
+		check.Require(t, err == nil && len(all) == 1, "%+v, %v", all, err)
 		return all[0].Name
 	}
 	for _, step := range []struct{ id, label, want string }{

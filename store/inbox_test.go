@@ -78,12 +78,8 @@ func TestDeliverHostileTextAndManySenders(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("message %d taken[0].Author", n), taken[0].Author, want[:min(len(want), store.MostOfName)])
 		}
 		page, err := c.Transcript().Page(ctx, 1, 100)
-		if err != nil || len(page) != 7 {
-			t.Fatalf("%d messages, %v", len(page), err)
-		}
-		if !reflect.DeepEqual(page, storetest.Load(t, c).Messages) {
-			t.Error("transcript and state differ")
-		}
+		check.Require(t, err == nil && len(page) == 7, "%d messages, %v", len(page), err)
+		check.That(t, reflect.DeepEqual(page, storetest.Load(t, c).Messages), "transcript and state differ")
 	})
 	t.Run("many senders at once lose nothing", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -163,17 +159,13 @@ func TestDequeue(t *testing.T) {
 		if age := time.Since(turn.Since); age < 0 || age > time.Minute {
 			t.Errorf("got a dequeue %v ago", age)
 		}
-		if err != nil || !ok || !reflect.DeepEqual(turn, want) {
-			t.Errorf("%+v, %v, %v", turn, ok, err)
-		}
+		check.That(t, err == nil && ok && reflect.DeepEqual(turn, want), "%+v, %v, %v", turn, ok, err)
 	})
 	t.Run("messages that waited too long are dequeued unaddressed", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, addressed(1))
 		taken, err := c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
-		if err != nil || len(taken) != 1 || taken[0].Addressed {
-			t.Fatalf("%+v, %v", taken, err)
-		}
+		check.Require(t, err == nil && len(taken) == 1 && !taken[0].Addressed, "%+v, %v", taken, err)
 		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
 			t.Errorf("got a turn that still waits, %v", err)
 		}
@@ -184,18 +176,12 @@ func TestDequeue(t *testing.T) {
 		long.Text = strings.Repeat("word ", 1000)
 		storetest.DeliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
 		first, err := c.Inbox().Dequeue(ctx, store.All, 10, time.Time{})
-		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
-			t.Fatalf("%+v, %v", first, err)
-		}
+		check.Require(t, err == nil && len(first) == 1 && first[0].Tokens > 10, "%+v, %v", first, err)
 		second, err := c.Inbox().Dequeue(ctx, store.All, 2*chat.TokensOf(first[0]), time.Time{}) // room for all
-		if err != nil || len(second) != 3 {
-			t.Fatalf("%d taken, %v", len(second), err)
-		}
+		check.Require(t, err == nil && len(second) == 3, "%d taken, %v", len(second), err)
 		storetest.DeliverOnly(t, c, addressed(5), addressed(6), addressed(7))
 		third, err := c.Inbox().Dequeue(ctx, store.All, 2*second[0].Tokens, time.Time{})
-		if err != nil || len(third) != 2 || third[0].Seq != 5 {
-			t.Fatalf("%+v, %v", third, err)
-		}
+		check.Require(t, err == nil && len(third) == 2 && third[0].Seq == 5, "%+v, %v", third, err)
 	})
 	t.Run("the stored cost equals the message's cost", func(t *testing.T) {
 		for _, m := range storetest.Deliver(t, storetest.NewConversation(t), addressed(1), storetest.Said(2, "日本語")) {

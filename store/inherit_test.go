@@ -60,9 +60,7 @@ func TestInherit(t *testing.T) {
 		storetest.Edit(t, above, 8, "I bought nothing.")
 		storetest.Edit(t, above, 2, "I bought nothing.")
 		storetest.Deliver(t, c, storetest.Said(2, "more"))
-		if !reflect.DeepEqual(storetest.Load(t, c).Head, head) {
-			t.Error("a later change reached the thread")
-		}
+		check.That(t, reflect.DeepEqual(storetest.Load(t, c).Head, head), "a later change reached the thread")
 		if s.Close(); !reflect.DeepEqual(storetest.Load(t, storetest.Find(t, storetest.OpenStore(t, dir), inside)).Head, head) {
 			t.Error("a restart changed the inheritance")
 		}

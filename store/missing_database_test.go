@@ -34,13 +34,9 @@ func left(t *testing.T) (dir string, log []byte) {
 func wantRefused(t *testing.T, dir string, words ...string) {
 	t.Helper()
 	_, err := store.Open(ctx, store.Options{Dir: dir})
-	if !errors.Is(err, store.ErrDamaged) {
-		t.Fatalf("got %v", err)
-	}
+	check.Require(t, errors.Is(err, store.ErrDamaged), "got %v", err)
 	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("got no %q in %v", word, err)
-		}
+		check.That(t, strings.Contains(err.Error(), word), "got no %q in %v", word, err)
 	}
 }
 

@@ -77,9 +77,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			check.Must(storetest.Call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+storetest.Secret+`.", "kind": "fact", "messages": [5]}`))(t)
 			change(c)
 			saved, err := j.Store(ctx, summarize.Summary{Text: "The " + storetest.Secret + "." + long, Tokens: 30, Sources: []int64{5}})
-			if err != nil || saved != nil {
-				t.Errorf("%+v, %v", saved, err)
-			}
+			check.That(t, err == nil && saved == nil, "%+v, %v", saved, err)
 			storetest.WantNoSecret(t, c)
 			_, applied := storetest.ApplyRows(t, c, j.ID())
 			check.Equal(t, "state of the first row", applied[0].State, transcript.Stale)
@@ -107,9 +105,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 			if row.AwaitsModel != (by == transcript.Worker) || row.Messages != 5 || row.Tokens != row.Cost() || row.Text != "" || row.Model != "" || row.Sources != nil {
 				t.Errorf("got row %+v", row)
 			}
-			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
-				t.Error("the neighboring row changed too")
-			}
+			check.That(t, reflect.DeepEqual(head.Stack[1], before.Stack[1]), "the neighboring row changed too")
 			storetest.WantNoSecret(t, c)
 			checkCoverage(t, c)
 			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
@@ -175,9 +171,7 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 		storetest.Edit(t, c, 5, "I bought something in Milan.")
 		row, want := storetest.Load(t, c).Head.Stack[0], was
 		want.AwaitsModel = true
-		if !reflect.DeepEqual(row, want) {
-			t.Errorf("got row %+v, want %+v", row, was)
-		}
+		check.That(t, reflect.DeepEqual(row, want), "got row %+v, want %+v", row, was)
 	})
 	t.Run("below a rollup every row over the message is marked, and no other", func(t *testing.T) {
 		c := tellRows(t)

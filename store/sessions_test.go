@@ -21,9 +21,7 @@ func startSession(t check.Tester, c *store.Conversation) (head transcript.Head, 
 	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
 		err = c.Compactions().DropSession(ctx)
 	}
-	if err != nil {
-		t.Errorf("begin a session: %v", err)
-	}
+	check.That(t, err == nil, "begin a session: %v", err)
 	return head, started
 }
 

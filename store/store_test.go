@@ -26,9 +26,7 @@ func TestOpen(t *testing.T) {
 		defer syscall.Umask(old)
 		dir := filepath.Join(t.TempDir(), "a", "data")
 		leaveStore(t, dir)
-		if err := os.Chmod(filepath.Join(dir, store.DatabaseName), 0o644); err != nil { // copied there manually
-			t.Fatal(err)
-		}
+		check.NoError(t, os.Chmod(filepath.Join(dir, store.DatabaseName), 0o644))
 		storetest.Find(t, storetest.OpenStore(t, dir), "terminal:other")
 		check.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
@@ -107,9 +105,7 @@ func TestOpenErrors(t *testing.T) {
 		check.NoError(t, check.ErrorOf(os.Stat(store.File(broken))))
 		check.Equal(t, "another program's file is unchanged", read(t, store.File(foreign)) == theirs, true)
 		reopened, err := store.Open(ctx, store.Options{Dir: newer})
-		if !errors.Is(err, store.ErrNewer) {
-			t.Errorf("a refused folder stays locked, or opens: %v, %v", reopened, err)
-		}
+		check.That(t, errors.Is(err, store.ErrNewer), "a refused folder stays locked, or opens: %v, %v", reopened, err)
 	})
 	t.Run("a message needs an existing conversation", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
@@ -164,9 +160,7 @@ func TestLock(t *testing.T) {
 	for n := 1; n <= acknowledged; n++ {
 		id := fmt.Sprintf("m%d", n)
 		here := storetest.Number(t, s, "SELECT (SELECT count(*) FROM inbox WHERE platform_id = ?1) + (SELECT count(*) FROM messages WHERE platform_id = ?1 AND role = 'user')", id)
-		if here != 1 {
-			t.Fatalf("message %s: got %d copies", id, here)
-		}
+		check.Require(t, here == 1, "message %s: got %d copies", id, here)
 	}
 	check.Equal(t, "answered turns without an answer", storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`), 0)
 	check.Equal(t, "answers missing in the outbox", storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`), 0)

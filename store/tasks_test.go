@@ -20,9 +20,7 @@ func TestTaskMessagesBecomeNoMemory(t *testing.T) {
 	storetest.Deliver(t, child, storetest.Said(2, "Ben lives in Parma")) // both are taken up
 	read, err := storetest.Begin(t, child, transcript.Leaf, transcript.Worker, 1, 2).Messages(ctx, 1, 2, 9)
 	check.NoError(t, err)
-	if len(read) != 2 || !read[0].Unremembered || read[1].Unremembered {
-		t.Errorf("got %+v", read)
-	}
+	check.That(t, len(read) == 2 && read[0].Unremembered && !read[1].Unremembered, "got %+v", read)
 }
 
 func TestFinalReplyOfTask(t *testing.T) {

@@ -122,7 +122,5 @@ func TestWrittenElsewhere(t *testing.T) {
 	check.Must(shell.Upkeep().Backup(ctx, filepath.Join(t.TempDir(), "copy")))(t)
 	check.Equal(t, "after own writes, and another process that reads", number(), before)
 	storetest.Run(t, shell, "UPDATE conversations SET version = version + 1")
-	if number() == before {
-		t.Error("another process has written, and the number is the same")
-	}
+	check.That(t, number() != before, "another process has written, and the number is the same")
 }

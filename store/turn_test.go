@@ -48,9 +48,7 @@ func TestTurns(t *testing.T) {
 			{Row: 1, Reply: "r1", Part: 0, Parts: 2, To: []string{"m1"}, Text: "half past"},
 			{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
 		}
-		if err != nil || !reflect.DeepEqual(pieces, want) {
-			t.Errorf("outbox %+v, %v", pieces, err)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(pieces, want), "outbox %+v, %v", pieces, err)
 	})
 	t.Run("a turn is finished once, and nothing is half written", func(t *testing.T) {
 		c, turn := asked(t)

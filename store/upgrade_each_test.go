@@ -82,9 +82,7 @@ func wantRows(t *testing.T, what, dir, path string, columns, before map[string][
 				rows[i] = strings.Replace(row, `'{"a":1}'|3000|3001|0|NULL|0|8`, "''|3000|3001|0|NULL|0|7", 1)
 			}
 		}
-		if !slices.Equal(now, rows) {
-			t.Errorf("%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
-		}
+		check.That(t, slices.Equal(now, rows), "%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
 	}
 }
 
@@ -186,8 +184,6 @@ func schemaOf(t *testing.T, script string) map[string]string {
 		found[name] = sql
 	}
 	check.NoError(t, rows.Err())
-	if len(found) < 30 {
-		t.Fatalf("got only %d parts", len(found))
-	}
+	check.Require(t, len(found) >= 30, "got only %d parts", len(found))
 	return found
 }

@@ -116,9 +116,7 @@ func TestUpgradeKeepsPendingWork(t *testing.T) {
 			{Row: 6, Reply: "reply-3", Part: 1, Parts: 2, To: []string{"m2"}, Text: " nine", Sending: true},
 			{Row: 9, Reply: "notice-4", Part: 0, Parts: 1, To: []string{"m4"}, Text: "sorry", Failure: true},
 		}
-		if err != nil || !reflect.DeepEqual(pieces, want) {
-			t.Errorf("%+v, %v", pieces, err)
-		}
+		check.That(t, err == nil && reflect.DeepEqual(pieces, want), "%+v, %v", pieces, err)
 		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
 		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 3 || pieces[2].Row != 10 {
 			t.Errorf("the next piece: %+v, %v", pieces, err)
@@ -132,9 +130,7 @@ func TestUpgradeKeepsPendingWork(t *testing.T) {
 	t.Run("a full inbox is taken up, and only where nothing was said the past is wanted", func(t *testing.T) {
 		full := storetest.Find(t, s, "terminal:full")
 		done, first, err := full.Past().ReadBack(ctx)
-		if done || first != "m1" || err != nil {
-			t.Errorf("full: %v, %q, %v", done, first, err)
-		}
+		check.That(t, !done && first == "m1" && err == nil, "full: %v, %q, %v", done, first, err)
 		taken, err := full.Inbox().Dequeue(ctx, store.All, 100, time.Time{})
 		if err != nil || len(taken) != 1 || taken[0].Text != "are you there?" || taken[0].Attachments[0].URL != "https://x.test/cat" || taken[0].Optional {
 			t.Errorf("got dequeued %+v, %v", taken, err)

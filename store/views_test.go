@@ -50,9 +50,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 	c := compacted(t)
 	s := c.Store()
 	all, total, err := s.Compactions(ctx, store.CompactionFilter{})
-	if err != nil || total != 5 || len(all) != 5 {
-		t.Fatalf("%d of %d, %v", len(all), total, err)
-	}
+	check.Require(t, err == nil && total == 5 && len(all) == 5, "%d of %d, %v", len(all), total, err)
 	for _, l := range all {
 		got := viewed(t, s, fmt.Sprintf(`SELECT format('%%s %%s %%s %%s #%%d-#%%d %%d %%d %%d %%d %%s %%s|%%s %%s', channel, state, trigger, kind, from_seq, to_seq, messages,
 			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
@@ -74,9 +72,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 		check.NoError(t, err)
 		check.Len(t, name, found, f.want)
 		check.Equal(t, name+": total", total, f.total)
-		if f.Limit > 0 && (found[0].Time.After(found[1].Time) || found[1].ID != all[4].ID) {
-			t.Errorf("%s: %+v", name, found)
-		}
+		check.That(t, f.Limit <= 0 || !found[0].Time.After(found[1].Time) && found[1].ID == all[4].ID, "%s: %+v", name, found)
 	}
 	if _, _, err := s.Compactions(ctx, store.CompactionFilter{Conversation: "terminal:lost"}); !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)

@@ -44,9 +44,7 @@ func TestVitals(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 	for name, oldest := range map[string]time.Time{"inbox": v.InboxOldest, "outbox": v.OutboxOldest} {
-		if oldest.Before(before) || oldest.After(time.Now()) {
-			t.Errorf("oldest of the %s: got %v", name, oldest)
-		}
+		check.That(t, !oldest.Before(before) && !oldest.After(time.Now()), "oldest of the %s: got %v", name, oldest)
 	}
 	file := check.Must(os.Stat(c.Store().Path()))(t)
 	if v.Bytes != file.Size() || v.LogBytes == 0 || v.Free <= 0 {

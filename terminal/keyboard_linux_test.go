@@ -49,9 +49,7 @@ func (d display) wait(t *testing.T, text string) {
 
 func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
 	t.Helper()
-	if !check.Soon(func() bool { return ok(d.String()) }) {
-		t.Errorf("timed out waiting for %q; got\n%s", what, d)
-	}
+	check.That(t, check.Soon(func() bool { return ok(d.String()) }), "timed out waiting for %q; got\n%s", what, d)
 }
 
 func (k *keyboard) typed(t *testing.T, keys string) {
@@ -172,9 +170,7 @@ func inOrder(t *testing.T, screen string, texts ...string) {
 	rest := screen
 	for _, text := range texts {
 		_, behind, found := strings.Cut(rest, text)
-		if !found {
-			t.Fatalf("%q is out of place: %q", text, screen)
-		}
+		check.Require(t, found, "%q is out of place: %q", text, screen)
 		rest = behind
 	}
 }

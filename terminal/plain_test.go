@@ -89,9 +89,7 @@ func TestPlainEnds(t *testing.T) {
 	})
 	t.Run("a message that could not be written is told in a sentence, and ends the run", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("hello\n")}, echo)
-		if err := s.hub.Idle(t.Context(), "terminal:general"); err != nil { // opens the conversation
-			t.Fatal(err)
-		}
+		check.NoError(t, s.hub.Idle(t.Context(), "terminal:general"))
 		s.lose(t)
 		p := s.connector.mode.(*plain)
 		p.log, p.saving = s.log, saving(s.log)

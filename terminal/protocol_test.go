@@ -108,9 +108,7 @@ func TestProtocolRepetitions(t *testing.T) {
 		line := `{"text":"/remember tea is at five","id":"c1"}` + "\n"
 		s := talk(t, asJSON, line+line+strings.Replace(line, `"text"`, `"channel":"b","text"`, 1), echo)
 		got := s.of(t, "reply")
-		if len(got) != 3 || !strings.Contains(strings.Join(got[:2], ""), "as memory ") {
-			t.Fatalf("got %q", got)
-		}
+		check.Require(t, len(got) == 3 && strings.Contains(strings.Join(got[:2], ""), "as memory "), "got %q", got)
 		same := map[string]int{}
 		for _, text := range got {
 			same[text]++

@@ -194,9 +194,7 @@ func TestReadLine(t *testing.T) {
 		for line := range Lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
 			last = line
 		}
-		if last.Err == nil || last.Err == ErrTooLong {
-			t.Errorf("got %v", last)
-		}
+		check.That(t, last.Err != nil && last.Err != ErrTooLong, "got %v", last)
 	})
 }
 

@@ -85,7 +85,5 @@ func TestFail(t *testing.T) {
 	c.apply(c.s.Fail(sum.ID, "the model is down"))
 	c.status(sum.ID, transcript.Failed)
 	c.wants("1", "2", "3", "4")
-	if !c.s.Fail(sum.ID, "again").Empty() {
-		t.Error("a row fails twice")
-	}
+	check.That(t, c.s.Fail(sum.ID, "again").Empty(), "a row fails twice")
 }

@@ -79,9 +79,7 @@ func TestWith(t *testing.T) {
 	old := c.s.EndContexts()
 	c.say(1)
 	defer func() {
-		if recover() == nil {
-			t.Error("a change of another version was applied")
-		}
+		check.That(t, recover() != nil, "a change of another version was applied")
 	}()
 	c.s.With(old)
 }

@@ -38,9 +38,7 @@ func TestTruncate(t *testing.T) {
 func TestClear(t *testing.T) {
 	c := said(t, 3)
 	c.apply(c.s.Clear(2))
-	if c.s.ClearedTo != 2 || c.s.HeadVersion != c.s.Version || !c.s.Clear(1).Empty() {
-		t.Errorf("got marks %+v", c.s.Marks)
-	}
+	check.That(t, c.s.ClearedTo == 2 && c.s.HeadVersion == c.s.Version && c.s.Clear(1).Empty(), "got marks %+v", c.s.Marks)
 }
 
 func TestNewSession(t *testing.T) {

@@ -20,9 +20,7 @@ func TestConversationsAPI(t *testing.T) {
 
 	t.Run("a list has how full each is, and finds names", func(t *testing.T) {
 		list := get[conversationList](r, "/api/conversations?limit=1")
-		if list.Total != 2 || len(list.Conversations) != 1 || list.Conversations[0].Channel != hostile {
-			t.Errorf("%+v", list)
-		}
+		check.That(t, list.Total == 2 && len(list.Conversations) == 1 && list.Conversations[0].Channel == hostile, "%+v", list)
 		r.do(200, &list, "GET", "/api/conversations?q=GARD", "")
 		if len(list.Conversations) != 1 || list.Conversations[0].Used < 500 || list.Conversations[0].Max != 8000 || list.Conversations[0].Messages != 10 {
 			t.Errorf("%+v", list)
@@ -58,9 +56,7 @@ func TestConversationsAPI(t *testing.T) {
 	})
 	t.Run("q finds messages", func(t *testing.T) {
 		list := get[messageList](r, at(garden, "/messages?q=plot+3"))
-		if len(list.Messages) == 0 || list.Messages[0].Seq != 7 || list.Messages[0].Match == "" {
-			t.Errorf("%+v", list)
-		}
+		check.That(t, len(list.Messages) != 0 && list.Messages[0].Seq == 7 && list.Messages[0].Match != "", "%+v", list)
 	})
 }
 
@@ -113,15 +109,11 @@ func TestCompactAndUndo(t *testing.T) {
 		r.do(422, nil, "POST", at(garden, "/compact"), `{"compaction": {"target_percentage": 5}}`)
 		r.do(422, nil, "POST", at(garden, "/compact"), `{"compaction": {"prompt_file": "/etc/passwd"}}`)
 		r.do(200, &job, "POST", at(garden, "/compact"), `{"compaction": {"keep_last_turns": 400}}`)
-		if job.State != "noop" || job.Reason == "" {
-			t.Errorf("%+v", job)
-		}
+		check.That(t, job.State == "noop" && job.Reason != "", "%+v", job)
 	})
 	t.Run("with nothing to do there is a reason", func(t *testing.T) {
 		r.do(200, &job, "POST", at(garden, "/compact"), `{"keep_last_n": 500}`)
-		if job.State != "noop" || job.Reason == "" {
-			t.Errorf("%+v", job)
-		}
+		check.That(t, job.State == "noop" && job.Reason != "", "%+v", job)
 	})
 	t.Run("undo reverts it", func(t *testing.T) {
 		r.do(200, &job, "POST", at(garden, "/undo"), "")
@@ -142,9 +134,7 @@ func TestActions(t *testing.T) {
 			t.Fatal(err, done)
 		}
 		r.do(200, &done, "POST", at(garden, "/new"), "")
-		if done.Done || done.Reason == "" {
-			t.Errorf("%+v", done)
-		}
+		check.That(t, !done.Done && done.Reason != "", "%+v", done)
 	})
 	t.Run("pause and resume", func(t *testing.T) {
 		for _, want := range []bool{true, false} {
@@ -188,9 +178,7 @@ func closedConnector(t *testing.T, r *rig) {
 		return len(d.Stack) > 0 && d.Running == ""
 	}
 	for end := time.Now().Add(20 * time.Second); !applied(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("got no applied summary")
-		}
+		check.Require(t, !time.Now().After(end), "got no applied summary")
 	}
 	if r.do(200, &job, "POST", at(name, "/undo"), ""); job.State != string(compactor.EventUndone) {
 		t.Errorf("undo: %+v", job)
@@ -198,9 +186,7 @@ func closedConnector(t *testing.T, r *rig) {
 	var done doneAnswer
 	r.do(202, &done, "POST", at(name, "/new"), "")
 	due, err := c.Inbox().Due(t.Context())
-	if err != nil || due.Waiting != 1 || !due.Session {
-		t.Errorf("got waiting %+v, %v", due, err)
-	}
+	check.That(t, err == nil && due.Waiting == 1 && due.Session, "got waiting %+v, %v", due, err)
 }
 
 func TestSettings(t *testing.T) {

@@ -28,9 +28,7 @@ func (r *rig) waits() channel.Approval {
 		if all := r.hub.Operator().Approvals(pane); len(all) > 0 {
 			return all[0]
 		}
-		if time.Now().After(end) {
-			r.t.Fatal("got no pending call")
-		}
+		check.Require(r.t, !time.Now().After(end), "got no pending call")
 	}
 }
 

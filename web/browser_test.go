@@ -66,9 +66,7 @@ func settled(r *rig) conversationAnswer {
 func pagesInBrowser(t *testing.T, r *rig, b *browser) {
 	d := settled(r)
 	memories := get[memoryList](r, "/api/memories")
-	if len(d.Stack) == 0 || len(memories.Memories) == 0 {
-		t.Fatal("got an empty page")
-	}
+	check.Require(t, len(d.Stack) != 0 && len(memories.Memories) != 0, "got an empty page")
 	p := pageOf(here)
 	paths := map[string]string{
 		"GET /{$}":                     "/",

@@ -50,9 +50,7 @@ func (w *watching) until(t testing.TB, text string) string {
 	for {
 		select {
 		case line, open := <-w.lines:
-			if !open {
-				t.Fatalf("the stream ended without %q: %q", text, seen)
-			}
+			check.Require(t, open, "the stream ended without %q: %q", text, seen)
 			if strings.Contains(line, text) {
 				return line
 			}
@@ -162,9 +160,7 @@ func TestSlowWatcherIsDropped(t *testing.T) {
 	large := strings.Repeat("x", 64<<10)
 	began := time.Now()
 	for n := 0; watchers() > 0; n++ {
-		if n == 5000 {
-			t.Fatal("a reader that does not read is kept")
-		}
+		check.Require(t, n != 5000, "a reader that does not read is kept")
 		r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: int64(n), Content: large})
 	}
 	if took := time.Since(began); took > 10*time.Second {
@@ -195,9 +191,7 @@ func FuzzLastEventID(f *testing.F) {
 	f.Add(e.id(1 << 62))
 	f.Fuzz(func(t *testing.T, id string) {
 		w, missed, reset, ok := e.watch(id)
-		if !ok || reset && len(missed) > 0 {
-			t.Errorf("%q: ok %t, reset %t, %d missed", id, ok, reset, len(missed))
-		}
+		check.That(t, ok && (!reset || len(missed) == 0), "%q: ok %t, reset %t, %d missed", id, ok, reset, len(missed))
 		e.unwatch(w)
 	})
 }

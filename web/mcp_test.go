@@ -67,9 +67,7 @@ func called(t *testing.T, s *sdk.ClientSession, tool string, arguments map[strin
 func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any, want string) string {
 	t.Helper()
 	text, failed := called(t, s, tool, arguments)
-	if failed || !strings.Contains(text, want) {
-		t.Errorf("%s: got %.300s, want %s", tool, text, want)
-	}
+	check.That(t, !failed && strings.Contains(text, want), "%s: got %.300s, want %s", tool, text, want)
 	return text
 }
 

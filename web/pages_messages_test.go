@@ -21,9 +21,7 @@ func TestCallsOfToolsAreShown(t *testing.T) {
 	r := newRig(t, rigOptions{tools: &channeltest.Box{}, model: channeltest.Add})
 	r.say(here, "please add")
 	list := get[messageList](r, at(here, "/messages"))
-	if len(list.Messages) != 4 {
-		t.Fatalf("got %d messages: %+v", len(list.Messages), list.Messages)
-	}
+	check.Require(t, len(list.Messages) == 4, "got %d messages: %+v", len(list.Messages), list.Messages)
 	call, result := list.Messages[1], list.Messages[2]
 	if len(call.Calls) != 1 || call.Calls[0].Name != "calc_add" || !json.Valid([]byte(call.Calls[0].Arguments)) {
 		t.Fatalf("got the calls %+v", call.Calls)
@@ -55,9 +53,7 @@ func TestLinkToAMessageLeadsToItsPlaceInTheConversation(t *testing.T) {
 	}
 	_, found := r.get(pageOf(here) + "/messages?q=" + url.QueryEscape("Plot 12 zinnias"))
 	link := regexp.MustCompile(`href="([^"#]*/messages[^"#]*)#(m25)"`).FindStringSubmatch(found)
-	if link == nil {
-		t.Fatalf("no link to the message: %s", found)
-	}
+	check.Require(t, link != nil, "no link to the message: %s", found)
 	_, page := r.get(link[1])
 	check.Contains(t, "page", page, `id="m24"`, `id="m25"`, `id="m26"`, "Later messages")
 	later := regexp.MustCompile(`href="([^"]*)">↓ Later`).FindStringSubmatch(page)

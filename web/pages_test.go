@@ -87,14 +87,10 @@ func TestPages(t *testing.T) {
 		"/static/chart.css":        {".chart"},
 	} {
 		status, text := r.get(page)
-		if status != 200 {
-			t.Errorf("%s: %d %s", page, status, text)
-		}
+		check.That(t, status == 200, "%s: %d %s", page, status, text)
 		check.Contains(t, "text", text, wants...)
 		for _, evil := range []string{"<script>alert", "<img src=x", "<svg onload", " style="} {
-			if !strings.HasPrefix(page, "/static/") && strings.Contains(text, evil) {
-				t.Errorf("%s has %q", page, evil)
-			}
+			check.That(t, strings.HasPrefix(page, "/static/") || !strings.Contains(text, evil), "%s has %q", page, evil)
 		}
 	}
 	for page, want := range map[string]int{"/nothing": 404, "/c/nobody": 404, "/memories/99": 404, "/memories/x": 404, p + "/summaries/999": 404, "/memories?kind=x": 400, p + "?fragment=summary": 400} {

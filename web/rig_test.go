@@ -139,9 +139,7 @@ func (r *rig) do(status int, v any, method, path, body string, headers ...string
 	r.t.Helper()
 	resp := r.request(method, path, body, headers...)
 	text := must(io.ReadAll(resp.Body))
-	if resp.StatusCode != status {
-		r.t.Fatalf("%s %s: status %d, not %d: %s", method, path, resp.StatusCode, status, text)
-	}
+	check.Require(r.t, resp.StatusCode == status, "%s %s: status %d, not %d: %s", method, path, resp.StatusCode, status, text)
 	if v != nil {
 		if err := json.Unmarshal(text, v); err != nil {
 			r.t.Fatalf("%s %s: %v: %s", method, path, err, text)

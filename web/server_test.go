@@ -59,9 +59,7 @@ func TestAccess(t *testing.T) {
 			defer r.forgetGuesses()
 			for _, path := range []string{list, "/api/events", "/api/openapi.json", "/metrics", "/debug/pprof/", "/"} {
 				resp := r.request("GET", path, "", header)
-				if resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" {
-					t.Errorf("%s: %s", path, resp.Status)
-				}
+				check.That(t, resp.StatusCode == 401 && resp.Header.Get("WWW-Authenticate") != "", "%s: %s", path, resp.Status)
 			}
 		})
 	}
@@ -182,9 +180,7 @@ func TestGuard(t *testing.T) {
 			if resp.StatusCode == 429 {
 				break
 			}
-			if n > 20*requestBurst {
-				t.Fatal("it was not stopped")
-			}
+			check.Require(t, n <= 20*requestBurst, "it was not stopped")
 		}
 	})
 }
@@ -196,9 +192,7 @@ func FuzzLocalPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, next string) {
 		base := &url.URL{Scheme: "http", Host: "localhost"}
 		to, err := base.Parse(localPath(next))
-		if err != nil || to.Host != "localhost" || to.Scheme != "http" {
-			t.Errorf("%q: got target %v, %v", next, to, err)
-		}
+		check.That(t, err == nil && to.Host == "localhost" && to.Scheme == "http", "%q: got target %v, %v", next, to, err)
 	})
 }
 
@@ -219,7 +213,5 @@ func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
 	})
 	stop()
 	check.NoError(t, <-ended)
-	if !measured {
-		t.Error("the first page of the list has to wait until all of its windows are measured")
-	}
+	check.That(t, measured, "the first page of the list has to wait until all of its windows are measured")
 }

@@ -17,9 +17,7 @@ func TestSimulateAPI(t *testing.T) {
 	r.talk(here, 30)
 	var report simulate.Report
 	r.do(200, &report, "POST", "/api/simulate", strings.Replace(`{"conversation":"HERE","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`, "HERE", here, 1))
-	if len(report.Variants) != 3 || report.Messages == 0 {
-		t.Fatalf("got %+v", report)
-	}
+	check.Require(t, len(report.Variants) == 3 && report.Messages != 0, "got %+v", report)
 	inForce, early, wide := report.Variants[0], report.Variants[1], report.Variants[2]
 	if inForce.Name != simulate.InForce || early.Name != "background_threshold=0.5 economy=true" || wide.Name != "wide" || wide.Window != 32000 {
 		t.Errorf("variants %q, %q, %q of window %d", inForce.Name, early.Name, wide.Name, wide.Window)

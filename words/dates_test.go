@@ -54,9 +54,7 @@ func FuzzDates(f *testing.F) {
 	addSeeds(f, "on the 31st of Feb 2023, 2023-02-31, 99.99.2023, in 1000 years ago, 2023年13月40日, last last week 7th")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range Dates(text, time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)) {
-			if !s.From.Before(s.To) {
-				t.Fatalf("%q: from %v to %v", text, s.From, s.To)
-			}
+			check.Require(t, s.From.Before(s.To), "%q: from %v to %v", text, s.From, s.To)
 		}
 	})
 }

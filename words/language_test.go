@@ -61,9 +61,7 @@ func FuzzStems(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, stem := range Stems(text) {
 			code, word, cut := strings.Cut(stem, ":")
-			if !cut || len(code) != 2 || word == "" || len(word) > MaxTerm {
-				t.Fatalf("Stems(%q) holds %q", text, stem)
-			}
+			check.Require(t, cut && len(code) == 2 && word != "" && len(word) <= MaxTerm, "Stems(%q) holds %q", text, stem)
 		}
 	})
 }

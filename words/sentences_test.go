@@ -2,6 +2,8 @@ package words
 
 import (
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestSentences(t *testing.T) {
@@ -36,14 +38,10 @@ func TestIsQuestion(t *testing.T) {
 		"Where does Ada live?", "where did I put it", "hey, what was the name", "remind me when it is", "你住在哪里？",
 		"أين تسكن؟", "tell me about the lighthouse", "Wo wohnst du?",
 	} {
-		if !IsQuestion(text) {
-			t.Errorf("%q: classified as a question", text)
-		}
+		check.That(t, IsQuestion(text), "%q: classified as a question", text)
 	}
 	for _, text := range []string{"", "I moved to Turin.", "first this; then that", "thanks", "whatever you say"} {
-		if IsQuestion(text) {
-			t.Errorf("%q: not classified as a question", text)
-		}
+		check.That(t, !IsQuestion(text), "%q: not classified as a question", text)
 	}
 }
 
@@ -51,8 +49,6 @@ func TestEndsInQuestion(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Really?!": true, "“Where?” ": true, "你住在哪里？": true, "أين تسكن؟": true, "": false, "Where? I know.": false, "I know.": false,
 	} {
-		if EndsInQuestion(text) != want {
-			t.Errorf("%q: got %v", text, !want)
-		}
+		check.That(t, EndsInQuestion(text) == want, "%q: got %v", text, !want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestRespell(t *testing.T) {
@@ -38,7 +40,5 @@ func TestRespell(t *testing.T) {
 	}
 	terms := Respell("harbour")
 	slices.Sort(terms)
-	if len(slices.Compact(terms)) != len(terms) || slices.Contains(terms, stem("harbour")) {
-		t.Error("other terms")
-	}
+	check.That(t, len(slices.Compact(terms)) == len(terms) && !slices.Contains(terms, stem("harbour")), "other terms")
 }

@@ -117,9 +117,7 @@ func TestHostileTextIsFast(t *testing.T) {
 	for name, text := range hostile(1 << 17) {
 		t.Run(name, func(t *testing.T) {
 			for _, term := range Terms(text) {
-				if len(term) > MaxTerm {
-					t.Fatalf("a term of %d bytes", len(term))
-				}
+				check.Require(t, len(term) <= MaxTerm, "a term of %d bytes", len(term))
 			}
 			Fold(text)
 			Dates(text, time.Now())
@@ -133,16 +131,12 @@ func FuzzTerms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		terms, content := Terms(text), Content(text)
 		for _, term := range terms {
-			if term == "" || len(term) > MaxTerm || !utf8.ValidString(term) {
-				t.Fatalf("Terms(%q) holds %q", text, term)
-			}
+			check.Require(t, term != "" && len(term) <= MaxTerm && utf8.ValidString(term), "Terms(%q) holds %q", text, term)
 		}
 		at := 0
 		for _, term := range content {
 			n := slices.Index(terms[at:], term)
-			if n < 0 {
-				t.Fatalf("Content(%q) = %q is no part of Terms, %q", text, content, terms)
-			}
+			check.Require(t, n >= 0, "Content(%q) = %q is no part of Terms, %q", text, content, terms)
 			at += n + 1
 		}
 		if folded := Fold(text); !utf8.ValidString(folded) || folded == "" && strings.TrimSpace(text) != "" {
@@ -156,14 +150,10 @@ func checkSentences(t *testing.T, text string) {
 	t.Helper()
 	sentences := Sentences(text)
 	for _, s := range sentences {
-		if s == "" || s != strings.TrimSpace(s) {
-			t.Fatalf("Sentences(%.100q) holds %q", text, s)
-		}
+		check.Require(t, s != "" && s == strings.TrimSpace(s), "Sentences(%.100q) holds %q", text, s)
 	}
 	noBlanks := func(s string) string {
 		return strings.Join(strings.FieldsFunc(s, unicode.IsSpace), "")
 	}
-	if noBlanks(strings.Join(sentences, " ")) != noBlanks(text) {
-		t.Fatalf("Sentences(%.100q) lost or made up text", text)
-	}
+	check.Require(t, noBlanks(strings.Join(sentences, " ")) == noBlanks(text), "Sentences(%.100q) lost or made up text", text)
 }

@@ -16,9 +16,7 @@ func TestBackupAndRestore(t *testing.T) {
 	was := p.must("", "transcript", "--json")
 	p.must("I like coffee\n", "chat")
 	all := parse[struct{ File, Aside string }](t, p.must("", "restore", "b.db", "--json"))
-	if len(all) != 1 || all[0].File != "b.db" || all[0].Aside == "" {
-		t.Fatalf("got %+v", all)
-	}
+	check.Require(t, len(all) == 1 && all[0].File == "b.db" && all[0].Aside != "", "got %+v", all)
 	check.Equal(t, "transcript", p.must("", "transcript", "--json"), was)
 	for file, want := range map[string]string{
 		"none.db":                 "none.db: not found: name a file that `cairn backup` wrote\n",

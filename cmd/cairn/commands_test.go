@@ -115,9 +115,7 @@ func TestImport(t *testing.T) {
 
 	t.Run("everything is imported, and the window is not overfull", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
-		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were known already\n") {
-			t.Errorf("got %q", out)
-		}
+		check.That(t, strings.HasPrefix(out, "imported 203 messages into past; 0 were known already\n"), "got %q", out)
 		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
 		if len(rows) != 203 || rows[0].ID != "p0" || rows[202].ID != "q2" || rows[0].Author != "Ada" || rows[0].Time.Year() != 2025 {
 			t.Errorf("got %d messages, first %+v", len(rows), rows[0])
@@ -153,9 +151,7 @@ func TestImport(t *testing.T) {
 				t.Errorf("after message %d: got %+v", said, line)
 			}
 		}
-		if lines < 3 || said != 203 {
-			t.Errorf("got %d applied compactions and %d messages", lines, said)
-		}
+		check.That(t, lines >= 3 && said == 203, "got %d applied compactions and %d messages", lines, said)
 		text := p.must("", "transcript", "--channel", "past")
 		if n := strings.Count(text, "  compacted "); n != lines || !regexp.MustCompile(`(?m)^--  \S+ \S+  compacted \d+→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by extractive, `).MatchString(text) {
 			t.Errorf("got %d lines of applied compactions:\n%.3000s", n, text)
@@ -190,9 +186,7 @@ func importedMemories(t *testing.T, p folder) {
 	}
 	p.must("", "memories", "forget", id)
 	for _, m := range parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "1000")) {
-		if m.ID == found[0].ID {
-			t.Error("found after it was forgotten")
-		}
+		check.That(t, m.ID != found[0].ID, "found after it was forgotten")
 	}
 }
 

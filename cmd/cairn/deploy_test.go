@@ -26,9 +26,7 @@ func read(t *testing.T, file string) string {
 func first(t *testing.T, form, text string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
-	if found == nil {
-		t.Fatalf("got no %s", form)
-	}
+	check.Require(t, found != nil, "got no %s", form)
 	return found[1]
 }
 
@@ -64,25 +62,19 @@ func TestSystemdUnit(t *testing.T) {
 	t.Run("it does not try again what a person must mend", func(t *testing.T) {
 		codes := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
 		for _, code := range []int{exitUsage, exitInUse, exitDamaged} {
-			if !slices.Contains(codes, strconv.Itoa(code)) {
-				t.Errorf("got %d, want one of %q", code, codes)
-			}
+			check.That(t, slices.Contains(codes, strconv.Itoa(code)), "got %d, want one of %q", code, codes)
 		}
 	})
 	t.Run("it starts again after a crash", func(t *testing.T) {
 		r := newFolder(t).crashed()
-		if !strings.Contains(r.err, "goroutine ") {
-			t.Fatalf("want a crash, got exit code %d, %s", r.code, r.err)
-		}
+		check.Require(t, strings.Contains(r.err, "goroutine "), "want a crash, got exit code %d, %s", r.code, r.err)
 		for _, form := range []string{`^RestartPreventExitStatus=(.*)$`, `^SuccessExitStatus=(.*)$`} {
 			if codes := strings.Fields(first(t, form, unit)); slices.Contains(codes, strconv.Itoa(r.code)) {
 				t.Errorf("no restart after %d, the exit code of a crash: %s", r.code, codes)
 			}
 		}
 		for _, code := range []int{exitFailed, exitUsage, exitInUse, exitNotFound, exitDamaged} {
-			if code == r.code {
-				t.Errorf("a crash exits with %d, which has another meaning", code)
-			}
+			check.That(t, code != r.code, "a crash exits with %d, which has another meaning", code)
 		}
 	})
 	t.Run("systemd finds nothing wrong, and little that it may do", func(t *testing.T) {
@@ -123,9 +115,7 @@ func TestContainerFile(t *testing.T) {
 	}
 	ignored := strings.Fields(read(t, checkout+"/.dockerignore"))
 	for _, name := range []string{".git", "data", "config.toml", "*.env"} {
-		if !slices.Contains(ignored, name) {
-			t.Errorf("%s is copied into the image", name)
-		}
+		check.That(t, slices.Contains(ignored, name), "%s is copied into the image", name)
 	}
 }
 

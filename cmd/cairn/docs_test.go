@@ -170,9 +170,7 @@ func TestDiscordInvitePermissions(t *testing.T) {
 		want |= bit
 	}
 	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)
-	if number == nil || number[1] != strconv.FormatInt(want, 10) {
-		t.Errorf("got permissions %q, want %d", number, want)
-	}
+	check.That(t, number != nil && number[1] == strconv.FormatInt(want, 10), "got permissions %q, want %d", number, want)
 }
 
 func TestSlackLinkContainsManifest(t *testing.T) {
@@ -207,9 +205,7 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 			}
 		}
 	}
-	if quoted < 20 {
-		t.Errorf("got only %d messages", quoted)
-	}
+	check.That(t, quoted >= 20, "got only %d messages", quoted)
 }
 
 // productSource returns the text of all Go files except tests.

@@ -60,9 +60,7 @@ func TestFullDisk(t *testing.T) {
 			break
 		}
 	}
-	if refused != 3 {
-		t.Fatalf("got %d rejected messages", refused)
-	}
+	check.Require(t, refused == 3, "got %d rejected messages", refused)
 	check.NoError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)
 	for ok := false; !ok && time.Now().Before(deadline); {

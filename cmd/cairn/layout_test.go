@@ -44,9 +44,7 @@ func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 func allowedImports(t *testing.T) map[string][]string {
 	text := check.Must(os.ReadFile(checkout + "/ARCHITECTURE.md"))(t)
 	_, table, found := strings.Cut(string(text), "| package | imports |\n|---|---|\n")
-	if !found {
-		t.Fatal("ARCHITECTURE.md has no table of imports")
-	}
+	check.Require(t, found, "ARCHITECTURE.md has no table of imports")
 	allowed := make(map[string][]string)
 	for line := range strings.Lines(table) {
 		cells := strings.Split(line, "|")
@@ -90,9 +88,7 @@ func TestLayout(t *testing.T) {
 		}
 	}
 	for pkg, imports := range allowed {
-		if used[pkg] == nil {
-			t.Errorf("ARCHITECTURE.md's table has package %s, which does not exist", pkg)
-		}
+		check.That(t, used[pkg] != nil, "ARCHITECTURE.md's table has package %s, which does not exist", pkg)
 		for _, other := range imports {
 			if other != "" && !used[pkg][other] {
 				t.Errorf("ARCHITECTURE.md's table says that %s imports %s, and it does not", pkg, other)
@@ -125,13 +121,9 @@ func TestHandlesAreSmall(t *testing.T) {
 			}
 		}
 	})
-	if methods["store.Store"] == 0 {
-		t.Fatal("got no methods")
-	}
+	check.Require(t, methods["store.Store"] != 0, "got no methods")
 	for name, n := range methods {
-		if n > mostMethods {
-			t.Errorf("%s has %d exported methods, of at most %d", name, n, mostMethods)
-		}
+		check.That(t, n <= mostMethods, "%s has %d exported methods, of at most %d", name, n, mostMethods)
 	}
 }
 
@@ -147,9 +139,7 @@ func TestAConversationIsSmall(t *testing.T) {
 		}
 		return true
 	})
-	if fields == 0 || fields > 20 {
-		t.Errorf("conversation has %d fields, want 1 to 20", fields)
-	}
+	check.That(t, fields != 0 && fields <= 20, "conversation has %d fields, want 1 to 20", fields)
 }
 
 // longestFile and longestTest are in lines. Split what exceeds them by what it does.

@@ -60,9 +60,7 @@ func (l *live) until(text string) (lines []string) {
 	for {
 		select {
 		case line, ok := <-l.lines:
-			if !ok {
-				l.t.Fatalf("the output ended before %s; got %q", text, lines)
-			}
+			check.Require(l.t, ok, "the output ended before %s; got %q", text, lines)
 			lines = append(lines, line)
 			if strings.Contains(line, text) {
 				return lines

@@ -110,9 +110,7 @@ func FuzzReadMemories(f *testing.F) {
 		check.NoError(t, os.WriteFile(file, text, 0o600))
 		lines, err := readLines[memory.Exported](file)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), file+":") {
-				t.Fatalf("the error lacks the line: %v", err)
-			}
+			check.Require(t, strings.HasPrefix(err.Error(), file+":"), "the error lacks the line: %v", err)
 			return
 		}
 		var all []memory.Exported
@@ -123,9 +121,7 @@ func FuzzReadMemories(f *testing.F) {
 		if _, wrong := errors.AsType[*memory.ImportError](err); wrong {
 			return
 		}
-		if err != nil || first.Fresh+first.Known != len(all) {
-			t.Fatalf("%+v of %d, %v", first, len(all), err)
-		}
+		check.Require(t, err == nil && first.Fresh+first.Known == len(all), "%+v of %d, %v", first, len(all), err)
 		if again, err := memory.In(db).Import(t.Context(), all); err != nil || again.Fresh != 0 {
 			t.Fatalf("again: %+v, %v", again, err)
 		}

@@ -63,9 +63,7 @@ func TestMetricsNameTheChosenModel(t *testing.T) {
 	server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 	text := scrape(t, startBot(t, fmt.Sprintf("[llm]\nbase_url = %q\n", server.URL)).bot)
 	check.Contains(t, "metrics", text, `cairn_model_requests_total{model="test-model",work="turn"} 0`, `cairn_model_requests_total{model="test-model",work="summary"} 0`)
-	if strings.Contains(text, `model="127.0.0.1`) {
-		t.Errorf("the server is a model in\n%s", text)
-	}
+	check.That(t, !strings.Contains(text, `model="127.0.0.1`), "the server is a model in\n%s", text)
 }
 
 // onlineConnector is a connector to a platform that is there.

@@ -50,9 +50,7 @@ func TestKillInAMigration(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	versions, err := filepath.Glob(checkout + "/store/migrations/*.sql")
-	if err != nil || len(versions) < 2 {
-		t.Fatalf("%q, %v", versions, err)
-	}
+	check.Require(t, err == nil && len(versions) >= 2, "%q, %v", versions, err)
 	for version := 1; version < len(versions); version++ {
 		earlier := t.TempDir()
 		leave(t, earlier, version)

@@ -115,9 +115,7 @@ func TestStartCheckIsQuiet(t *testing.T) {
 				turned = turned || !check
 			}
 		}
-		if !turned {
-			t.Error("got no turn that called the model")
-		}
+		check.That(t, turned, "got no turn that called the model")
 	})
 	t.Run("offline nothing is asked", func(t *testing.T) {
 		t.Parallel()

@@ -47,9 +47,7 @@ func TestAlertsPassPromtool(t *testing.T) {
 func TestEachAlertIsTested(t *testing.T) {
 	rules, tests := read(t, checkout+"/deploy/alerts.yml"), read(t, checkout+"/deploy/alerts_test.yml")
 	alerts := strings.Split(rules, "- alert: ")[1:]
-	if len(alerts) < 10 {
-		t.Fatalf("got only %d alerts", len(alerts))
-	}
+	check.Require(t, len(alerts) >= 10, "got only %d alerts", len(alerts))
 	for _, alert := range alerts {
 		name, rest, _ := strings.Cut(alert, "\n")
 		check.Contains(t, "alerts_test.yml", tests, `alertname="`+name+`"`)
@@ -77,9 +75,7 @@ func queries(t *testing.T) (all map[string][]string) {
 	for _, annotation := range dashboard.Annotations.List {
 		all[annotation.Name] = append(all[annotation.Name], annotation.Expr)
 	}
-	if len(all) < 20 {
-		t.Fatalf("got only %d panels", len(all))
-	}
+	check.Require(t, len(all) >= 20, "got only %d panels", len(all))
 	return all
 }
 
@@ -136,9 +132,7 @@ func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
 		}
 	}
 	for name := range there {
-		if strings.HasPrefix(name, "cairn_") && !asked[name] {
-			t.Errorf("neither an alert nor the dashboard uses %s", name)
-		}
+		check.That(t, !strings.HasPrefix(name, "cairn_") || asked[name], "neither an alert nor the dashboard uses %s", name)
 	}
 	check.Contains(t, "page", docs, "deploy/grafana.json")
 }

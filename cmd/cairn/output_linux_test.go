@@ -62,9 +62,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 				t.Errorf("%d characters, %s: %q", width, args, lines)
 			}
 			for _, line := range lines {
-				if lipgloss.Width(line) > int(width) {
-					t.Errorf("%d characters, %s: %q", width, args, line)
-				}
+				check.That(t, lipgloss.Width(line) <= int(width), "%d characters, %s: %q", width, args, line)
 			}
 			if cut := strings.Contains(strings.Join(lines, ""), "…"); cut != (width < 100 || width == 100 && args[0] == "memories") {
 				t.Errorf("%d characters, %s: cut is %t\n%s", width, args, cut, strings.Join(lines, "\n"))

@@ -96,17 +96,13 @@ func TestCompactionsCommand(t *testing.T) {
 	t.Parallel()
 	p := fillGarden(t)
 	all := parse[store.ListedCompaction](t, p.must("", "compactions", "--json"))
-	if len(all) < 5 {
-		t.Fatalf("got %d compactions", len(all))
-	}
+	check.Require(t, len(all) >= 5, "got %d compactions", len(all))
 	t.Run("each has what a simulation says of one", func(t *testing.T) {
 		for line := range strings.Lines(p.must("", "compactions", "--json")) {
 			var fields map[string]any
 			check.NoError(t, json.Unmarshal([]byte(line), &fields))
 			for _, name := range []string{"id", "state", "trigger", "kind", "from_seq", "to_seq", "messages", "before_tokens", "after_tokens", "time"} {
-				if fields[name] == nil || fields[name] == "" || fields[name] == 0.0 {
-					t.Errorf("%s: no %s", line, name)
-				}
+				check.That(t, fields[name] != nil && fields[name] != "" && fields[name] != 0.0, "%s: no %s", line, name)
 			}
 		}
 		if one := all[0]; one.Trigger != "background" || one.Kind != "leaf" || one.From != 1 || one.To-one.From+1 != int64(one.Messages) || one.BeforeTokens < 2400 || one.AfterTokens >= one.BeforeTokens {

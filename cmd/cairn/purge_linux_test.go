@@ -28,9 +28,7 @@ func TestPurgeAsksForConfirmation(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.err, "To be deleted: 2 messages and 1 memory\n  discord:2/20") || !strings.Contains(r.err, "Type yes") || !strings.HasSuffix(r.err, "nothing was deleted\n") {
 		t.Errorf("exit code %d, %q", r.code, r.err)
 	}
-	if p.holds("weather of 3") == 0 {
-		t.Error("copies without a confirmation")
-	}
+	check.That(t, p.holds("weather of 3") != 0, "copies without a confirmation")
 	r = p.typing("yes", "purge", "--channel", "discord:2/20")
 	if r.code != 0 || !strings.HasPrefix(r.out, "Deleted: 2 messages and 1 memory\n") {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)

@@ -110,9 +110,7 @@ func TestPurgeOfChannels(t *testing.T) {
 			check.Equal(t, "what is left of "+text, p.holds(text), 0)
 		}
 		for _, text := range []string{"xylophone of 1", "weather of 1", "weather of 2"} {
-			if p.holds(text) == 0 {
-				t.Errorf("got %q deleted", text)
-			}
+			check.That(t, p.holds(text) != 0, "got %q deleted", text)
 		}
 		db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer db.Close()
@@ -138,9 +136,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		for i := range 3 {
 			check.Equal(t, fmt.Sprintf("of channel %d", i), p.holds(fmt.Sprintf("weather of %d", i))+p.holds(fmt.Sprintf("xylophone of %d", i)), 0)
 		}
-		if p.holds("xylophone of 3") == 0 || p.holds("weather of 4") == 0 {
-			t.Error("messages of others")
-		}
+		check.That(t, p.holds("xylophone of 3") != 0 && p.holds("weather of 4") != 0, "messages of others")
 	})
 }
 
@@ -153,13 +149,9 @@ func TestPurgeOfPeople(t *testing.T) {
 		check.HasPrefix(t, "out", out, "Deleted: 4 messages and 4 memories of Ada (discord:7)\n")
 		for i := range 4 {
 			check.Equal(t, fmt.Sprintf("of channel %d", i), p.holds(fmt.Sprintf("xylophone of %d", i)), 0)
-			if p.holds(fmt.Sprintf("weather of %d", i)) == 0 {
-				t.Errorf("messages of others in channel %d are deleted", i)
-			}
+			check.That(t, p.holds(fmt.Sprintf("weather of %d", i)) != 0, "messages of others in channel %d are deleted", i)
 		}
-		if p.holds("xylophone of 4") == 0 {
-			t.Error("another platform's person of the same name was deleted")
-		}
+		check.That(t, p.holds("xylophone of 4") != 0, "another platform's person of the same name was deleted")
 		p.must("", "purge", "--user", "terminal:ada", "--yes")
 		check.Equal(t, "copies left", p.holds("xylophon"), 0)
 	})

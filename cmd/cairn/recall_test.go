@@ -76,9 +76,7 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 		check.HasPrefix(t, "out", out, "Remembered:\n(1) fact: the hotel has no lift (")
 		check.Contains(t, "out", out, "\n\nSaid:\n")
 		all := parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json"))
-		if len(all) != 1 || all[0].Memory == nil || all[0].Memory.Content != "the hotel has no lift" {
-			t.Errorf("got %+v", all)
-		}
+		check.That(t, len(all) == 1 && all[0].Memory != nil && all[0].Memory.Content == "the hotel has no lift", "got %+v", all)
 	})
 	t.Run("nothing", func(t *testing.T) {
 		if r := p.run("", "recall", "xylophone"); r.code != 0 || r.out != "" || r.err != "nothing found\n" {

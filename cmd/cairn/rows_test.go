@@ -39,9 +39,7 @@ func TestOutputOfHostileText(t *testing.T) {
 			{"transcript"}, {"transcript", "--json"}, {"recall", "next"}, {"recall", "next", "--json"}, {"memories", "list"}, {"memories", "show", "1"}, {"context"},
 		} {
 			out := p.must("", args...)
-			if out == "" || strings.ContainsAny(out, "\x1b\u202e\u202c\u009b\a") {
-				t.Errorf("%s: %q", args, out)
-			}
+			check.That(t, out != "" && !strings.ContainsAny(out, "\x1b\u202e\u202c\u009b\a"), "%s: %q", args, out)
 		}
 		check.Contains(t, "output", p.must("", "transcript"), "Bo: red [31malert 2J\tend\n       next\n")
 	})

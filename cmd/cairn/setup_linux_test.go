@@ -78,9 +78,7 @@ func (s *screen) until(text string) {
 		if at >= 0 {
 			return
 		}
-		if time.Now().After(patience) {
-			s.t.Fatalf("timed out waiting for %q; got\n%s", text, shown)
-		}
+		check.Require(s.t, !time.Now().After(patience), "timed out waiting for %q; got\n%s", text, shown)
 	}
 }
 

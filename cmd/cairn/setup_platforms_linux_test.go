@@ -68,9 +68,7 @@ func checkWidth(t *testing.T, text string) {
 	before, _, _ := strings.Cut(text, "Written: ")
 	for line := range strings.Lines(before) {
 		free := strings.HasPrefix(line, "✗ ") || strings.HasPrefix(line, "what to do: ") || strings.HasPrefix(line, "  https://") || strings.Contains(line, "/oauth2/")
-		if !free && utf8.RuneCountInString(strings.TrimRight(line, "\r\n")) > 80 {
-			t.Errorf("too wide: %q", line)
-		}
+		check.That(t, free || utf8.RuneCountInString(strings.TrimRight(line, "\r\n")) <= 80, "too wide: %q", line)
 	}
 }
 

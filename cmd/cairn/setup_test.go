@@ -101,8 +101,6 @@ func TestSetupByAScript(t *testing.T) {
 	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
 		p := newFolder(t)
 		r := p.run("hello\n", "setup", "--model", model, "--platform", "terminal")
-		if r.code != 0 || !strings.HasSuffix(r.out, "yes\n") {
-			t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
-		}
+		check.That(t, r.code == 0 && strings.HasSuffix(r.out, "yes\n"), "exit code %d, %s%s", r.code, r.out, r.err)
 	})
 }

@@ -79,9 +79,7 @@ func TestSimulate(t *testing.T) {
 		p.write("asked.jsonl", recorded(160))
 		p.write("asked.qa.jsonl", `{"question":"How many cans does plot 3 need?","answer":"3 cans","evidence":["m3"]}`+"\n")
 		f := simulatedReport(t, p, "asked.jsonl").Variants[0].Found
-		if f == nil || f.Questions != 1 || f.Recall.Evidence < f.Context.Evidence {
-			t.Errorf("found %+v", f)
-		}
+		check.That(t, f != nil && f.Questions == 1 && f.Recall.Evidence >= f.Context.Evidence, "found %+v", f)
 	})
 	t.Run("people read a table", func(t *testing.T) {
 		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
@@ -134,18 +132,14 @@ func TestConfigExplain(t *testing.T) {
 		}
 	}
 	check.NoError(t, json.Unmarshal([]byte(p.must("", "config", "check", "--explain", "--json")), &all))
-	if len(all) != 1 || all[0].Agent != "small" {
-		t.Fatalf("agents %+v", all)
-	}
+	check.Require(t, len(all) == 1 && all[0].Agent == "small", "agents %+v", all)
 	want := map[string]string{
 		"context_window": "8000 config.toml:6", "background_threshold": "5600 config.toml:2", "prepare_threshold": "4200 default",
 		"emergency_threshold": "7600 default", "max_output_tokens": "500 config.toml:7", "tail_tokens": "2000 default", "stack_budget": "1200 default",
 	}
 	last := all[0].Settings[0].Tokens
 	for _, s := range all[0].Settings {
-		if s.Tokens > last {
-			t.Errorf("got %s, of %d tokens, after one of %d", s.Key, s.Tokens, last)
-		}
+		check.That(t, s.Tokens <= last, "got %s, of %d tokens, after one of %d", s.Key, s.Tokens, last)
 		last = s.Tokens
 		if text, known := want[s.Key]; known {
 			check.Equal(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)

@@ -82,9 +82,7 @@ func TestModelUsesServerTools(t *testing.T) {
 	}
 	for _, r := range server.Requests() {
 		for _, tool := range r.Tools {
-			if tool.Function.Name == "calc_erase" {
-				t.Error("a tool without an approval setting is offered")
-			}
+			check.That(t, tool.Function.Name != "calc_erase", "a tool without an approval setting is offered")
 		}
 	}
 	check.Len(t, "what a strict server rejects", server.Refusals(), 0)

@@ -172,9 +172,7 @@ func TestTraces(t *testing.T) {
 			t.Error("got no request in the span")
 		}
 		applied := c.find(t, "apply compaction", nil).GetEvents()
-		if len(applied) != 1 || applied[0].GetName() != "context.compaction" {
-			t.Fatalf("got events %v", applied)
-		}
+		check.Require(t, len(applied) == 1 && applied[0].GetName() == "context.compaction", "got events %v", applied)
 		if has := values(applied[0].GetAttributes()); has["trigger"] != "manual" || has["before"] == "" || has["after"] == "" || has["id"] != values(made.GetAttributes())["cairn.id"] {
 			t.Errorf("got event %v", has)
 		}

@@ -55,9 +55,7 @@ func TestUpkeep(t *testing.T) {
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte("kangaroo")) {
-			t.Errorf("%s contains the deleted text", file)
-		}
+		check.That(t, !bytes.Contains(text, []byte("kangaroo")), "%s contains the deleted text", file)
 	}
 }
 

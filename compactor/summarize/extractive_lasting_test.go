@@ -37,9 +37,7 @@ func TestDurableFacts(t *testing.T) {
 	}
 	precision, recall := float64(right)/float64(kept), float64(right)/float64(lasting)
 	t.Logf("%d remembered, %.1f %% of them last; of what lasts %.1f %% are remembered", kept, 100*precision, 100*recall)
-	if precision < 0.93 || recall < 0.93 {
-		t.Errorf("got precision %.3f and recall %.3f, want 0.93", precision, recall)
-	}
+	check.That(t, precision >= 0.93 && recall >= 0.93, "got precision %.3f and recall %.3f, want 0.93", precision, recall)
 }
 
 // In text without blanks between words, a person's own words and numbers are found all the same.
@@ -78,9 +76,7 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 				}
 			}
 			slices.SortFunc(got, slices.Compare)
-			if !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
+			check.That(t, reflect.DeepEqual(got, tt.want), "got %v, want %v", got, tt.want)
 		})
 	}
 }

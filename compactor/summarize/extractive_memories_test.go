@@ -25,9 +25,7 @@ func TestExtractMemories(t *testing.T) {
 			Kind: "event", Importance: 0.4, About: "Ines", Messages: []int64{3},
 			Content: "Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday (3 March 2024).",
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v", got)
-		}
+		check.That(t, reflect.DeepEqual(got, want), "got %+v", got)
 	})
 	for text, kind := range map[string]string{
 		"My name is Ines and I live in Faro.":        "identity",

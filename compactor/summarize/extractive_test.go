@@ -70,9 +70,7 @@ Paul: I decided to quit my job at bank. We agreed that June 30 is my last day.
 Ines: I need to repaint hull before regatta on May 12.
 Paul: I love green tea, and I'm allergic to shellfish, Ines.
 Cairn: Regatta starts at old lighthouse at 08:30.`
-		if !strings.HasPrefix(got, "4 March 2024:\nInes: ") || !containsLines(got, want) {
-			t.Errorf("got:\n%s", got)
-		}
+		check.That(t, strings.HasPrefix(got, "4 March 2024:\nInes: ") && containsLines(got, want), "got:\n%s", got)
 	})
 	t.Run("one speaker's messages of a day are grouped", func(t *testing.T) {
 		got := Extract(said("Ines: I sold my boat in Lisbon.", "Paul: I moved to Braga, Portugal.", "Ines: I met Clara in Sintra.", "+1", "Ines: I paint violins."), 130, 0, "").Text
@@ -103,9 +101,7 @@ Ines: I met Clara in Sintra.`
 			if tokens.Estimate(got) > target {
 				t.Errorf("got %d tokens for a target of %d:\n%s", tokens.Estimate(got), target, got)
 			}
-			if got == "" && target >= 4 {
-				t.Errorf("got nothing for a target of %d", target)
-			}
+			check.That(t, got != "" || target < 4, "got nothing for a target of %d", target)
 		}
 	})
 	t.Run("a small budget keeps the most informative messages", func(t *testing.T) {
@@ -188,22 +184,16 @@ func TestExtractTakesTextAsData(t *testing.T) {
 	for _, m := range summary.Memories {
 		texts = append(texts, m.Content)
 	}
-	if len(texts) < 2 {
-		t.Fatal("no memory")
-	}
+	check.Require(t, len(texts) >= 2, "no memory")
 	for _, text := range texts {
 		for i, line := range strings.Split(text, "\n") {
-			if !strings.HasPrefix(line, "Eve") && line != "4 March 2024:" {
-				t.Errorf("line %d was forged: %q", i, line)
-			}
+			check.That(t, strings.HasPrefix(line, "Eve") || line == "4 March 2024:", "line %d was forged: %q", i, line)
 		}
 		if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }) {
 			t.Errorf("control characters in %q", text)
 		}
 		for _, mark := range []string{"[Compaction Summary]", "</kept>", "[#9"} {
-			if strings.Contains(strings.ReplaceAll(text, `\`+mark, ""), mark) {
-				t.Errorf("%s was forged in %q", mark, text)
-			}
+			check.That(t, !strings.Contains(strings.ReplaceAll(text, `\`+mark, ""), mark), "%s was forged in %q", mark, text)
 		}
 	}
 }
@@ -233,9 +223,7 @@ func FuzzExtract(f *testing.F) {
 			t.Fatalf("%d tokens for %d: %q", tokens.Estimate(s.Text), target, s.Text)
 		}
 		for _, m := range s.Memories {
-			if strings.ContainsAny(m.Content, "\n\r") {
-				t.Fatalf("lines in %q", m.Content)
-			}
+			check.Require(t, !strings.ContainsAny(m.Content, "\n\r"), "lines in %q", m.Content)
 		}
 	})
 }

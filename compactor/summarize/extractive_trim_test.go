@@ -62,9 +62,7 @@ func FuzzTighten(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = oneLine(text)
 		short := tighten(text)
-		if text != "" && short == "" || len(short) > len(text)+4 {
-			t.Fatalf("%q: got %q", text, short)
-		}
+		check.Require(t, (text == "" || short != "") && len(short) <= len(text)+4, "%q: got %q", text, short)
 		was, is := 0, 0
 		for word := range strings.FieldsSeq(text) {
 			if negative(plain(word)) {
@@ -76,8 +74,6 @@ func FuzzTighten(f *testing.F) {
 				is++
 			}
 		}
-		if was != is {
-			t.Fatalf("%q: got %q, without the negation", text, short)
-		}
+		check.Require(t, was == is, "%q: got %q, without the negation", text, short)
 	})
 }

@@ -32,9 +32,7 @@ func TestLeastImportantSectionIsShortenedFirst(t *testing.T) {
 		if n := tokens.Estimate(short); n > limit || n < limit-60 && limit > 100 {
 			t.Fatalf("got %d tokens, want at most %d", n, limit)
 		}
-		if !utf8.ValidString(short) || !strings.Contains(short, shortened) {
-			t.Fatalf("at %d tokens: got %q", limit, short)
-		}
+		check.Require(t, utf8.ValidString(short) && strings.Contains(short, shortened), "at %d tokens: got %q", limit, short)
 		gone := true // a section loses something only if those before it have nothing left
 		for _, section := range before {
 			left := strings.Count(short, section+" ")
@@ -79,9 +77,7 @@ func TestSummaryWithoutHeadingsIsShortenedInMiddle(t *testing.T) {
 			t.Errorf("got %q", short)
 		}
 		for _, s := range got {
-			if s != shortened && !strings.Contains(text, s) {
-				t.Errorf("a sentence is cut: %q", s)
-			}
+			check.That(t, s == shortened || strings.Contains(text, s), "a sentence is cut: %q", s)
 		}
 	}
 }

@@ -85,9 +85,7 @@ func (v *town) post(channel, body string) string {
 	v.t.Helper()
 	a := v.ask("POST", "/channels/"+channel+"/messages", body)
 	var m struct{ ID string }
-	if a.StatusCode != 200 || json.Unmarshal(a.body, &m) != nil {
-		v.t.Fatalf("HTTP %d, %s", a.StatusCode, a.body)
-	}
+	check.Require(v.t, a.StatusCode == 200 && json.Unmarshal(a.body, &m) == nil, "HTTP %d, %s", a.StatusCode, a.body)
 	return m.ID
 }
 

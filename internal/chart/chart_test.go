@@ -48,9 +48,7 @@ func elements(t *testing.T, svg string) (all []xml.StartElement) {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatalf("not well-formed: %v", err)
-		}
+		check.Require(t, err == nil, "not well-formed: %v", err)
 		if e, is := token.(xml.StartElement); is {
 			all = append(all, e)
 		}
@@ -70,9 +68,7 @@ func TestEveryChart(t *testing.T) {
 						t.Errorf("<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
 					}
 				}
-				if e.Name.Local == "style" || e.Name.Local == "script" {
-					t.Errorf("an embedded chart has <%s>", e.Name.Local)
-				}
+				check.That(t, e.Name.Local != "style" && e.Name.Local != "script", "an embedded chart has <%s>", e.Name.Local)
 			}
 			check.Contains(t, "title for screen readers", embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`)
 			check.Equal(t, "second rendering", embedded, draw(Options{ID: "one"}))
@@ -89,18 +85,12 @@ func TestHostileTextsStayTexts(t *testing.T) {
 			Composition{Title: evil, Desc: evil, Parts: []Part{{evil, 1}}}.SVG(Options{}),
 		} {
 			for _, e := range elements(t, svg) {
-				if strings.Contains(" script x ", " "+e.Name.Local+" ") {
-					t.Errorf("%q makes <%s>", evil, e.Name.Local)
-				}
+				check.That(t, !strings.Contains(" script x ", " "+e.Name.Local+" "), "%q makes <%s>", evil, e.Name.Local)
 				for _, a := range e.Attr {
-					if strings.HasPrefix(a.Name.Local, "on") {
-						t.Errorf("%q makes %s", evil, a.Name.Local)
-					}
+					check.That(t, !strings.HasPrefix(a.Name.Local, "on"), "%q makes %s", evil, a.Name.Local)
 				}
 			}
-			if strings.ContainsAny(svg, "\x00\x1b\u202E\u2066") {
-				t.Errorf("%q: control characters pass", evil)
-			}
+			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "%q: control characters pass", evil)
 		}
 	}
 }
@@ -114,9 +104,7 @@ func TestALongConversationStaysSmall(t *testing.T) {
 	}
 	p.Points[77_777].Used = 99 // one tooth
 	svg := w.SVG(Options{})
-	if len(svg) > 150_000 {
-		t.Errorf("%d bytes", len(svg))
-	}
+	check.That(t, len(svg) <= 150_000, "%d bytes", len(svg))
 	s := w.scale()
 	s.high = aloneHigh
 	highest := 0
@@ -164,7 +152,5 @@ func TestAxisHasRoundNumbers(t *testing.T) {
 	for _, at := range []string{"10", "20", "80"} {
 		check.Contains(t, "axis", svg, ">"+at+"</text>")
 	}
-	if strings.Contains(svg, ">11<") {
-		t.Errorf("got %s", svg)
-	}
+	check.That(t, !strings.Contains(svg, ">11<"), "got %s", svg)
 }

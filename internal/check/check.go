@@ -58,6 +58,22 @@ func ErrorContains(t Tester, what string, err error, parts ...string) {
 	Contains(t, what, err.Error(), parts...)
 }
 
+// That checks a condition; the message says what was found instead.
+func That(t Tester, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
+// Require ends the test unless a condition holds.
+func Require(t Tester, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
 // Equal compares what a test got with what it wants.
 func Equal[T comparable](t Tester, what string, got, want T) {
 	t.Helper()

@@ -62,7 +62,5 @@ func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {
 	}), 0)
 	_, step := observe.Begin(ctx, observe.Turn)
 	step.Event("happened") // and is told to nobody
-	if step != nil {
-		t.Error("there is a step")
-	}
+	check.That(t, step == nil, "there is a step")
 }

@@ -3,6 +3,8 @@ package platform
 import (
 	"strconv"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestCacheKeepsTheFirstValue(t *testing.T) {
@@ -20,9 +22,7 @@ func TestCacheKeepsTheFirstValue(t *testing.T) {
 	if _, ok := c.Find("b"); ok {
 		t.Error("Find found what was never set")
 	}
-	if c.Seen("b") || !c.Seen("b") {
-		t.Error("Seen is wrong")
-	}
+	check.That(t, !c.Seen("b") && c.Seen("b"), "Seen is wrong")
 }
 
 func TestCacheForgetsTheOldest(t *testing.T) {

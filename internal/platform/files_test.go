@@ -46,9 +46,7 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 		}
 	}
 	check.Equal(t, "pictures", pictures, MaxPictures)
-	if (Files{}).Wanted(all[0]) || (Files{}).Wanted(all[len(all)-1]) {
-		t.Error("something is fetched without a budget")
-	}
+	check.That(t, !(Files{}).Wanted(all[0]) && !(Files{}).Wanted(all[len(all)-1]), "something is fetched without a budget")
 }
 
 func TestAFileIsTextByItsNameWhateverItsMediaType(t *testing.T) {

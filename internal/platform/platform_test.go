@@ -51,18 +51,14 @@ func canceled(t *testing.T) context.Context {
 func TestGroup(t *testing.T) {
 	g := NewGroup()
 	ended := false
-	if !g.Start(func(ctx context.Context) { <-ctx.Done(); ended = true }) {
-		t.Error("it starts nothing")
-	}
+	check.That(t, g.Start(func(ctx context.Context) { <-ctx.Done(); ended = true }), "it starts nothing")
 	ctx, cancel := context.WithCancel(t.Context())
 	check.Error(t, g.Wait(canceled(t)), context.Canceled)
 	g.Open(ctx)
 	check.NoError(t, g.Wait(t.Context()))
 	cancel()
 	<-g.Context().Done()
-	if g.Start(func(context.Context) {}) {
-		t.Error("a goroutine starts after the context has ended")
-	}
+	check.That(t, !g.Start(func(context.Context) {}), "a goroutine starts after the context has ended")
 	if g.Close(); !ended {
 		t.Error("Close does not wait")
 	}
@@ -133,9 +129,7 @@ func TestKeyedQueue(t *testing.T) {
 	q.Add("a", func() { close(begun); <-hold })
 	<-begun
 	for i := range maxWaiting {
-		if !q.Offer("a", func() { done = append(done, i) }) {
-			t.Fatalf("the queue is full with %d", i)
-		}
+		check.Require(t, q.Offer("a", func() { done = append(done, i) }), "the queue is full with %d", i)
 	}
 	check.Equal(t, "a full queue takes more", q.Offer("a", func() {}), false)
 	q.Add("a", func() { done = append(done, maxWaiting) }) // what has to be done is never refused

@@ -64,14 +64,10 @@ func TestWhatIsCutInACodeBlockLosesNoSpace(t *testing.T) {
 	var got []string
 	for i, p := range pieces("```\n" + strings.Join(lines, "\n") + "\n```") {
 		all := strings.Split(p, "\n")
-		if all[0] != "```" || all[len(all)-1] != "```" {
-			t.Errorf("piece %d is no code block: %q", i, p)
-		}
+		check.That(t, all[0] == "```" && all[len(all)-1] == "```", "piece %d is no code block: %q", i, p)
 		got = append(got, all[1:len(all)-1]...)
 	}
-	if !slices.Equal(got, lines) {
-		t.Errorf("the pieces have %d lines, want these %d", len(got), len(lines))
-	}
+	check.That(t, slices.Equal(got, lines), "the pieces have %d lines, want these %d", len(got), len(lines))
 }
 
 var discord = Splitter{Limit: 2000}

@@ -53,9 +53,7 @@ func TestKeyHeader(t *testing.T) {
 		got := header.Get("Authorization")
 		check.Equal(t, "authorization", (got != ""), (key != ""))
 		check.Lacks(t, "authorization", got, "environment")
-		if header.Get("Anthropic-Version") == "" {
-			t.Error("got no version")
-		}
+		check.That(t, header.Get("Anthropic-Version") != "", "got no version")
 	}
 }
 

@@ -76,9 +76,7 @@ func TestTruncatedAnswerIsError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			resp, err := connect(t, serve(t, script), anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
 			var e *llm.Error
-			if !errors.As(err, &e) {
-				t.Errorf("got %+v, %v", resp, err)
-			}
+			check.That(t, errors.As(err, &e), "got %+v, %v", resp, err)
 		})
 	}
 }

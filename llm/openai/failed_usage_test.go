@@ -45,15 +45,11 @@ func TestFailedAttemptsReportTheirUsage(t *testing.T) {
 			usage(x, 10)
 			x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`)
 		})
-		if err == nil || len(reported) != 4 {
-			t.Errorf("reported %+v, %v", reported, err)
-		}
+		check.That(t, err != nil && len(reported) == 4, "reported %+v, %v", reported, err)
 	})
 	t.Run("no usage without the server's count", func(t *testing.T) {
 		reported, _, err := ask(t, func(x *llmtest.Exchange) { x.Refuse(400, "", "no") })
-		if err == nil || len(reported) != 0 {
-			t.Errorf("reported %+v, %v", reported, err)
-		}
+		check.That(t, err != nil && len(reported) == 0, "reported %+v, %v", reported, err)
 	})
 }
 

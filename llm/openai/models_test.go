@@ -138,13 +138,9 @@ func TestModelsShareNothing(t *testing.T) {
 		return m.Learnt()
 	}
 	one := at("http://localhost:1/v1", "m")
-	if at("http://key:secret@localhost:1/v1/", "m") != one {
-		t.Error("the same model on the same server does not share facts")
-	}
+	check.That(t, at("http://key:secret@localhost:1/v1/", "m") == one, "the same model on the same server does not share facts")
 	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
-		if other == one {
-			t.Error("two models share learned facts")
-		}
+		check.That(t, other != one, "two models share learned facts")
 	}
 	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
 		t.Error("two models without a name share learned facts")

@@ -53,9 +53,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	})
 	t.Run("nothing is stored if the provider added nothing", func(t *testing.T) {
 		resp, err := ask(t, func(x *llmtest.Exchange) { x.Say("plain") })
-		if err != nil || resp.Message.Native != nil {
-			t.Errorf("got %s, %v", resp.Message.Native, err)
-		}
+		check.That(t, err == nil && resp.Message.Native == nil, "got %s, %v", resp.Message.Native, err)
 	})
 }
 

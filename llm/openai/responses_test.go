@@ -175,8 +175,6 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			x.Chunk(`{"type":"response.output_item.done","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`)
 			x.Say("whole")
 		})
-		if err != nil || resp.Message.Native != nil {
-			t.Errorf("got stored %s, %v", resp.Message.Native, err)
-		}
+		check.That(t, err == nil && resp.Message.Native == nil, "got stored %s, %v", resp.Message.Native, err)
 	})
 }

@@ -164,7 +164,5 @@ func TestBracketsInTextAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say(text) })
 	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
-	if err != nil || resp.Message.Text != text {
-		t.Errorf("got %d of %d bytes, %v", len(resp.Message.Text), len(text), err)
-	}
+	check.That(t, err == nil && resp.Message.Text == text, "got %d of %d bytes, %v", len(resp.Message.Text), len(text), err)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/memory/search"
 )
 
@@ -36,9 +37,7 @@ type ranking struct {
 
 func (r ranking) check(t *testing.T) {
 	found, err := search.Parse(r.question, r.asker, day.AddDate(0, 0, 6)).Messages(r.said, 1, int64(len(r.said)), 5)
-	if err != nil || len(found) == 0 || found[0].Seq != r.first {
-		t.Fatalf("got %+v, %v", found, err)
-	}
+	check.Require(t, err == nil && len(found) != 0 && found[0].Seq == r.first, "got %+v, %v", found, err)
 	lifted := slices.ContainsFunc(found[0].Parts, func(p search.Part) bool { return p.Name == r.part && p.Value > 0 })
 	if r.part != "" && !lifted {
 		t.Errorf("%s has no effect: %+v", r.part, found[0].Parts)

@@ -10,6 +10,7 @@ import (
 	"github.com/slack-go/slack"
 	"go.uber.org/goleak"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -68,9 +69,7 @@ func client(t *testing.T, s *slacktest.Server, more ...slack.Option) *slack.Clie
 
 func eventually(t *testing.T, s *slacktest.Server, what string, condition func() bool) {
 	t.Helper()
-	if !s.Wait(soon, condition) {
-		t.Fatalf("never: %s", what)
-	}
+	check.Require(t, s.Wait(soon, condition), "never: %s", what)
 }
 
 func code(err error) string {

@@ -44,9 +44,7 @@ func TestStreams(t *testing.T) {
 		check.NoError(t, error3(api.StopStream(general, ts, text("three"))))
 		check.Equal(t, "afterwards", code(error3(api.AppendStream(general, ts, text("four")))), "message_not_in_streaming_state")
 		for _, m := range s.Posted() {
-			if m.TS == ts && (m.Shown() != "one two three" || m.Thread != asked || m.Streaming) {
-				t.Errorf("%+v", m)
-			}
+			check.That(t, m.TS != ts || m.Shown() == "one two three" && m.Thread == asked && !m.Streaming, "%+v", m)
 		}
 	})
 }
