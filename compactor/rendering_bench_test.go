@@ -58,8 +58,9 @@ func BenchmarkRenderNextTurn(b *testing.B) {
 			r.next("be kind", h.view)
 			b.StartTimer()
 		}
-		h.Answered()
 		appendOne(h, llm.RoleAssistant, "It will rain.")
+		h.Context() // stored with the answer
+		h.Answered()
 		appendOne(h, llm.RoleUser, "and what about tomorrow?")
 		h.Begin(Context{Text: "time: now"})
 		r.next("be kind", h.view)
