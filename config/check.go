@@ -59,7 +59,7 @@ func (d *decoder) checkAgents(s *Settings) {
 		path := agentPath(i)
 		switch {
 		case agent.ID == "":
-			d.problem(path+".id", "id: is missing; every agent needs one")
+			d.problem(path+".id", "id: is missing; add id = \"cairn\", or a name of your own")
 		case ids[agent.ID]:
 			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
 		}

@@ -56,7 +56,7 @@ func TestSettingsMistakes(t *testing.T) {
 		{"no time zone", `time_zone = "Berlin"`, []string{`:1: time_zone = "Berlin": must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`}},
 		{"tables for a table", "x = 1\n[[llm]]\nmodel = \"m\"", []string{`:1: x: there is no such setting`, `:2: llm: must be a table`}},
 		{"a table of an agent there is none of", "\n[agents.compaction]\nkeep_first = 1", []string{`:2: agents: must be tables, each under [[agents]]`}},
-		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents.1]: id: is missing; every agent needs one`}},
+		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents.1]: id: is missing; add id = "cairn"`}},
 		{"two agents of one id", agent + agent, []string{`:4: [agents.a]: id = "a": another agent has this name`}},
 		{"a key from no variable", "[llm]\napi_key = \"env:CAIRN_NO_SUCH_KEY\"", []string{`:2: [llm]: api_key: the environment variable CAIRN_NO_SUCH_KEY is not set`}},
 		{"a key in place of a variable", "[llm]\napi_key = \"env:hush-1\"", []string{`:2: [llm]: api_key: must be "env:NAME" with the name of an environment variable`}},
