@@ -86,18 +86,17 @@ func TestSimulationMatchesImport(t *testing.T) {
 			conversation := imported(t, agent, talk(c.messages, uint64(c.window)))
 			rec := check.Must(simulate.Read(t.Context(), conversation))(t)
 			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
-			expectNearly(t, report, rec, 0)
+			expectEqual(t, report, rec)
 		})
 	}
 }
 
-// expectNearly compares the current settings' simulation with what happened; so many compactions may
-// differ.
-func expectNearly(t *testing.T, report simulate.Report, rec simulate.Recording, differ int) {
+// expectEqual compares the simulation of the current settings with what happened.
+func expectEqual(t *testing.T, report simulate.Report, rec simulate.Recording) {
 	t.Helper()
 	made := report.Variants[0].Compactions
 	t.Logf("%d of %d compactions are equal, %d were simulated; levels %+v", report.Equal, report.Happened, len(made), report.Variants[0].Levels)
-	if report.Happened == 0 || report.Equal < report.Happened-differ || max(len(made)-report.Happened, report.Happened-len(made)) > differ {
+	if report.Happened == 0 || report.Equal < report.Happened || len(made) != report.Happened {
 		t.Errorf("got %d of %d compactions equal, %d simulated", report.Equal, report.Happened, len(made))
 		for i, s := range applied(rec) {
 			line := "—"
