@@ -183,7 +183,7 @@ func PrepareUnset() *FieldError {
 func DidYouMean(word string, known []string) string {
 	best, least := "", 4
 	for _, k := range known {
-		if n := edits(word, k); n < least && n <= len(k)/2 {
+		if n := edits(word, k); n < least && n <= min(len(k), len(word))/2 {
 			best, least = k, n
 		}
 	}
