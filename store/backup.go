@@ -30,7 +30,19 @@ func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
 	}
-	return u.store.backup(ctx, path, os.Link) // unlike a rename, it does not replace a file
+	return u.store.backup(ctx, path, func(from, to string) error {
+		return link(from, to, os.Rename)
+	})
+}
+
+// link gives a file a second name, and replaces no file. A file system without hard links, of a memory
+// stick or a network share, gets otherwise.
+func link(from, to string, otherwise func(from, to string) error) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return otherwise(from, to)
 }
 
 // backupFolder is the prefix of the temporary folder in which SQLite writes a copy.
@@ -52,7 +64,10 @@ func (s *Store) backup(ctx context.Context, path string, place func(from, to str
 	if c, err = Inspect(ctx, part); err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)
 	}
-	if err := errors.Join(os.Chmod(part, 0o600), flush(part)); err != nil {
+	if err := os.Chmod(part, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) { // the owner may: a file system without permissions refuses it
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	if err := flush(part); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
 	if err := place(part, path); err != nil {
@@ -194,7 +209,7 @@ func moveAside(ctx context.Context, path string) (aside string, err error) {
 			return "", err
 		}
 	}
-	if err := os.Link(path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := link(path, aside, copyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return aside, nil
