@@ -104,11 +104,16 @@ func leavesOf(rows []compactor.Compaction) []compactor.Compaction {
 // runNew requests a new session. The session starts after the messages that are waiting or being
 // answered, since they came first. The command does not wait for it.
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	wanted, _, err := c.wantSession(ctx)
-	if err == nil && !wanted {
+	wanted, later, err := c.wantSession(ctx)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case !wanted:
 		return Answer{Text: "This session is already new: nothing has been said since it began."}, nil
+	case later:
+		return Answer{Text: "A new session starts once the earlier messages are answered. They are summarized in the background; nothing is lost, and I can still look them up."}, nil
 	}
-	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, err
+	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {

@@ -79,7 +79,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			check.Contains(t, "answer to /new", r.run("/new"), "A new session")
+			check.Contains(t, "answer to /new", r.run("/new"), "A new session starts once the earlier messages are answered")
 			r.say("third", true)
 			if crash {
 				r.restart()
