@@ -4,8 +4,6 @@ package slack
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,22 +14,29 @@ import (
 	"cairn/slack/slacktest"
 )
 
+// acknowledged reports whether all that came over a socket was acknowledged.
+func (r *rig) acknowledged() bool {
+	return !slices.ContainsFunc(r.w.Deliveries(), func(d slacktest.Delivery) bool { return d.Socket > 0 && d.Acked.IsZero() })
+}
+
+// repeat has Slack send the events with a text again.
+func (r *rig) repeat(text string) {
+	for _, d := range r.w.Deliveries() {
+		if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), text) {
+			r.w.Repeat(d.EventID)
+		}
+	}
+}
+
 func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
-	repeat := func() {
-		for _, d := range r.w.Deliveries() {
-			if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), "question 1") {
-				r.w.Repeat(d.EventID)
-			}
-		}
-	}
-	repeat()
+	r.repeat("question 1")
 	r.eventually("all is acknowledged", r.acknowledged)
 	r.end()
 	r.begin()
-	repeat()
+	r.repeat("question 1")
 	r.ask(general, ann, 2)
 	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
 }
@@ -58,17 +63,14 @@ func TestABurstStaysInOrder(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.hurry = func(c *times) { c.silence = time.Hour } // the double says nothing while it makes the burst
 	r.begin()
-	const n = 500 // more than two batches of a queue
+	const n = 250 // more than a batch of a queue
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
 	r.eventually("all are acknowledged", r.acknowledged)
 	r.settled(conversation(general))
-	if got := len(r.messages(conversation(general))); got != n {
-		t.Fatalf("%d messages", got)
-	}
-	for i, m := range r.messages(conversation(general)) {
-		if want := fmt.Sprintf("line #%d", i+1); m.Text != want {
-			t.Fatalf("message %d is %q", i+1, m.Text)
-		}
+	all := r.messages(conversation(general))
+	check.Len(t, "messages", all, n)
+	for i, m := range all {
+		check.Require(t, m.Text == fmt.Sprintf("line #%d", i+1), "message %d is %q", i+1, m.Text)
 	}
 }
 
@@ -78,12 +80,12 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	o.AckWithin = time.Second // after which Slack sends it again
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
-	repair := r.breakDisk()
+	r.disk("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	const told = "I cannot store your message right now. I will keep trying, and answer once I have it."
 	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
 	check.Equal(t, "what is not on disk was acknowledged", r.acknowledged(), false)
-	repair()
+	r.disk("DROP TRIGGER broken")
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
 	check.Equal(t, "how often people are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
 	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
@@ -105,76 +107,24 @@ func (r *rig) holdQueue(channelID string) (held <-chan struct{}, release func())
 	return begun, func() { close(hold) }
 }
 
-// sent counts the deliveries that contain a text.
-func (r *rig) sent(text string) (n int) {
-	for _, d := range r.w.Deliveries() {
-		if strings.Contains(string(d.Payload), text) {
-			n++
-		}
-	}
-	return n
-}
-
 func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.AckWithin = 100 * time.Millisecond
-	r, general, ann := town(t, o, answerN)
+	r, general, ann := town(t, unhelpful(), answerN)
 	other := r.w.AddChannel("other", ann)
+	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
 	r.begin()
 	held, release := r.holdQueue(general)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
 	<-held
-	r.eventually("Slack has sent it four times", func() bool { return r.sent("slowly") == 4 })
+	r.repeat("slowly")
 	r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "hello"})
 	r.awaitAnswers(other, 1)
+	for r.connector.queue.Offer(general, &event{ack: func() {}}) {
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
+	r.eventually("the queue is full", r.connector.overflowed.Load)
 	release()
-	r.eventually("all are acknowledged", r.acknowledged)
-	r.stored(conversation(general), "user: slowly")
-}
-
-// A connector that lives for months connects again and again. This runs alone: goroutines of
-// other tests would be counted too.
-func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
-	asked := 1
-	lose := func(times int) {
-		for range times {
-			sockets := r.w.Sockets()
-			if asked%2 == 0 {
-				sockets[len(sockets)-1].Cut()
-			} else {
-				sockets[len(sockets)-1].Disconnect("refresh_requested")
-			}
-			asked++
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", asked)})
-			r.awaitAnswers(general, asked)
-		}
-	}
-	// A burst of requests leaves idle connections, however many it took.
-	count := func() (goroutines, sockets int) {
-		r.settled(conversation(general))
-		r.connector.api.close()
-		return runtime.NumGoroutine(), openSockets()
-	}
-	lose(2) // what is made once is there then
-	goroutines, sockets := count()
-	lose(4)
-	r.eventually("goroutines and sockets are as before", func() bool {
-		g, s := count()
-		return g <= goroutines && s <= sockets
-	})
-}
-
-// openSockets counts the sockets of this process; 0 where the system does not tell. The
-// database opens another file when two things are read at the same time.
-func openSockets() (n int) {
-	all, _ := os.ReadDir("/proc/self/fd")
-	for _, f := range all {
-		if to, _ := os.Readlink("/proc/self/fd/" + f.Name()); strings.HasPrefix(to, "socket:") {
-			n++
-		}
-	}
-	return n
+	r.answered(general, "answer 2")
+	r.stored(conversation(general), "user: slowly", "user: no room", "user: nor here", "assistant: answer 2") // read from history
 }

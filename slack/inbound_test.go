@@ -19,41 +19,36 @@ import (
 	"cairn/slack/slacktest"
 )
 
-func TestWhatIsNoMessage(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
-	bot := r.w.AddBot("pingpong")
-	r.w.Join(general, bot)
-	r.begin()
-	for _, subtype := range []string{"channel_join", "channel_topic", "pinned_item", "channel_name", "something_new", "message_replied"} {
-		r.w.Emit(map[string]any{"type": "message", "subtype": subtype, "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": mention + subtype})
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: bot, Text: mention + "ping"})
-	r.w.Say(slacktest.Post{Channel: general, Text: mention + "from a webhook"})
-	r.w.React(general, r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "done"}), ann, "tada")
-	r.stored(conversation(general), "user: done")
-	r.answered(general)
-}
-
 func TestOtherMessages(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, quick(), answerN)
-	bot := r.w.AddBot("helper")
+	bot, stranger := r.w.AddBot("helper"), r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
+	r.w.Join(general, stranger)
 	group := r.w.AddGroupDM(ann, bot)
 	r.rules.Access = map[string]channel.Access{Name: {Bots: []string{bot}}}
 	r.begin()
-	t.Run("an action, and a reply shown in the channel too", func(t *testing.T) {
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-		r.w.Emit(map[string]any{"type": "message", "subtype": "me_message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": "waves"})
-		r.w.Emit(map[string]any{"type": "message", "subtype": "thread_broadcast", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": root, "text": "for all to see"})
-		r.stored(conversation(general), "user: root", "user: waves")
-		r.stored(conversation(general, root), "user: for all to see")
-	})
-	t.Run("another bot that may be heard", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"})
-		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green")
-	})
+	emit := func(subtype string, fields map[string]any) {
+		event := map[string]any{"type": "message", "subtype": subtype, "channel": general, "channel_type": "channel", "ts": tsOf(time.Now())}
+		maps.Copy(event, fields)
+		r.w.Emit(event)
+	}
+	said := func(lines ...string) {
+		t.Helper()
+		r.stored(conversation(general), append([]string{"user: root", "user: waves", "user: the build is green"}, lines...)...)
+	}
+	for _, subtype := range []string{"channel_join", "channel_topic", "pinned_item", "channel_name", "something_new", "message_replied"} { // no messages
+		emit(subtype, map[string]any{"user": ann, "text": mention + subtype})
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: stranger, Text: mention + "ping"})
+	r.w.Say(slacktest.Post{Channel: general, Text: mention + "from a webhook"})
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	r.w.React(general, root, ann, "tada")
+	emit("me_message", map[string]any{"user": ann, "text": "waves"})
+	emit("thread_broadcast", map[string]any{"user": ann, "thread_ts": root, "text": "for all to see"})
+	r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"}) // which may be heard
+	said()
+	r.stored(conversation(general, root), "user: for all to see")
 	t.Run("also in blocks alone", func(t *testing.T) {
 		ts := tsOf(time.Now())
 		var blocks any
@@ -61,41 +56,28 @@ func TestOtherMessages(t *testing.T) {
 			{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
 			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
 			{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
-		r.w.Emit(map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "username": "ci", "channel": general, "ts": ts, "text": "", "blocks": blocks})
-		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test\nof @ann failed\nat noon")
-
 		version := func(blocks any) map[string]any {
-			return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "text": "", "blocks": blocks}
+			return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "username": "ci", "text": "", "blocks": blocks}
 		}
-		r.w.Emit(map[string]any{
-			"type": "message", "subtype": "message_changed", "channel": general, "channel_type": "channel", "ts": tsOf(time.Now()),
-			"message": version(blocks.([]any)[:1]), "previous_message": version(blocks),
-		})
-		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test")
+		emit("bot_message", version(blocks))
+		said("user: Deploy & test\nof @ann failed\nat noon")
+		emit("message_changed", map[string]any{"message": version(blocks.([]any)[:1]), "previous_message": version(blocks)})
+		said("user: Deploy & test")
 	})
-	t.Run("an app's preview of a link is no edit", func(t *testing.T) {
+	t.Run("an app's preview of a link is no edit", func(*testing.T) {
 		version := map[string]any{"type": "message", "user": ann, "ts": r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "see X-1"}), "text": "see X-1"}
 		preview := maps.Clone(version)
 		preview["attachments"] = []any{map[string]any{"is_app_unfurl": true, "app_unfurl_url": "https://issues.test/X-1", "bot_id": bot, "text": "the door is blue"}}
-		r.w.Emit(map[string]any{
-			"type": "message", "subtype": "message_changed", "channel": general, "channel_type": "channel", "ts": tsOf(time.Now()),
-			"message": preview, "previous_message": version,
-		})
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "next"})
-		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test", "user: see X-1", "user: next")
+		emit("message_changed", map[string]any{"message": preview, "previous_message": version})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
+		r.answered(general, "answer 1")
+		said("user: Deploy & test", "user: see X-1", "user: @app", "assistant: answer 1") // nothing but the bot's name
 	})
-	t.Run("a group needs a mention", func(t *testing.T) {
+	t.Run("a group needs a mention", func(*testing.T) {
 		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})
 		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: mention + "and you?"})
-		r.stored(conversation(group), "user: among us", "user: and you?", "assistant: answer 1")
+		r.stored(conversation(group), "user: among us", "user: and you?", "assistant: answer 2")
 	})
-}
-
-func TestNothingButTheBotsName(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
-	r.stored(conversation(general), "user: @app", "assistant: answer 1")
 }
 
 func TestAReplyToTheBotBeginsAThread(t *testing.T) {

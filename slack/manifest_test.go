@@ -41,41 +41,18 @@ type manifestFile struct {
 	}
 }
 
-func manifest(t testing.TB) (m manifestFile) {
-	t.Helper()
-	data, err := os.ReadFile("../deploy/slack-manifest.json")
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
-	check.NoError(t, err)
-	return m
-}
-
 func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
-	m := manifest(t)
-	t.Run("the events are those of every kind of channel", func(t *testing.T) {
-		want := []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"}
-		check.EqualAll(t, "the events", m.Settings.Events.Bot, want)
-	})
-	t.Run("Socket Mode, buttons, the command and direct messages are on", func(t *testing.T) {
-		if !m.Settings.SocketMode || !m.Settings.Interactivity.Enabled || !m.Features.AppHome.Messages || m.Features.AppHome.ReadOnly {
-			t.Errorf("%+v", m)
-		}
-		if len(m.Features.Commands) != 1 || m.Features.Commands[0].Command != "/cairn" || m.Features.Commands[0].Escape {
-			t.Errorf("%+v", m.Features.Commands)
-		}
-	})
-	t.Run("it keeps Slack's limits", func(t *testing.T) {
-		if n := len(m.Display.Name); n == 0 || n > 35 {
-			t.Errorf("a name of %d characters", n)
-		}
-		if n := len(m.Display.Description); n == 0 || n > 140 {
-			t.Errorf("a description of %d characters", n)
-		}
-		if n := len(m.Display.Long); n < 174 || n > 4000 {
-			t.Errorf("a long description of %d characters", n)
-		}
-	})
+	var m manifestFile
+	check.NoError(t, json.Unmarshal(manifestJSON, &m))
+	check.EqualAll(t, "the events, which are those of every kind of channel", m.Settings.Events.Bot,
+		[]string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"})
+	messages := m.Features.AppHome.Messages && !m.Features.AppHome.ReadOnly
+	check.That(t, m.Settings.SocketMode && m.Settings.Interactivity.Enabled && messages, "Socket Mode, buttons or direct messages are off: %+v", m)
+	check.Len(t, "commands", m.Features.Commands, 1)
+	check.That(t, m.Features.Commands[0].Command == "/cairn" && !m.Features.Commands[0].Escape, "%+v", m.Features.Commands)
+	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's
+		check.That(t, len(text) >= limits[0] && len(text) <= limits[1], "%q has %d characters", text, len(text))
+	}
 }
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
@@ -89,9 +66,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 		"a user's token":               {Options{BotToken: "xoxp-1", AppToken: "xapp-1"}, "xoxb-…"},
 		"an address without a scheme":  {Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "localhost:80"}, "api_base"},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			check.ErrorContains(t, "the error", check.ErrorOf(New(c.o)), c.want)
-		})
+		check.ErrorContains(t, claim, check.ErrorOf(New(c.o)), c.want)
 	}
 	s := check.Must(New(Options{BotToken: "any", AppToken: "thing", APIBase: "http://localhost:8080/api"}))(t)
 	check.Equal(t, "the address of a compatible server, which has tokens of its own", s.o.APIBase, "http://localhost:8080/api/")
@@ -112,9 +87,8 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	server := slacktest.New(slacktest.Options{})
 	defer server.Close()
 	ctx := t.Context()
-	if app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL); err != nil || app == "" || workspace == "" {
-		t.Errorf("%q, %q, %v", app, workspace, err)
-	}
+	app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL)
+	check.That(t, err == nil && app == "app" && workspace == "slacktest", "%q, %q, %v", app, workspace, err)
 	check.NoError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
 	for want, err := range map[string]error{
 		"Slack rejects the bot token (invalid_auth)": failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)),

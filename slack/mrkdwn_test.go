@@ -111,20 +111,14 @@ func TestTheBotCallsNobody(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
 	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
 	r.settled(conversation(general))
-	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls, "pause " + calls} {
+	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
 		r.w.Command(general, ann, "/cairn", line)
-		if strings.HasPrefix(line, "pause") {
-			r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
-			continue
-		}
 		r.told(general, ann, i+1)
 	}
-	for _, m := range r.w.Messages(general) {
-		if m.User == ann {
-			continue
-		}
-		shown := m.Shown()
-		check.Lacks(t, "there stands", shown,
+	r.w.Command(general, ann, "/cairn", "pause "+calls)
+	r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
+	for _, m := range append(r.own(general), r.private(general, ann)...) {
+		check.Lacks(t, "there stands", m.Shown(),
 			"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel")
 	}
 }
@@ -137,26 +131,22 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 			o := quick()
 			o.IgnoresMarkdown = claim != "refuses it"
 			r := newRig(t, o, nil)
-			q := r.question(false)
 			r.begin()
+			q := r.question(false)
 			if !o.IgnoresMarkdown {
 				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 			}
-			w := r.connector.Reply(q.name, q.to)
+			w := r.reply(q)
 			if streamed {
 				w.Show(text[:10])
 				r.shows(q.channel, trimPendingMention(text[:10]))
 			}
 			r.send(w, piece(text))
-			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
+			r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
 			r.answered(q.channel, escape(text), "The next one.")
-			markdown := 0
-			for _, call := range r.w.Calls("chat.postMessage") {
-				if call.Args["markdown_text"] != "" {
-					markdown++
-				}
-			}
-			check.Equal(t, "tries of Markdown", markdown, 1)
+			asMarkdown := func(c slacktest.Call) bool { return c.Args["markdown_text"] != "" }
+			check.Equal(t, "the first try was Markdown", slices.IndexFunc(r.w.Calls("chat.postMessage"), asMarkdown), 0)
+			check.That(t, !slices.ContainsFunc(r.w.Calls("chat.postMessage")[1:], asMarkdown), "it tried Markdown again")
 			check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "markdown_refused"), 1)
 			r.uncomplaining()
 		})

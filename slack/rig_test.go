@@ -5,12 +5,11 @@ package slack
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,8 +61,8 @@ type rig struct {
 	store     *store.Store
 	connector *Slack
 	hub       *channel.Hub
-	stop      func() error  // ends Run and returns what it returned
-	gone      chan struct{} // closed when Run has ended
+	leave     context.CancelFunc // ends Run
+	ran       chan error         // what Run returned
 }
 
 // quick are the times of a workspace that repeats soon what nobody acknowledged.
@@ -76,7 +75,10 @@ func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprint("answer ", n)), nil
 }
 
-func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+// script is what a model answers to its n-th request.
+type script = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+
+func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 	t.Helper()
 	if w.Scopes == nil {
 		w.Scopes = manifestScopes() // no test needs more
@@ -93,19 +95,40 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 }
 
 // connectedRig returns a rig whose bot is connected, with a channel in which ann is.
-func connectedRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
-	t.Helper()
+func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r, general, ann = town(t, w, model)
 	r.begin()
 	return r, general, ann
 }
 
 // town is a rig that has not begun, with a channel in which ann is.
-func town(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
-	t.Helper()
+func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r = newRig(t, w, model)
 	general, ann = r.place()
 	return r, general, ann
+}
+
+// place is a general channel with ann in it.
+func (r *rig) place() (general, ann string) {
+	ann = r.w.AddUser("ann")
+	return r.w.AddChannel("general", ann), ann
+}
+
+// ask tells the bot something and waits for the n-th answer.
+func (r *rig) ask(channelID, user string, n int) {
+	r.t.Helper()
+	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
+	r.awaitAnswers(channelID, n)
+}
+
+// awaitAnswers waits for n answers, and sees that there is no other.
+func (r *rig) awaitAnswers(channelID string, n int) {
+	r.t.Helper()
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprint("answer ", i+1))
+	}
+	r.answered(channelID, want...)
 }
 
 // begin starts the bot and waits until it is connected.
@@ -120,14 +143,11 @@ func (r *rig) launch() {
 	r.t.Helper()
 	var err error
 	storetest.CopyEmpty(r.t, r.dir)
-	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir})
+	check.NoError(r.t, err)
 	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.opts.Log = log
-	if r.connector, err = New(r.opts); err != nil {
-		r.t.Fatal(err)
-	}
+	r.connector = check.Must(New(r.opts))(r.t)
 	r.connector.times.backoff, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
 	r.connector.times.steady = 300 * time.Millisecond
 	if r.hurry != nil {
@@ -146,17 +166,21 @@ func (r *rig) launch() {
 	})
 	check.NoError(r.t, r.hub.Recover(context.Background(), func(string) bool { return true })) // as the program does
 	ctx, cancel := context.WithCancel(context.Background())
-	gone := make(chan struct{})
-	var ran error
-	go func() {
-		defer close(gone)
-		ran = r.connector.Run(ctx, r.hub)
-	}()
-	r.gone = gone
-	r.stop = func() error {
-		cancel()
-		<-gone
-		return ran
+	ran := make(chan error, 1)
+	go func() { ran <- r.connector.Run(ctx, r.hub) }()
+	r.leave, r.ran = cancel, ran
+}
+
+// ended waits until Run ends by itself, and returns why.
+func (r *rig) ended() error {
+	r.t.Helper()
+	select {
+	case err := <-r.ran:
+		r.ran <- nil // for end
+		return err
+	case <-time.After(soon):
+		r.t.Fatalf("Run goes on\n%s", r.logs)
+		return nil
 	}
 }
 
@@ -165,8 +189,8 @@ func (r *rig) end() {
 	if r.hub == nil {
 		return
 	}
-	err := r.stop()
-	check.Error(r.t, errors.Join(err, r.hub.Close(), r.store.Close()), nil)
+	r.leave()
+	check.Error(r.t, errors.Join(<-r.ran, r.hub.Close(), r.store.Close()), nil)
 	r.connector.api.close()
 	r.hub = nil
 }
@@ -176,11 +200,29 @@ func (r *rig) eventually(what string, condition func() bool) {
 	check.Require(r.t, r.w.Wait(soon, condition), "never: %s\n%s", what, r.logs)
 }
 
-// said are the texts that the bot has posted in a channel and has not taken back.
-func (r *rig) said(channelID string) []string {
-	var texts []string
-	for _, m := range r.w.Messages(channelID) {
-		if m.BotID == slacktest.BotID && m.OnlyFor == "" && !m.Streaming {
+// own are the bot's messages in a channel.
+func (r *rig) own(channelID string) []slacktest.Message { return r.from("", channelID) }
+
+// private are the messages that one person alone sees in a channel.
+func (r *rig) private(channelID, person string) []slacktest.Message {
+	return r.from(person, channelID)
+}
+
+func (r *rig) from(onlyFor, channelID string) []slacktest.Message {
+	return slices.DeleteFunc(r.w.Messages(channelID), func(m slacktest.Message) bool { return m.BotID != slacktest.BotID || m.OnlyFor != onlyFor })
+}
+
+// told waits for the n-th private message, and returns it.
+func (r *rig) told(channelID, person string, n int) slacktest.Message {
+	r.t.Helper()
+	r.eventually(fmt.Sprintf("%s is told %d times", person, n), func() bool { return len(r.private(channelID, person)) >= n })
+	return r.private(channelID, person)[n-1]
+}
+
+// said are the texts of the bot's finished messages in a channel.
+func (r *rig) said(channelID string) (texts []string) {
+	for _, m := range r.own(channelID) {
+		if !m.Streaming {
 			texts = append(texts, m.Shown())
 		}
 	}
@@ -190,21 +232,30 @@ func (r *rig) said(channelID string) []string {
 // answered waits until the bot has said exactly this in a channel.
 func (r *rig) answered(channelID string, want ...string) {
 	r.t.Helper()
-	if !r.w.Wait(soon, func() bool { return equal(r.said(channelID), want) }) {
+	if !r.w.Wait(soon, func() bool { return slices.Equal(r.said(channelID), want) }) {
 		r.t.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, r.logs)
 	}
 }
 
-func equal(a, b []string) bool { return strings.Join(a, "\x00") == strings.Join(b, "\x00") }
+// reactions are the bot's on a message.
+func (r *rig) reactions(channelID, ts string) (names []string) {
+	for _, m := range r.w.Messages(channelID) {
+		for _, reaction := range m.Reactions {
+			if m.TS == ts && reaction.User == slacktest.BotUserID {
+				names = append(names, reaction.Name)
+			}
+		}
+	}
+	return names
+}
 
 // settled waits until nothing is being done in a conversation.
 func (r *rig) settled(name string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
-	if err := r.hub.Idle(ctx, name); err != nil {
-		r.t.Fatalf("%s does not settle: %v\n%s", name, err, r.logs)
-	}
+	err := r.hub.Idle(ctx, name)
+	check.Require(r.t, err == nil, "%s does not settle: %v\n%s", name, err, r.logs)
 }
 
 // transcript is what is stored of a conversation, as "role: text" lines.
@@ -220,51 +271,20 @@ func (r *rig) transcript(name string) []string {
 func (r *rig) messages(name string) []chat.Message {
 	r.t.Helper()
 	c := check.Must(r.store.Conversation(context.Background(), name))(r.t)
-	page := check.Must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
-	return page
+	return check.Must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
 }
 
 // stored waits until a conversation holds exactly these lines.
 func (r *rig) stored(name string, want ...string) {
 	r.t.Helper()
-	if !r.w.Wait(soon, func() bool { return equal(r.transcript(name), want) }) {
-		r.t.Fatalf("%s holds\n%s\nwant\n%s\n%s", name, strings.Join(r.transcript(name), "\n"), strings.Join(want, "\n"), r.logs)
+	if !r.w.Wait(soon, func() bool { return slices.Equal(r.transcript(name), want) }) {
+		r.t.Fatalf("%s holds %q, want %q\n%s", name, r.transcript(name), want, r.logs)
 	}
-}
-
-// disk executes statements on the database.
-func (r *rig) disk() (exec func(statement string)) {
-	return func(statement string) {
-		r.t.Helper()
-		db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
-		defer db.Close()
-		check.Must(db.Exec(statement))(r.t)
-	}
-}
-
-// breakDisk has the database take no message until it is repaired.
-func (r *rig) breakDisk() (repair func()) {
-	r.t.Helper()
-	exec := r.disk()
-	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
-	return func() { exec("DROP TRIGGER broken") }
-}
-
-// acknowledged reports whether all that came over a socket was acknowledged.
-func (r *rig) acknowledged() bool {
-	for _, d := range r.w.Deliveries() {
-		if d.Socket > 0 && d.Acked.IsZero() {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *rig) uncomplaining() {
 	r.t.Helper()
-	for _, complaint := range r.w.Complaints() {
-		r.t.Errorf("slack complains: %s", complaint)
-	}
+	check.EqualAll(r.t, "what Slack complains of", r.w.Complaints(), nil)
 }
 
 func conversation(parts ...string) string {

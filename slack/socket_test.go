@@ -3,8 +3,10 @@
 package slack
 
 import (
-	"fmt"
 	"log/slog"
+	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,27 +15,13 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// place is a general channel with ann in it.
-func (r *rig) place() (general, ann string) {
-	ann = r.w.AddUser("ann")
-	return r.w.AddChannel("general", ann), ann
-}
-
-// ask tells the bot something and waits for the n-th answer.
-func (r *rig) ask(channelID, user string, n int) {
+// loseSocket has the bot lose its socket, and get no other until it may come back.
+func (r *rig) loseSocket() (back func()) {
 	r.t.Helper()
-	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
-	r.awaitAnswers(channelID, n)
-}
-
-// awaitAnswers waits for n answers, and sees that there is no other.
-func (r *rig) awaitAnswers(channelID string, n int) {
-	r.t.Helper()
-	var want []string
-	for i := range n {
-		want = append(want, fmt.Sprint("answer ", i+1))
-	}
-	r.answered(channelID, want...)
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
+	r.w.Sockets()[0].Cut()
+	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
+	return r.w.Heal
 }
 
 func TestALostSocketIsReplaced(t *testing.T) {
@@ -57,17 +45,13 @@ func TestALostSocketIsReplaced(t *testing.T) {
 			lose(old)
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"}) // falls into the gap
 			r.awaitAnswers(general, 2)
-			r.eventually("there is another socket", func() bool {
-				open := r.w.Sockets()
-				return len(open) == 1 && open[0] != old
-			})
+			r.eventually("there is another socket", func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0] != old })
 			r.ask(general, ann, 3)
 			r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2",
 				"user: question 3", "assistant: answer 3")
 			// The probe, and one for each socket. A busy machine may let a good socket seem frozen too.
-			if n := len(r.w.Calls("apps.connections.open")); n != 3 && claim != "frozen" {
-				t.Errorf("%d sockets were asked for", n)
-			}
+			n := len(r.w.Calls("apps.connections.open"))
+			check.That(t, n == 3 || claim == "frozen", "%d sockets were asked for", n)
 			check.Equal(t, "how often the first connection is told", strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`), 1)
 			r.uncomplaining()
 		})
@@ -94,43 +78,70 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
-	t.Parallel()
+// A connector that lives for months connects again and again. This runs alone: goroutines of
+// other tests would be counted too.
+func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r, general, ann := connectedRig(t, quick(), answerN)
-	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
-	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
-	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
-	r.w.Sockets()[0].SendRaw(`not even JSON`)
-	r.ask(general, ann, 1)
-	for _, d := range r.w.Deliveries() {
-		if (d.EventID == id || d.EventID == odd) && (d.Acked.IsZero() || d.Attempt > 0) {
-			t.Errorf("attempt %d of %s: acknowledged %v", d.Attempt, d.Payload, !d.Acked.IsZero())
+	asked := 0
+	lose := func(times int) {
+		for range times {
+			sockets := r.w.Sockets()
+			if asked%2 == 0 {
+				sockets[len(sockets)-1].Cut()
+			} else {
+				sockets[len(sockets)-1].Disconnect("refresh_requested")
+			}
+			asked++
+			r.ask(general, ann, asked)
 		}
 	}
-	r.uncomplaining()
+	// A burst of requests leaves idle connections, however many it took.
+	count := func() (goroutines, sockets int) {
+		r.settled(conversation(general))
+		r.connector.api.close()
+		return runtime.NumGoroutine(), openSockets()
+	}
+	lose(2) // what is made once is there then
+	goroutines, sockets := count()
+	lose(3)
+	r.eventually("goroutines and sockets are as before", func() bool {
+		g, s := count()
+		return g <= goroutines && s <= sockets
+	})
+}
+
+// openSockets counts the sockets of this process; 0 where the system does not tell. The
+// database opens another file when two things are read at the same time.
+func openSockets() (n int) {
+	all, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range all {
+		if to, _ := os.Readlink("/proc/self/fd/" + f.Name()); strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
 }
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
-	options := func(bot, app string) Options { return Options{BotToken: bot, AppToken: app} }
-	good := options(slacktest.BotToken, slacktest.AppToken)
+	const bot, app = slacktest.BotToken, slacktest.AppToken
 	for claim, c := range map[string]struct {
-		options Options
-		fault   slacktest.Fault
-		want    string
+		bot, app string
+		fault    slacktest.Fault
+		want     string
 	}{
-		"an unknown bot token":         {options("xoxb-other", slacktest.AppToken), slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
-		"an app token nobody knows":    {options(slacktest.BotToken, "xapp-other"), slacktest.Fault{}, "App-Level Tokens"},
-		"another kind of app token":    {options(slacktest.BotToken, "xoxp-other"), slacktest.Fault{}, "connections:write"},
-		"a revoked token":              {good, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
-		"a workspace that was deleted": {good, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
-		"an app token without a scope": {good, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
-		"a scope it cannot do without": {good, slacktest.Fault{}, "lacks the scope chat:write"},
+		"an unknown bot token":         {"xoxb-other", app, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
+		"an app token nobody knows":    {bot, "xapp-other", slacktest.Fault{}, "App-Level Tokens"},
+		"another kind of app token":    {bot, "xoxp-other", slacktest.Fault{}, "connections:write"},
+		"a revoked token":              {bot, app, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
+		"a workspace that was deleted": {bot, app, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
+		"an app token without a scope": {bot, app, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
+		"a scope it cannot do without": {bot, app, slacktest.Fault{}, "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			o := slacktest.Options{}
 			if strings.Contains(claim, "it cannot do without") {
-				o.Scopes = without(t, "chat:write")
+				o.Scopes = without("chat:write")
 			}
 			server := slacktest.New(o)
 			defer server.Close()
@@ -138,63 +149,38 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 				server.Fail(c.fault)
 			}
 			var log check.Buffer
-			c.options.APIBase, c.options.Log = server.APIURL, slog.New(slog.NewTextHandler(&log, nil))
-			err := check.Must(New(c.options))(t).Run(t.Context(), nil)
+			s := check.Must(New(Options{BotToken: c.bot, AppToken: c.app, APIBase: server.APIURL, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
+			err := s.Run(t.Context(), nil)
 			check.ErrorContains(t, "the error", err, c.want, "api.slack.com/apps")
-			check.Lacks(t, "what is told", err.Error()+log.String(), c.options.BotToken, c.options.AppToken)
+			check.Lacks(t, "what is told", err.Error()+log.String(), c.bot, c.app)
 		})
 	}
 }
 
-func TestAScopeThatItCanDoWithoutIsNamed(t *testing.T) {
+// without are the scopes of the manifest but for one.
+func without(scope string) []string {
+	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
+}
+
+func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.Scopes = without(t, "users:read")
+	o.Scopes = without("users:read") // without which it can do
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	check.Contains(t, "the log", r.logs.String(), "scopes=users:read", "OAuth & Permissions")
-}
 
-// ended waits until Run ends by itself, and returns why.
-func (r *rig) ended() error {
-	r.t.Helper()
-	select {
-	case <-r.gone:
-	case <-time.After(soon):
-		r.t.Fatalf("Run goes on\n%s", r.logs)
-	}
-	err := r.stop()
-	r.stop = func() error { return nil }
-	return err
-}
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+	check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
+	r.end()
+	r.w.Heal()
+	r.begin() // the answer was kept
+	r.awaitAnswers(general, 2)
 
-// keepsSecrets sees that no token is in an error or in the log.
-func (r *rig) keepsSecrets(errs ...error) {
-	r.t.Helper()
-	check.Lacks(r.t, "what is told", fmt.Sprint(errs)+r.logs.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
-}
-
-func TestATokenRevokedWhileItRuns(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
 	check.ErrorContains(t, "the error", r.ended(), "App-Level Tokens")
-}
-
-func TestAMissingScopeIsNamed(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
-	r.hub.Close()
-	r.w.Heal()
-	r.store.Close()
-	r.hub = nil
-	r.begin() // the answer was kept
-	r.answered(general, "answer 1")
 }
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
@@ -208,8 +194,6 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	r.w.SocketModeOn()
 	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
 	r.ask(general, ann, 1)
-	if n := strings.Count(r.logs.String(), "level=WARN"); n != 3 {
-		t.Errorf("%d warnings for three reasons\n%s", n, r.logs)
-	}
+	check.Equal(t, "warnings for three reasons", strings.Count(r.logs.String(), "level=WARN"), 3)
 	r.eventually("people are told that it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
 }

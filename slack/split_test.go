@@ -43,25 +43,22 @@ func FuzzCost(f *testing.F) {
 
 // Slack counts the blocks that it makes of Markdown, too.
 func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
-	t.Parallel()
-	for claim, shown := range map[string]bool{"before it was shown": false, "when it was shown": true} {
-		t.Run(claim, func(t *testing.T) {
-			r, q := asked(t, shown) // in a thread it is streamed
-			w := r.connector.Reply(q.name, q.to)
-			if shown {
-				w.Show("Many ")
-				r.shows(q.channel, "Many")
-			}
-			for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
-				r.w.Fail(slacktest.Fault{Method: method, Error: "msg_blocks_too_long"})
-			}
-			text := strings.Repeat("Many words. ", 300)
-			r.send(w, piece(text))
-			r.answered(q.channel, text)
-			r.w.Heal()
-			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
-			calls := r.w.Calls("chat.postMessage")
-			check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
-		})
-	}
+	both(t, func(t *testing.T, r *rig, inThread bool) {
+		q := r.question(inThread)
+		w := r.reply(q)
+		if inThread { // it is shown before
+			w.Show("Many ")
+			r.shows(q.channel, "Many")
+		}
+		for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
+			r.w.Fail(slacktest.Fault{Method: method, Error: "msg_blocks_too_long"})
+		}
+		text := strings.Repeat("Many words. ", 300)
+		r.send(w, piece(text))
+		r.answered(q.channel, text)
+		r.w.Heal()
+		r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
+		calls := r.w.Calls("chat.postMessage")
+		check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
+	})
 }
