@@ -194,7 +194,7 @@ func TestOptions(t *testing.T) {
 func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	m := r.Say(r.square, r.ann.ID, "teh plan")
+	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "teh plan", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
 	gone := r.Say(r.square, r.ann.ID, "a secret")
 	both := []string{r.Say(r.square, r.ann.ID, "one").ID, r.Say(r.square, r.ann.ID, "two").ID}
 	name := r.place(r.square)
@@ -204,22 +204,21 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)
 	r.converse("go on", 1)
-	check.EqualAll(t, "the transcript", deleteEmpty(textsOf(r.heard(name, 2))), []string{"the plan of @ann", "go on"})
+	check.EqualAll(t, "the transcript", r.texts(name, 2), []string{"the plan of @ann", "go on"})
 	check.Equal(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
-}
 
-func TestAPartialUpdateIsReadWhole(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "old", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
-	r.heard(r.place(r.square), 1)
-	r.Drop(1)
-	r.Edit(r.square, m.ID, "new")
-	r.Dispatch("MESSAGE_UPDATE", map[string]any{
-		"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": "new", "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
-	})
-	r.until("the edit", func() bool { return r.transcript(r.place(r.square))[0].Text == "new" })
-	if files := r.transcript(r.place(r.square))[0].Attachments; len(files) != 1 || files[0].Name != "a.bin" {
-		t.Errorf("the edit left %+v of the files", files)
+	update := func(content string) { // a partial one, so that the message has to be read
+		r.Drop(1)
+		r.Edit(r.square, m.ID, content)
+		r.Dispatch("MESSAGE_UPDATE", map[string]any{
+			"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": content, "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
+		})
 	}
+	update("new")
+	r.until("the edit", func() bool { return r.transcript(name)[0].Text == "new" })
+	files := r.transcript(name)[0].Attachments
+	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
+	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
+	update("newer")
+	r.converse("still there?", 2) // no message waits for it
 }

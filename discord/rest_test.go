@@ -5,46 +5,53 @@ package discord
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/channel"
-	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
 
+// transport answers requests without a network, which would stop a test's own clock.
+type transport func(*http.Request) (status int, body string)
+
+func (f transport) RoundTrip(q *http.Request) (*http.Response, error) {
+	status, body := f(q)
+	header := http.Header{"Location": {"http://elsewhere.invalid/"}, "Retry-After": {"60"}}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: q}, nil
+}
+
+// offline is a connector, with the group of its goroutines open, whose requests are answered by f.
+func offline(t *testing.T, f transport) *Discord {
+	t.Helper()
+	d := check.Must(New(Options{Token: token}))(t)
+	d.rest.client.Transport = f
+	d.state.setSelf(user{ID: "1"}, "1")
+	d.work.Open(t.Context())
+	t.Cleanup(d.work.Close)
+	return d
+}
+
 func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	d := r.newConnector()
-	t.Cleanup(d.rest.client.CloseIdleConnections)
-	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 429, RetryAfter: time.Hour})
-	ctx, cancel := context.WithCancel(r.ctx)
-	done := make(chan error, 1)
-	go func() {
-		_, err := d.create(ctx, r.square, newPost(r.square, "hello", "", "n"), false)
-		done <- err
-	}()
-	r.until("the 429", func() bool {
-		return d.rest.limits.refused(call{method: http.MethodPost, path: "/channels/" + r.square + "/messages"}) > 0
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		d := offline(t, func(*http.Request) (int, string) {
+			requests++
+			return 429, `{"message":"You are being rate limited.","retry_after":3600}`
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		check.Error(t, check.ErrorOf(d.create(ctx, "20", newPost("20", "hello", "", "n"), false)), context.DeadlineExceeded)
+		// Others wait too, and make no request meanwhile.
+		err := d.rest.do(t.Context(), call{method: http.MethodPost, path: "/channels/20/messages", once: true})
+		check.Equal(t, "the next waits", rateLimitWait(err), 59*time.Minute)
+		check.Equal(t, "requests", requests, 1)
 	})
-	cancel()
-	select {
-	case err := <-done:
-		check.Error(t, err, context.Canceled)
-	case <-r.ctx.Done():
-		t.Error("it waits out the hour")
-	}
-	// Others wait too, and make no request meanwhile.
-	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); rateLimitWait(err) < time.Minute {
-		t.Errorf("the next got %v", err)
-	}
-	check.Equal(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)
 }
 
 func TestLimits(t *testing.T) {
@@ -91,9 +98,7 @@ func TestLimits(t *testing.T) {
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
 		check.Equal(t, "they count for and", a, (call{method: "PATCH", path: "/channels/1/messages/3"}).route())
-		if b := (call{method: "PATCH", path: "/channels/4/messages/2"}).route(); a == b {
-			t.Errorf("two channels count for %s", a)
-		}
+		check.That(t, a != (call{method: "PATCH", path: "/channels/4/messages/2"}).route(), "two channels count for %s", a)
 	})
 }
 
@@ -105,23 +110,8 @@ func TestErrorsNameNoSecrets(t *testing.T) {
 	_ = nobody.Close()
 	rest := newREST(address, token)
 	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true, once: true})
-	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), token) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// answering is the client of a server that always answers the same.
-func answering(t *testing.T, status int, body string) *rest {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "http://elsewhere.invalid/")
-		w.Header().Set("Retry-After", "60")
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(s.Close)
-	rest := newREST(s.URL, token)
-	t.Cleanup(rest.client.CloseIdleConnections)
-	return rest
+	check.That(t, err != nil, "nobody answered")
+	check.Lacks(t, "the error", err.Error(), "SECRET", token)
 }
 
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
@@ -141,8 +131,7 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false},
 		"a redirect, to anywhere": {302, ``, false},
 	} {
-		rest := answering(t, c.status, c.body)
-		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
+		err := offline(t, func(*http.Request) (int, string) { return c.status, c.body }).rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
 		check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone, "%s: %v", name, err)
 	}
 }
@@ -154,10 +143,9 @@ func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
 		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
 		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
 	} {
-		rest := answering(t, http.StatusTooManyRequests, body)
-		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
-			t.Errorf("%s: got %v", body, err)
-		}
+		rest := offline(t, func(*http.Request) (int, string) { return http.StatusTooManyRequests, body }).rest
+		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
+		check.Equal(t, body+": it waits", rateLimitWait(err), time.Minute)
 		check.Equal(t, body+": another route waits", rest.limits.refused(call{path: "/another"}) > 50*time.Second, all)
 	}
 }

@@ -1,7 +1,10 @@
+// What was said: by the bot on the double, and by people as the bot has stored it.
+
 package discord
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/chat"
@@ -20,6 +23,12 @@ func (r *rig) answers(place string, n int) (texts []string) {
 	}
 	check.Require(r.t, len(texts) <= n, "%d answers, want %d: %q", len(texts), n, texts)
 	return texts
+}
+
+// answersLast waits until the bot has posted n messages in a place, and checks what the last of them says.
+func (r *rig) answersLast(place string, n int, want string) {
+	r.t.Helper()
+	check.Equal(r.t, "it answered", r.answers(place, n)[n-1], want)
 }
 
 // converse asks the bot in the square, and waits until it has answered n times there.
@@ -42,55 +51,45 @@ func (r *rig) notice(place, text string) {
 }
 
 // sent is what the bot posted and did not take back.
-func (r *rig) sent(place string) (kept []discordtest.Message) {
-	for _, m := range r.Sent(place) {
-		if !m.Deleted {
-			kept = append(kept, m)
-		}
-	}
-	return kept
+func (r *rig) sent(place string) []discordtest.Message {
+	return slices.DeleteFunc(r.Sent(place), func(m discordtest.Message) bool { return m.Deleted })
 }
 
 func (r *rig) place(id string) string { return "discord:" + r.guild.ID + "/" + id }
 
+// count is the number of requests for a route.
+func (r *rig) count(route string) int { return len(r.Requests(route)) }
+
 // idle waits until a conversation has settled.
 func (r *rig) idle(name string) {
 	r.t.Helper()
-	if err := r.hub.Idle(r.ctx, name); err != nil {
-		r.t.Fatalf("%s does not settle: %v", name, err)
-	}
+	check.NoError(r.t, r.hub.Idle(r.ctx, name))
 }
 
 // transcript is what is stored of a conversation.
-func (r *rig) transcript(name string) (all []chat.Message) {
+func (r *rig) transcript(name string) []chat.Message {
 	r.t.Helper()
 	conv := check.Must(r.store.Conversation(r.ctx, name))(r.t)
-	all = check.Must(conv.Transcript().Page(r.ctx, 1, 10_000))(r.t)
-	return all
+	return check.Must(conv.Transcript().Page(r.ctx, 1, 10_000))(r.t)
 }
 
 // heard waits until so many messages of people stand in a conversation's transcript.
 func (r *rig) heard(name string, n int) (all []chat.Message) {
 	r.t.Helper()
 	for {
-		all = all[:0]
-		for _, m := range r.transcript(name) {
-			if m.Role == "user" {
-				all = append(all, m)
-			}
-		}
+		all = slices.DeleteFunc(r.transcript(name), func(m chat.Message) bool { return m.Role != "user" })
 		if len(all) >= n {
 			return all
 		}
-		if err := platform.Sleep(r.ctx, 20*time.Millisecond); err != nil {
-			r.t.Fatalf("%d messages were heard, want %d", len(all), n)
-		}
+		check.Require(r.t, platform.Sleep(r.ctx, 20*time.Millisecond) == nil, "%d messages were heard, want %d", len(all), n)
 	}
 }
 
-func textsOf(messages []chat.Message) (texts []string) {
-	for _, m := range messages {
-		texts = append(texts, m.Text)
+// texts are what people have said, as it is stored of a conversation, once that is so many messages.
+func (r *rig) texts(name string, n int) (all []string) {
+	r.t.Helper()
+	for _, m := range r.heard(name, n) {
+		all = append(all, m.Text)
 	}
-	return texts
+	return deleteEmpty(all)
 }

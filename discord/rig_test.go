@@ -72,7 +72,7 @@ func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	o.Token, o.RefusePings = token, true
+	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
 	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: channeltest.Folder(t), log: new(check.Buffer), tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
@@ -105,11 +105,14 @@ func (r *rig) start() *rig {
 	r.t.Helper()
 	r.open()
 	r.run()
-	r.until("the connector to be connected", func() bool {
-		all := r.Connections()
-		return len(all) > 0 && all[len(all)-1].Heartbeats > 0
-	})
+	r.connected(1)
 	return r
+}
+
+// connected waits until a connection, the n-th or a later one, is used.
+func (r *rig) connected(n int) {
+	r.t.Helper()
+	r.until("a connection", func() bool { all := r.Connections(); return len(all) >= n && all[len(all)-1].Heartbeats > 0 })
 }
 
 // open makes hub and connector.
@@ -117,11 +120,10 @@ func (r *rig) open() {
 	r.t.Helper()
 	var err error
 	storetest.CopyEmpty(r.t, r.dir)
-	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir})
+	check.NoError(r.t, err)
 	r.connector = r.newConnector()
-	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log := r.opts.Log
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
@@ -136,10 +138,9 @@ func (r *rig) open() {
 
 func (r *rig) newConnector() *Discord {
 	r.t.Helper()
-	o := r.opts
-	o.Token, o.APIBase = token, r.URL
-	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d := check.Must(New(o))(r.t)
+	r.opts.Token, r.opts.APIBase = token, r.URL
+	r.opts.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	d := check.Must(New(r.opts))(r.t)
 	d.pauses.identify, d.pauses.connect, d.link.Steady = 0, 100*time.Millisecond, 300*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
@@ -180,10 +181,13 @@ func (r *rig) stop() {
 	}
 }
 
-// restart is a new process on the same files.
-func (r *rig) restart() {
+// restart is a new process on the same files; meanwhile something may happen.
+func (r *rig) restart(meanwhile ...func()) {
 	r.t.Helper()
 	r.stop()
+	for _, happen := range meanwhile {
+		happen()
+	}
 	r.start()
 	check.NoError(r.t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 }

@@ -1,8 +1,12 @@
+// Results of tasks, and questions about tools.
+
 package discord
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"cairn/channel"
@@ -16,44 +20,40 @@ import (
 )
 
 func TestResultOfATaskIsAnswered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.model.Func, r.helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
 	r.start()
 	r.converse("count", 2)
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
-
-	t.Run("and what is said while the bot is away after it", func(t *testing.T) {
-		r.idle(r.place(r.square))
-		r.stop()
-		r.ask(r.square, "back?")
-		r.start()
-		check.NoError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
-		check.Equal(t, "answer", r.answers(r.square, 3)[2], "yes")
-	})
+	r.idle(r.place(r.square))
+	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
+	r.answersLast(r.square, 3, "yes")
 }
 
 // TestResultOfATaskReplacesNoAnswer: both answer the same message, and the result comes after a restart.
 func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
-	for claim, inDoubt := range map[string]bool{"when it is sent": false, "when it may have been sent": true} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, discordtest.Options{})
-			r.model.Func = channeltest.Delegate
-			r.start()
-			r.converse("go", 1)
-			asked := r.answers(r.square, 1)
-			r.idle(r.place(r.square))
-			question := r.heard(r.place(r.square), 1)[0].ID
-			r.stop()
-			r.start()
-			piece := channel.Piece{Row: 99, Reply: "reply-99", Parts: 1, Text: "they say 42", To: []string{question}, Sending: inDoubt}
-			check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
-			check.EqualAll(t, "answers", r.answers(r.square, 2), append(asked, "they say 42"))
-		})
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.model.Func = channeltest.Delegate
+	r.start()
+	r.converse("go", 1)
+	r.converse("go on", 2)
+	asked := r.answers(r.square, 2)
+	r.idle(r.place(r.square))
+	questions := r.heard(r.place(r.square), 2)
+	r.restart()
+	for i, sending := range []bool{false, true} { // when it is sent, and when it may have been sent
+		piece := channel.Piece{Row: 99, Reply: fmt.Sprint("reply-", i), Parts: 1, Text: fmt.Sprint("they say ", i), To: []string{questions[i].ID}, Sending: sending}
+		asked = append(asked, piece.Text)
+		check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
+		check.EqualAll(t, "answers", r.answers(r.square, len(asked)), asked)
 	}
 }
 
 // TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.
 func TestResultOfATaskIsLookedFor(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	name := r.place(r.square)
 	first := r.Say(r.square, r.ann.ID, "by the way")
@@ -70,4 +70,29 @@ func TestResultOfATaskIsLookedFor(t *testing.T) {
 		piece.Sending = true
 		check.Equal(t, "message", check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t), id)
 	}
+}
+
+func TestAToolIsAllowedByAButton(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r.tools, r.model.Func = box, channeltest.Add
+	bob := r.User("bob")
+	r.rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.start().registered()
+	r.ask(r.square, "please add")
+	r.until("the question", func() bool {
+		s := r.contents(r.square)
+		return len(s) > 0 && strings.Contains(s[0], "May I call calc_add")
+	})
+	question := r.sent(r.square)[0]
+	_, rest, _ := strings.Cut(string(check.Must(json.Marshal(question.Components))(t)), `"custom_id":"`)
+	allow, _, _ := strings.Cut(rest, `"`)
+	check.Contains(t, "a stranger is told", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
+	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
+	r.Click(r.square, r.ann.ID, question.ID, allow)
+	r.until("the answer", func() bool {
+		all := r.sent(r.square)
+		return strings.Contains(all[len(all)-1].Content, "The tool says: five") && strings.Contains(all[0].Content, "ann allowed the call of calc_add") && len(all[0].Components) == 0
+	})
 }

@@ -19,10 +19,7 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	text := slowly(r, 200, 30*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
 	r.until("the first words", func() bool { return len(r.sent(r.square)) == 1 })
-	r.stop()
-	r.model.Delay = 0
-	r.start()
-	check.NoError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
+	r.restart(func() { r.model.Delay = 0 })
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
 	r.idle(r.place(r.square))
 	check.Equal(t, "messages", len(r.sent(r.square)), 1)
@@ -36,7 +33,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
 	broken := r.connector.Reply(r.place(r.square), []string{m.ID}).(*writer)
 	broken.Show("half a thought")
-	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
+	r.until("the first words to be lost", func() bool { return r.count(posts) == 1 })
 	broken.Stop()
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
@@ -65,7 +62,7 @@ func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
 	w.Cancel()
 	r.sendAll(r.connector.Reply(r.place(r.square), []string{question}), "That did not work.", question)
-	r.until("the end of the first attempt", func() bool { return len(r.Requests("DELETE /channels/*/messages/*")) == 1 })
+	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
 	r.stop() // what was begun is done
 	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
 }
@@ -80,36 +77,34 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
 }
 
-func TestStreamedPiecesTooManyGoBeforeTheReplyCountsAsSent(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	w := r.connector.Reply(r.place(r.square), nil)
-	w.Show(wordsOf(700))
-	r.shows(r.square, wordsOf(700))
-	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
-	r.sendAll(w, "Short.")
-	check.Equal(t, "messages when it is sent", strings.Join(r.contents(r.square), "|"), "Short.")
-}
-
 func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
 	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, quick).start()
-			w := r.connector.Reply(r.place(r.square), nil)
+		t.Run(name, func(*testing.T) {
+			place := r.Channel(r.guild.ID, "place").ID
+			w := r.connector.Reply(r.place(place), nil)
 			w.Show(wordsOf(400))
-			r.shows(r.square, wordsOf(400))
-			r.Delete(r.square, r.sent(r.square)[0].ID)
+			r.shows(place, wordsOf(400))
+			r.Delete(place, r.sent(place)[0].ID)
 			if shown {
-				edits := len(r.Requests("PATCH /channels/*/messages/*"))
+				edits := r.count("PATCH /channels/*/messages/*")
 				w.Show("Well, " + wordsOf(400))
-				r.until("an edit", func() bool { return len(r.Requests("PATCH /channels/*/messages/*")) > edits })
+				r.until("an edit", func() bool { return r.count("PATCH /channels/*/messages/*") > edits })
 			}
 			r.sendAll(w, "So, "+wordsOf(500))
-			r.shows(r.square, "So, "+wordsOf(500))
+			r.shows(place, "So, "+wordsOf(500))
 		})
 	}
+	t.Run("and where their thread is archived", func(*testing.T) {
+		thread := r.Thread(r.square, r.ann.ID, "plans").ID
+		w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
+		w.Show(wordsOf(400))
+		r.shows(thread, wordsOf(400))
+		r.Archive(thread, false)
+		r.sendAll(w, wordsOf(500))
+		r.shows(thread, wordsOf(500))
+	})
 }
 
 func TestAReplyThatDidNotComeWhileItGrewIsSentOnce(t *testing.T) {
@@ -119,19 +114,7 @@ func TestAReplyThatDidNotComeWhileItGrewIsSentOnce(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 502})
 	w := r.connector.Reply(r.place(r.square), []string{m.ID})
 	w.Show("hello")
-	r.until("it is tried", func() bool { return len(r.Requests("POST /channels/"+r.square+"/messages")) > 0 })
+	r.until("it is tried", func() bool { return r.count("POST /channels/"+r.square+"/messages") > 0 })
 	r.sendAll(w, "hello", m.ID)
 	check.EqualAll(t, "messages", r.contents(r.square), []string{"hello"})
-}
-
-func TestAReplyWhoseThreadIsArchivedWhileItGrowsIsThereOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	thread := r.Thread(r.square, r.ann.ID, "plans").ID
-	w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
-	w.Show(wordsOf(400))
-	r.shows(thread, wordsOf(400))
-	r.Archive(thread, false)
-	r.sendAll(w, wordsOf(500))
-	r.shows(thread, wordsOf(500))
 }

@@ -61,6 +61,22 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 		r.eventually("it is tried again", func() bool { return len(r.w.Calls("response_url")) == 2*(i+1) })
 		check.Equal(t, "answers", len(r.private(general, ann)), i+1)
 	}
+	for method, fault := range map[string]slacktest.Fault{"response_url": {Status: 502, Times: maxTries}, "chat.postMessage": {Error: "restricted_action"}} {
+		fault.Method = method
+		calls := len(r.w.Calls(method))
+		r.w.Fail(fault) // for good, or too often
+		for range 2 {
+			if method == "response_url" {
+				r.w.Command(general, ann, "/cairn", "help")
+			} else {
+				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember that"})
+			}
+			r.eventually("it is tried", func() bool { return len(r.w.Calls(method)) >= calls+max(1, fault.Times) })
+			r.eventually("it is given up", func() bool { return strings.Contains(r.logs.String(), "command_failed") })
+		}
+		r.eventually("the next is answered", func() bool { return len(r.w.Calls(method)) > calls+max(1, fault.Times) })
+		check.Equal(t, "tries of "+method, len(r.w.Calls(method)), calls+max(1, fault.Times)+1)
+	}
 }
 
 func TestSlashCommands(t *testing.T) {
