@@ -91,53 +91,39 @@ func TestEventsThatSayLittle(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
 	name := conversation(general)
-	say := func(text string) string {
-		return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text})
-	}
+	say := func(text string) string { return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text}) }
 	change := func(ts string, at time.Time, fields map[string]any) {
 		message := map[string]any{"type": "message", "user": ann, "ts": ts}
 		maps.Copy(message, fields)
 		r.w.Emit(map[string]any{"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": tsOf(at), "message": message})
 	}
-	remove := func(ts string) {
+	remove := func(ts string) { // which does not say what was there
 		r.w.Emit(map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": general, "ts": tsOf(time.Now()), "deleted_ts": ts})
 	}
-	t.Run("edits within one second", func(t *testing.T) {
-		ts := say("on Monday")
-		r.stored(name, "user: on Monday")
-		second := time.Unix(timeOf(ts).Unix()+1, 0)
-		for i, text := range []string{"on Tuesday", "on Friday"} {
-			change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
-			r.stored(name, "user: "+text)
-		}
-	})
-	t.Run("an edit in a form that is not known", func(t *testing.T) {
-		ts := say("at noon")
-		r.stored(name, "user: on Friday", "user: at noon")
-		change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7})
-		r.stored(name, "user: on Friday", "user: at nine")
-	})
-	t.Run("a message that comes after its deletion is not stored", func(t *testing.T) {
-		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
-		remove(ts)
-		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
-		say("later")
-		r.stored(name, "user: on Friday", "user: at nine", "user: later")
-	})
-	t.Run("deletions that do not say what was there", func(t *testing.T) {
-		root := say("root")
-		reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
-		r.stored(conversation(general, root), "user: forget this")
-		remove(reply)
-		remove(root)
-		r.stored(conversation(general, root))
-		r.stored(name, "user: on Friday", "user: at nine", "user: later")
-	})
-	t.Run("a reply to the bot that does not say whose message it answers", func(t *testing.T) {
-		r.ask(general, ann, 1)
-		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
-		r.awaitAnswers(general, 2)
-	})
+	ts := say("on Monday")
+	r.stored(name, "user: on Monday")
+	second := time.Unix(timeOf(ts).Unix()+1, 0)
+	for i, text := range []string{"on Tuesday", "on Friday"} { // edits within one second
+		change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
+		r.stored(name, "user: "+text)
+	}
+	ts = say("at noon")
+	r.stored(name, "user: on Friday", "user: at noon")
+	change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7}) // a form that is not known
+	r.stored(name, "user: on Friday", "user: at nine")
+	ts = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+	remove(ts) // before it comes
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+	root := say("root")
+	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
+	r.stored(conversation(general, root), "user: forget this")
+	remove(reply)
+	remove(root)
+	r.stored(conversation(general, root))
+	r.stored(name, "user: on Friday", "user: at nine")
+	r.ask(general, ann, 1) // a reply to the bot may not say whose message it answers
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
+	r.awaitAnswers(general, 2)
 }
 
 func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {

@@ -1,4 +1,4 @@
-// Slack's markup.
+// Slack's markup, and the limits of messages.
 
 package slack
 
@@ -77,7 +77,7 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 }
 
 func FuzzMarkup(f *testing.F) {
-	for _, seed := range []string{"<@U1> <#C1|x> <!here> <http://x|y>", "<<>>|<|>", "&lt;&amp;lt;", "<@UBOT>", "<!subteam^>", "<|>", "\xff<\xfe>"} {
+	for _, seed := range []string{"<@U1> <#C1|x> <!here> <http://x|y>", "<<>>|<|>", "&lt;&amp;lt;", "<@UBOT>", "<!subteam^>", "<|>", "\xff<\xfe>", strings.Repeat("<!here> ", 40), strings.Repeat("🗿", 60) + "\xff\xfe"} {
 		f.Add(seed)
 	}
 	for _, text := range wordstest.Texts() {
@@ -94,6 +94,8 @@ func FuzzMarkup(f *testing.F) {
 		check.That(t, s.withoutMention(raw) == raw || s.mentionsBot(raw), "a mention is taken from %q, which has none", raw)
 		out := defuseMentions(raw)
 		check.That(t, !callsSomebody(out) && defuseMentions(out) == out, "%q calls: %q", raw, out)
+		sent := len([]rune(escape(raw)))
+		check.That(t, messages.CostOf(raw) >= sent, "%d characters are sent for %d that were counted", sent, messages.CostOf(raw))
 	})
 }
 
@@ -151,4 +153,43 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 			r.uncomplaining()
 		})
 	}
+}
+
+func TestSplitCountsAsSlackDoes(t *testing.T) {
+	for claim, c := range map[string]struct {
+		text   string
+		pieces int
+	}{
+		"an empty text is one piece":        {"", 1},
+		"characters are counted, not bytes": {strings.Repeat("語", 4000), 1},
+		"those of two units count twice":    {strings.Repeat("🗿", 2001), 2},
+		"what is made harmless counts more": {strings.Repeat("@", 2001), 2},
+		"so does what is escaped":           {strings.Repeat("<", 1001), 2},
+	} {
+		if got := messages.Texts(c.text, ""); len(got) != c.pieces || strings.Join(got, "") != c.text {
+			t.Errorf("%s: %d pieces", claim, len(got))
+		}
+	}
+}
+
+// Slack counts the blocks that it makes of Markdown, too.
+func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
+	both(t, func(t *testing.T, r *rig, inThread bool) {
+		q := r.question(inThread)
+		w := r.reply(q)
+		if inThread { // it is shown before
+			w.Show("Many ")
+			r.shows(q.channel, "Many")
+		}
+		for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
+			r.w.Fail(slacktest.Fault{Method: method, Error: "msg_blocks_too_long"})
+		}
+		text := strings.Repeat("Many words. ", 300)
+		r.send(w, piece(text))
+		r.answered(q.channel, text)
+		r.w.Heal()
+		r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
+		calls := r.w.Calls("chat.postMessage")
+		check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
+	})
 }
