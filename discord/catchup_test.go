@@ -3,9 +3,7 @@
 package discord
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -167,14 +165,6 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	check.That(t, said[1].Text == "no room" && said[1].Addressed && !said[2].Addressed, "it heard %+v", said)
 }
 
-// age makes what is stored an hour older: of what was stored just now a history may say nothing.
-func (r *rig) age() {
-	r.t.Helper()
-	db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
-	defer db.Close()
-	check.Must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
-}
-
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
@@ -197,7 +187,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	reads := func() int { return r.count("GET /channels/" + hidden + "/messages") }
 	before := reads()
 	r.restart(func() {
-		r.age()
+		r.Age()
 		for _, c := range changes {
 			r.Edit(c.place, c.edited, "the plan of <@"+r.ann.ID+">")
 			r.Delete(c.place, c.gone)
@@ -212,7 +202,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.until("what was changed", func() bool { return strings.Join(r.texts(r.place(place), 0), ", ") == want })
 	}
 	r.until("the history is read", func() bool { return reads() > before })
-	r.idle(r.place(hidden))
+	r.Idle(r.place(hidden))
 	check.Equal(t, "messages left where the history is hidden", len(r.texts(r.place(hidden), 0)), 2)
-	check.Equal(t, "how often the model was asked", len(r.model.Requests()), 0)
+	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
 }

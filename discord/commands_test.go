@@ -19,38 +19,38 @@ import (
 
 // registered waits for the slash commands.
 func (r *rig) registered() *rig {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("the commands", func() bool { return len(r.Commands()) > 0 })
 	return r
 }
 
 // answered waits until an interaction's answer says something.
 func (r *rig) answered(i discordtest.Interaction) discordtest.Interaction {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("the answer", func() bool { a := r.Interaction(i.ID); return a.Answer != nil && a.Answer.Content != "" })
 	return r.Interaction(i.ID)
 }
 
 // slash has somebody use a command, and returns what it is answered.
 func (r *rig) slash(place, user, command string, options ...discordtest.Option) string {
-	r.t.Helper()
+	r.T.Helper()
 	return r.answered(r.Slash(place, user, command, options...)).Answer.Content
 }
 
 // privately waits for what only the sender of a command, whose answers are for all, is told.
 func (r *rig) privately(i discordtest.Interaction) string {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
 	m := r.Interaction(i.ID).Followups[0]
-	check.That(r.t, m.Flags&discordgo.MessageFlagsEphemeral != 0, "all see %q", m.Content)
+	check.That(r.T, m.Flags&discordgo.MessageFlagsEphemeral != 0, "all see %q", m.Content)
 	return m.Content
 }
 
 // tell has ann, as a manager, give a command in the square.
 func (r *rig) tell(line string) channel.Answer {
-	r.t.Helper()
-	answer, _, err := r.hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
-	check.NoError(r.t, err)
+	r.T.Helper()
+	answer, _, err := r.Hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
+	check.NoError(r.T, err)
 	return answer
 }
 
@@ -64,7 +64,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	const register = "PUT /applications/*/commands"
 	r.Fail(discordtest.Fault{Route: register, Status: 403, Code: 20012})
 	r.start()
-	r.until("the refusal is logged", func() bool { return strings.Contains(r.log.String(), "command_registration_failed") })
+	r.until("the refusal is logged", func() bool { return strings.Contains(r.Log.String(), "command_registration_failed") })
 	r.Fail(discordtest.Fault{Route: register, Status: 503})
 	r.Invalidate(false) // the next session tries again
 	r.registered()
@@ -138,7 +138,7 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	place := r.Channel(guild.ID, "lobby").ID
 	mods := r.Role(guild.ID, "mods", discordgo.PermissionManageMessages)
 	r.Permit(guild.ID, ben.ID, "Ben", discordgo.PermissionManageMessages, mods.ID)
-	r.rules.Access = map[string]channel.Access{Name: {Deny: []string{kay.ID}}}
+	r.Rules.Access = map[string]channel.Access{Name: {Deny: []string{kay.ID}}}
 	r.start().registered()
 	const refused = "people who manage this place"
 	check.Contains(t, "eve was answered", r.slash(place, eve.ID, "compact"), refused)
@@ -185,7 +185,7 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	r.Model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
 	}
@@ -193,7 +193,7 @@ func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
 	r.ask(r.square, "think")
 	r.until("the bot to type", func() bool { return r.count("POST /channels/*/typing") > 0 })
 	check.Equal(t, "it answered", r.slash(r.square, r.ann.ID, "stop"), "Stopped.")
-	r.idle(r.place(r.square))
+	r.Idle(r.place(r.square))
 }
 
 func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
@@ -215,7 +215,7 @@ func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 func TestLongListsHavePages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.language = "de"
+	r.Language = "de"
 	r.start().registered()
 	for i := range 25 {
 		r.tell(fmt.Sprintf("/remember fact number %d is %s", i, strings.Repeat("very ", 30)))

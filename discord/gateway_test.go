@@ -29,8 +29,8 @@ func TestABadBeginIsOvercome(t *testing.T) {
 	r.start()
 	r.converse("there?", 1)
 	check.Equal(t, "connections, without the one that was refused", len(r.Connections()), 6)
-	check.Equal(t, "warnings of one incident", strings.Count(r.log.String(), "level=WARN"), 1)
-	r.until("it is told", func() bool { return strings.Contains(r.log.String(), "connection_recovered") })
+	check.Equal(t, "warnings of one incident", strings.Count(r.Log.String(), "level=WARN"), 1)
+	r.until("it is told", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
 
 func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
@@ -95,8 +95,7 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	}
 	r.start()
 	r.ResetToken() // while it runs
-	check.ErrorContains(t, "the error", <-r.ended, "DISCORD_TOKEN")
-	r.leave = nil                                                                            // it has ended
+	check.ErrorContains(t, "the error", r.Ended(), "DISCORD_TOKEN")
 	check.ErrorContains(t, "a 401 of REST", r.newConnector().Run(r.ctx, nil), "Reset Token") // before a session
 }
 
@@ -114,7 +113,7 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
-		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "session_limit_reached") })
+		r.until("the wait to be told", func() bool { return strings.Contains(r.Log.String(), "session_limit_reached") })
 		check.Equal(t, "connections; another IDENTIFY would cost the token", len(r.Connections()), 1)
 	})
 }
@@ -132,7 +131,7 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 			r := newRig(t, discordtest.Options{})
 			prepare(r)
 			r.open()
-			r.run()
+			r.Run()
 			r.until("something to happen", func() bool { return len(r.Connections()) > 0 || r.count("") > 1 })
 			if strings.HasPrefix(name, "connected") {
 				r.HalfOpen()

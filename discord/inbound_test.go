@@ -205,7 +205,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.Delete(r.square, both...)
 	r.converse("go on", 1)
 	check.EqualAll(t, "the transcript", r.texts(name, 2), []string{"the plan of @ann", "go on"})
-	check.Equal(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
+	check.Equal(t, "how often the model was asked; edits start no turn", len(r.Model.Requests()), 1)
 
 	update := func(content string) { // a partial one, so that the message has to be read
 		r.Drop(1)
@@ -215,8 +215,8 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 		})
 	}
 	update("new")
-	r.until("the edit", func() bool { return r.transcript(name)[0].Text == "new" })
-	files := r.transcript(name)[0].Attachments
+	r.until("the edit", func() bool { return r.Transcript(name)[0].Text == "new" })
+	files := r.Transcript(name)[0].Attachments
 	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
 	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
 	update("newer")

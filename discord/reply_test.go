@@ -27,7 +27,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	check.That(t, to != nil && to.MessageID == m.ID, "the answer refers to %+v", to)
 	said := r.heard(r.place(r.square), 2)
 	check.That(t, said[0].Text == "nobody in particular" && !said[0].Addressed && said[1].Addressed && said[1].Author == "ann", "it heard %+v", said)
-	check.Equal(t, "how often the model was asked", len(r.model.Requests()), 1)
+	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 1)
 	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "fine too", ReplyTo: r.sent(r.square)[0].ID}) // a reply need not name it
 	r.answersLast(r.square, 2, "echo: fine too")
 
@@ -37,7 +37,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	said = r.heard("discord:@me/"+direct, 1)
 	check.That(t, said[0].Text == "between us" && said[0].Addressed, "it heard %+v", said[0])
 	names := map[string]bool{}
-	for _, l := range check.Must(r.store.Listing(t.Context()))(t) {
+	for _, l := range check.Must(r.Store.Listing(t.Context()))(t) {
 		names[l.Name] = true
 	}
 	check.That(t, names["#square · town"] && names["ann"], "the list of conversations does not say what people call them: %v", names)
@@ -66,7 +66,7 @@ func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	friend, stranger := r.OtherBot("friend"), r.OtherBot("stranger")
-	r.rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
+	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
 	r.start()
 	mention := "<@" + r.Bot.ID + "> "
 	r.Say(r.square, stranger.ID, mention+"from a stranger")
@@ -153,7 +153,7 @@ func TestRepliesToWhatIsNotTold(t *testing.T) {
 	long := r.Say(r.square, r.User("bob").ID, strings.Repeat("word ", 90)+"and its end")
 	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> translate this", ReplyTo: long.ID})
 	r.answers(r.square, 3)
-	asked := r.model.Requests()[2].Messages
+	asked := r.Model.Requests()[2].Messages
 	check.Contains(t, "the request", asked[len(asked)-1].Text, "replying to bob: ", "and its end")
 }
 
@@ -180,7 +180,7 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	check.That(t, files[4].Kind == "audio" && files[4].Name == "song.mp3", "what is only described: %+v", files[4])
 	fetched := r.count("GET /attachments/*/*/*")
 	r.Edit(r.square, m.ID, "look here")
-	r.until("the edit", func() bool { return r.transcript(r.place(r.square))[0].Text == "look here" })
-	check.Equal(t, "the text of a file after an edit", r.transcript(r.place(r.square))[0].Attachments[0].Text, "the plan is simple")
+	r.until("the edit", func() bool { return r.Transcript(r.place(r.square))[0].Text == "look here" })
+	check.Equal(t, "the text of a file after an edit", r.Transcript(r.place(r.square))[0].Attachments[0].Text, "the plan is simple")
 	check.Equal(t, "files that were fetched", r.count("GET /attachments/*/*/*"), fetched)
 }

@@ -35,7 +35,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.rules.Respond = func(string) channel.Respond { return channel.RespondAll }
+	r.Rules.Respond = func(string) channel.Respond { return channel.RespondAll }
 	r.start()
 	r.converse("hello", 1)
 	r.Drop(3)
@@ -115,14 +115,14 @@ func TestAServerThatChangesHandsHasANewOwner(t *testing.T) {
 func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	memory.In(r.store).Share(true)
+	memory.In(r.Store).Share(true)
 	for n, deny := range []string{"0", "1024"} { // View Channel
 		r.Dispatch("GUILD_CREATE", map[string]any{
 			"id": r.guild.ID, "roles": []any{map[string]any{"id": r.guild.ID, "name": "@everyone", "permissions": "66560"}},
 			"channels": []any{map[string]any{"id": r.square, "type": 0, "name": "square", "permission_overwrites": []any{map[string]any{"id": r.guild.ID, "type": 0, "allow": "0", "deny": deny}}}},
 		})
 		r.converse("hello", n+1)
-		c := check.Must(r.store.Find(t.Context(), r.place(r.square)))(t)
+		c := check.Must(r.Store.Find(t.Context(), r.place(r.square)))(t)
 		_, here, err := memory.Of(c).Shared(t.Context())
 		check.NoError(t, err)
 		check.Equal(t, "a channel shares its memories where everyone is denied "+deny, here, deny == "0")

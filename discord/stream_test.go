@@ -27,8 +27,8 @@ import (
 // slowly makes a model write words one by one.
 func slowly(r *rig, words int, delay time.Duration) (text string) {
 	text = wordsOf(words)
-	r.model.Delay = delay
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
+	r.Model.Delay = delay
+	r.Model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 	return text
 }
 
@@ -139,7 +139,7 @@ func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
 		sent <- err
 	}()
 	check.NoError(t, platform.Sleep(r.ctx, 50*time.Millisecond))
-	r.run()
+	r.Run()
 	check.NoError(t, <-sent)
 	check.EqualAll(t, "messages", r.contents(r.square), []string{"The answer."})
 }
@@ -169,7 +169,7 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 			r.Fail(faults...)
 			m := r.ask(r.square, "tell me slowly")
 			r.shows(r.square, text)
-			r.idle(r.place(r.square))
+			r.Idle(r.place(r.square))
 			check.Equal(t, "messages", len(r.Sent(r.square)), len(r.connector.Split(text)))
 			for i, piece := range r.sent(r.square) { // only the first refers to the question
 				check.Equal(t, "it refers to the question", piece.MessageReference != nil && piece.MessageReference.MessageID == m.ID, i == 0)
@@ -197,16 +197,16 @@ func (r *rig) contents(place string) (all []string) {
 
 // shows waits until the bot's messages say just the pieces of a text.
 func (r *rig) shows(place, text string) {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("all pieces", func() bool { return slices.Equal(r.contents(place), r.connector.Split(text)) })
 }
 
 // sendAll has a writer send all pieces of a text.
 func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	pieces := r.connector.Split(text)
 	for i, piece := range pieces {
-		check.Must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.t)
+		check.Must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.T)
 	}
 }
 

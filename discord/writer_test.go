@@ -29,9 +29,9 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	text := slowly(r, 200, 30*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
 	r.until("the first words", func() bool { return len(r.sent(r.square)) == 1 })
-	r.restart(func() { r.model.Delay = 0 })
+	r.restart(func() { r.Model.Delay = 0 })
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
-	r.idle(r.place(r.square))
+	r.Idle(r.place(r.square))
 	check.Equal(t, "messages", len(r.sent(r.square)), 1)
 }
 
@@ -53,10 +53,10 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 
 // begun is the writer of an answer that an earlier process may have begun, and of which half is shown.
 func (r *rig) begun() (w channel.Writer, question string) {
-	r.t.Helper()
+	r.T.Helper()
 	m := r.Say(r.square, r.ann.ID, "question")
 	r.heard(r.place(r.square), 1)
-	check.NoError(r.t, platform.Sleep(r.ctx, 5*time.Millisecond))
+	check.NoError(r.T, platform.Sleep(r.ctx, 5*time.Millisecond))
 	r.connector.started = time.Now()
 	w = r.connector.Reply(r.place(r.square), []string{m.ID})
 	w.Show("half an answer")
@@ -132,11 +132,11 @@ func TestAReplyThatDidNotComeWhileItGrewIsSentOnce(t *testing.T) {
 func TestResultOfATaskIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.model.Func, r.helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
+	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
 	r.start()
 	r.converse("count", 2)
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
-	r.idle(r.place(r.square))
+	r.Idle(r.place(r.square))
 	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
 	r.answersLast(r.square, 3, "yes")
 }
@@ -145,12 +145,12 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.model.Func = channeltest.Delegate
+	r.Model.Func = channeltest.Delegate
 	r.start()
 	r.converse("go", 1)
 	r.converse("go on", 2)
 	asked := r.answers(r.square, 2)
-	r.idle(r.place(r.square))
+	r.Idle(r.place(r.square))
 	questions := r.heard(r.place(r.square), 2)
 	r.restart()
 	for i, sending := range []bool{false, true} { // when it is sent, and when it may have been sent
@@ -171,7 +171,7 @@ func TestResultOfATaskIsLookedFor(t *testing.T) {
 	said.Addressed = true
 	result := said
 	result.ID = store.TaskID + "-1"
-	conv := check.Must(r.store.Find(r.ctx, name))(t)
+	conv := check.Must(r.Store.Find(r.ctx, name))(t)
 	to := conv.Turns().Of([]chat.Message{said, result}).To
 	check.EqualAll(t, "ids that the platform knows", to, []string{first.ID})
 	for _, to := range [][]string{to, conv.Turns().Of([]chat.Message{result}).To} {
@@ -186,9 +186,9 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
-	r.tools, r.model.Func = box, channeltest.Add
+	r.Tools, r.Model.Func = box, channeltest.Add
 	bob := r.User("bob")
-	r.rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
 	r.start().registered()
 	r.ask(r.square, "please add")
 	r.until("the question", func() bool {
@@ -211,7 +211,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 func (r *rig) marks(id string) (names []string) {
 	for _, m := range r.Messages(r.square) {
 		for _, reaction := range m.Reactions {
-			check.That(r.t, m.ID == id, "a mark stands on %q", m.Content)
+			check.That(r.T, m.ID == id, "a mark stands on %q", m.Content)
 			names = append(names, fmt.Sprintf("%s%d", reaction.Emoji.Name, reaction.Count))
 		}
 	}
@@ -234,7 +234,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 		discordtest.Fault{Route: reactions, Cut: true, Done: true}, // the answer is lost
 	)
 	r.tell("/settings compaction.notify reaction")
-	r.idle(r.place(r.square))
+	r.Idle(r.place(r.square))
 	text := r.tell("/compact").Then(r.ctx)
 	check.HasPrefix(t, "the result", text, "Summarized")
 	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
@@ -252,6 +252,6 @@ func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
 	for range 3 {
 		check.NoError(t, r.connector.React(r.ctx, r.place(r.square), m.ID))
 	}
-	check.Equal(t, "warnings", strings.Count(r.log.String(), "level=WARN"), 1)
-	check.Contains(t, "the log", r.log.String(), "Add Reactions", r.square)
+	check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN"), 1)
+	check.Contains(t, "the log", r.Log.String(), "Add Reactions", r.square)
 }

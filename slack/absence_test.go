@@ -3,25 +3,12 @@
 package slack
 
 import (
-	"database/sql"
-	"path/filepath"
 	"testing"
 
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
-
-// disk executes a statement on the database.
-func (r *rig) disk(statement string) {
-	r.t.Helper()
-	db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
-	defer db.Close()
-	check.Must(db.Exec(statement))(r.t)
-}
-
-// age makes what is stored an hour older: of what was stored just now a history may say nothing.
-func (r *rig) age() { r.disk("UPDATE messages SET saved_at = saved_at - 3600000") }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
@@ -54,7 +41,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r.stored(conversation(lonely), "user: the only message of a channel")
 	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing")
 	r.end()
-	r.age()
+	r.Age()
 	odd = unread
 	say(strange, "", "meanwhile")
 	for i := range edited {
@@ -71,5 +58,5 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing", "user: meanwhile")
 	page, err := r.connector.History(t.Context(), conversation(strange), channel.Look{After: "1.000000", Limit: 10})
 	check.That(t, err == nil && page.There == nil && len(page.Said) == 1, "the page says %q of %d messages, %v", page.There, len(page.Said), err)
-	check.Equal(t, "how often the model was asked", len(r.model.Requests()), 0)
+	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
 }

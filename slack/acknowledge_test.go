@@ -66,8 +66,8 @@ func TestABurstStaysInOrder(t *testing.T) {
 	const n = 250 // more than a batch of a queue
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
 	r.eventually("all are acknowledged", r.acknowledged)
-	r.settled(conversation(general))
-	all := r.messages(conversation(general))
+	r.Idle(conversation(general))
+	all := r.Transcript(conversation(general))
 	check.Len(t, "messages", all, n)
 	for i, m := range all {
 		check.Require(t, m.Text == fmt.Sprintf("line #%d", i+1), "message %d is %q", i+1, m.Text)
@@ -80,16 +80,16 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	o.AckWithin = time.Second // after which Slack sends it again
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
-	r.disk("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
+	r.Exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	const told = "I cannot store your message right now. I will keep trying, and answer once I have it."
 	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
 	check.Equal(t, "what is not on disk was acknowledged", r.acknowledged(), false)
-	r.disk("DROP TRIGGER broken")
+	r.Exec("DROP TRIGGER broken")
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
 	check.Equal(t, "how often people are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
 	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
-	check.Equal(t, "warnings for one incident", strings.Count(r.logs.String(), "store_message_failed"), 1)
+	check.Equal(t, "warnings for one incident", strings.Count(r.Log.String(), "store_message_failed"), 1)
 }
 
 // holdQueue has the queue of a channel, once it has something, wait until it is released.

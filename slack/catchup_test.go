@@ -100,7 +100,7 @@ func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
 	r.answered(general, "ok")
 	r.answered(r.w.DM(ann), "ok")
 	r.stored(conversation(general), "user: before it was there", "user: hello", "assistant: ok") // one answer, to both if it had been asked twice
-	check.Equal(t, "requests", len(r.model.Requests()), 2)
+	check.Equal(t, "requests", len(r.Model.Requests()), 2)
 }
 
 func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
@@ -116,10 +116,10 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "after"})
 	r.eventually("all is there", func() bool {
-		r.settled(conversation(general))
-		return len(r.messages(conversation(general))) == n+2
+		r.Idle(conversation(general))
+		return len(r.Transcript(conversation(general))) == n+2
 	})
-	all := r.messages(conversation(general))
+	all := r.Transcript(conversation(general))
 	check.Equal(t, "the first and the last", all[0].Text+", "+all[n+1].Text, "before, after")
 	for i, m := range all[1 : n+1] {
 		check.Require(t, m.Text == fmt.Sprintf("missed #%d", i+1), "message %d is %q", i+1, m.Text)
@@ -167,10 +167,10 @@ func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
 	r.stored(conversation(general), "user: root")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply", Untold: true})
 	look := channel.Look{After: tsOf(timeOf(root).Add(-time.Second)), Limit: 10}
-	r.disk("CREATE TRIGGER broken BEFORE UPDATE OF gap ON conversations BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
+	r.Exec("CREATE TRIGGER broken BEFORE UPDATE OF gap ON conversations BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	_, err := r.connector.History(t.Context(), conversation(general), look)
 	check.That(t, err != nil, "there is a page")
-	r.disk("DROP TRIGGER broken")
+	r.Exec("DROP TRIGGER broken")
 	check.Must(r.connector.History(t.Context(), conversation(general), look))(t)
 	r.stored(conversation(general, root), "user: reply")
 }
@@ -189,7 +189,7 @@ func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
 	r.begin()
 	r.answered(hushed, "ok")
 	for _, event := range []string{"list_channels_failed", "list_channels_recovered"} {
-		check.Equal(t, event, strings.Count(r.logs.String(), event), 1)
+		check.Equal(t, event, strings.Count(r.Log.String(), event), 1)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 		time.Now().Add(-time.Minute).Unix()))
 	r.stored(conversation(general), "user: before", "user: dropped")
 	r.stored(conversation(hushed), "user: dropped where nothing was ever said")
-	check.Contains(t, "log", r.logs.String(), "events_dropped")
+	check.Contains(t, "log", r.Log.String(), "events_dropped")
 }
 
 func TestAGapBeginsBeforeTheNewestMessage(t *testing.T) {

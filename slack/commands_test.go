@@ -23,14 +23,14 @@ func (r *rig) again(kind string) {
 			return
 		}
 	}
-	r.t.Fatalf("no %s", kind)
+	r.T.Fatalf("no %s", kind)
 }
 
 // run has a manager run a command in a channel.
 func (r *rig) run(channelID, who, line string) channel.Answer {
-	r.t.Helper()
-	answer, _, err := r.hub.Run(r.t.Context(), conversation(channelID), channel.Person{ID: who, Name: "ann", Manager: true}, line)
-	check.NoError(r.t, err)
+	r.T.Helper()
+	answer, _, err := r.Hub.Run(r.T.Context(), conversation(channelID), channel.Person{ID: who, Name: "ann", Manager: true}, line)
+	check.NoError(r.T, err)
 	return answer
 }
 
@@ -72,7 +72,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember that"})
 			}
 			r.eventually("it is tried", func() bool { return len(r.w.Calls(method)) >= calls+max(1, fault.Times) })
-			r.eventually("it is given up", func() bool { return strings.Contains(r.logs.String(), "command_failed") })
+			r.eventually("it is given up", func() bool { return strings.Contains(r.Log.String(), "command_failed") })
 		}
 		r.eventually("the next is answered", func() bool { return len(r.w.Calls(method)) > calls+max(1, fault.Times) })
 		check.Equal(t, "tries of "+method, len(r.w.Calls(method)), calls+max(1, fault.Times)+1)
@@ -107,7 +107,7 @@ func TestSlashCommands(t *testing.T) {
 	for _, d := range r.w.Deliveries() {
 		check.That(t, len(d.Answer) == 0 || string(d.Answer) == "null", "%s: acknowledged with %s", d.Kind, d.Answer)
 	}
-	check.Lacks(t, "the log", r.logs.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
+	check.Lacks(t, "the log", r.Log.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
 }
 
 // Slack has no /compact: it refuses to send it.

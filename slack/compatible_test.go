@@ -24,15 +24,15 @@ import (
 // behind puts a server in front of the workspace. It answers what it wants to, and
 // leaves the rest to the workspace.
 func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
-	r.t.Helper()
-	target := check.Must(url.Parse(r.w.APIURL))(r.t)
+	r.T.Helper()
+	target := check.Must(url.Parse(r.w.APIURL))(r.T)
 	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
 	}}
 	transport := &http.Transport{}
 	workspace.Transport = transport
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { front(w, q, workspace) }))
-	r.t.Cleanup(func() {
+	r.T.Cleanup(func() {
 		server.Close()
 		transport.CloseIdleConnections()
 	})

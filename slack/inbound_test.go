@@ -27,7 +27,7 @@ func TestOtherMessages(t *testing.T) {
 	r.w.Join(general, bot)
 	r.w.Join(general, stranger)
 	group := r.w.AddGroupDM(ann, bot)
-	r.rules.Access = map[string]channel.Access{Name: {Bots: []string{bot}}}
+	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{bot}}}
 	r.begin()
 	emit := func(subtype string, fields map[string]any) {
 		event := map[string]any{"type": "message", "subtype": subtype, "channel": general, "channel_type": "channel", "ts": tsOf(time.Now())}
@@ -88,7 +88,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
 	r.awaitAnswers(general, 2)
-	check.Equal(t, "the message is quoted as", r.messages(conversation(general, answer))[0].Quote, `app: "answer 1"`)
+	check.Equal(t, "the message is quoted as", r.Transcript(conversation(general, answer))[0].Quote, `app: "answer 1"`)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "/stop"})
 	r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "among ourselves"})
@@ -98,7 +98,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "once more"})
 	r.stored(conversation(general, answer), append(said, "user: once more")...)
-	r.settled(conversation(general, answer))
+	r.Idle(conversation(general, answer))
 	check.Equal(t, "messages of the bot", len(r.own(general)), 3)
 }
 
@@ -149,14 +149,14 @@ func TestFiles(t *testing.T) {
 		{Name: "app.bin", Mimetype: "application/octet-stream", Content: []byte{0, 1, 2}},
 	}})
 	r.awaitAnswers(general, 1)
-	attached := func(message int) []chat.Attachment { return r.messages(conversation(general))[message].Attachments }
+	attached := func(message int) []chat.Attachment { return r.Transcript(conversation(general))[message].Attachments }
 	got := attached(0)
 	check.Len(t, "files", got, 3)
 	check.That(t, got[0].Text == "the code is 4711" && got[1].Kind == "image" && got[1].File != 0, "what is read: %+v", got)
 	check.That(t, got[2].Name == "app.bin" && got[2].Size == 3 && got[2].Text == "", "what is described: %+v", got[2])
 	check.Equal(t, "files were fetched", len(r.w.Calls("files.download")), 2)
 	r.w.Edit(general, ts, "look again") // keeps them
-	r.eventually("it is edited", func() bool { return r.messages(conversation(general))[0].Text == "look again" })
+	r.eventually("it is edited", func() bool { return r.Transcript(conversation(general))[0].Text == "look again" })
 	got = attached(0)
 	check.That(t, got[0].Text == "the code is 4711" && got[1].File != 0, "after an edit: %+v", got)
 	version := func(mode string) map[string]any {
@@ -213,7 +213,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 		general, ann := r.place()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})
 		r.answered(general, fmt.Sprint("answer ", i+1))
-		m := r.messages(conversation(general))[0]
+		m := r.Transcript(conversation(general))[0]
 		check.Equal(t, "author", m.Author, ann)
 		check.HasPrefix(t, "text", m.Text, "ask @U9 in #")
 	}
@@ -230,7 +230,7 @@ func TestConversationsAreListedByTheirNames(t *testing.T) {
 	want := []string{"#board · slacktest", "#general · slacktest", "bob"}
 	r.eventually("the names", func() bool {
 		var names []string
-		for _, c := range check.Must(r.store.Listing(t.Context()))(t) {
+		for _, c := range check.Must(r.Store.Listing(t.Context()))(t) {
 			names = append(names, c.Name)
 		}
 		slices.Sort(names)

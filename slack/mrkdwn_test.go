@@ -112,7 +112,7 @@ func TestTheBotCallsNobody(t *testing.T) {
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
 	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
-	r.settled(conversation(general))
+	r.Idle(conversation(general))
 	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
 		r.w.Command(general, ann, "/cairn", line)
 		r.told(general, ann, i+1)
@@ -149,7 +149,7 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 			asMarkdown := func(c slacktest.Call) bool { return c.Args["markdown_text"] != "" }
 			check.Equal(t, "the first try was Markdown", slices.IndexFunc(r.w.Calls("chat.postMessage"), asMarkdown), 0)
 			check.That(t, !slices.ContainsFunc(r.w.Calls("chat.postMessage")[1:], asMarkdown), "it tried Markdown again")
-			check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "markdown_refused"), 1)
+			check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "markdown_refused"), 1)
 			r.uncomplaining()
 		})
 	}

@@ -5,10 +5,8 @@ package slack
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -16,16 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"cairn/channel"
 	"cairn/channel/channeltest"
-	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
-	"cairn/store"
 )
 
 func TestMain(m *testing.M) {
@@ -40,29 +33,18 @@ func TestMain(m *testing.M) {
 }
 
 // soon is long enough for everything that happens at all, on a busy machine too.
-const soon = time.Minute
+const soon = channeltest.Patience
 
 const mention = "<@" + slacktest.BotUserID + "> "
 
 // rig is a workspace, and a bot in it whose model is scripted.
 type rig struct {
-	t      testing.TB
-	dir    string
-	w      *slacktest.Server
-	model  *llmtest.Model
-	helper *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
-	rules  channel.Rules
-	tools  channel.Toolbox
-	opts   Options
-	hurry  func(*times)
-	tune   func(*Slack) // before Run
-	logs   *check.Buffer
-
-	store     *store.Store
+	channeltest.Program
+	w         *slacktest.Server
+	opts      Options
+	hurry     func(*times)
+	tune      func(*Slack) // before Run
 	connector *Slack
-	hub       *channel.Hub
-	leave     context.CancelFunc // ends Run
-	ran       chan error         // what Run returned
 }
 
 // quick are the times of a workspace that repeats soon what nobody acknowledged.
@@ -84,10 +66,11 @@ func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 		w.Scopes = manifestScopes() // no test needs more
 	}
 	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
-	r := &rig{t: t, dir: channeltest.Folder(t), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &check.Buffer{}}
+	r := &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
 		ReplyIn: replyChannel, // most tests ask in a channel and look there
+		Log:     r.Logger(),
 	}
 	t.Cleanup(r.w.Close)
 	t.Cleanup(func() { r.end() })
@@ -116,14 +99,14 @@ func (r *rig) place() (general, ann string) {
 
 // ask tells the bot something and waits for the n-th answer.
 func (r *rig) ask(channelID, user string, n int) {
-	r.t.Helper()
+	r.T.Helper()
 	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
 	r.awaitAnswers(channelID, n)
 }
 
 // awaitAnswers waits for n answers, and sees that there is no other.
 func (r *rig) awaitAnswers(channelID string, n int) {
-	r.t.Helper()
+	r.T.Helper()
 	var want []string
 	for i := range n {
 		want = append(want, fmt.Sprint("answer ", i+1))
@@ -133,21 +116,15 @@ func (r *rig) awaitAnswers(channelID string, n int) {
 
 // begin starts the bot and waits until it is connected.
 func (r *rig) begin() {
-	r.t.Helper()
+	r.T.Helper()
 	r.launch()
 	r.eventually("the bot is connected, and no earlier one", func() bool { return r.connector.Connected() && len(r.w.Sockets()) == 1 })
 }
 
 // launch starts the bot.
 func (r *rig) launch() {
-	r.t.Helper()
-	var err error
-	storetest.CopyEmpty(r.t, r.dir)
-	r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir})
-	check.NoError(r.t, err)
-	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.opts.Log = log
-	r.connector = check.Must(New(r.opts))(r.t)
+	r.T.Helper()
+	r.connector = check.Must(New(r.opts))(r.T)
 	r.connector.times.backoff, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
 	r.connector.times.steady = 300 * time.Millisecond
 	if r.hurry != nil {
@@ -156,48 +133,20 @@ func (r *rig) launch() {
 	if r.tune != nil {
 		r.tune(r.connector)
 	}
-	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
-	r.hub = channel.New(channel.Options{
-		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
-		Agent: func(string) channel.Agent { return agent },
-		Agents: func(id string) (channel.Agent, bool) {
-			return channel.Agent{ID: id, Model: r.helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, r.helper != nil
-		},
-	})
-	check.NoError(r.t, r.hub.Recover(context.Background(), func(string) bool { return true })) // as the program does
-	ctx, cancel := context.WithCancel(context.Background())
-	ran := make(chan error, 1)
-	go func() { ran <- r.connector.Run(ctx, r.hub) }()
-	r.leave, r.ran = cancel, ran
-}
-
-// ended waits until Run ends by itself, and returns why.
-func (r *rig) ended() error {
-	r.t.Helper()
-	select {
-	case err := <-r.ran:
-		r.ran <- nil // for end
-		return err
-	case <-time.After(soon):
-		r.t.Fatalf("Run goes on\n%s", r.logs)
-		return nil
-	}
+	r.Open(r.connector)
+	r.Run()
 }
 
 // end ends the bot as a shutdown does.
 func (r *rig) end() {
-	if r.hub == nil {
-		return
+	if r.Close(); r.connector != nil {
+		r.connector.api.close()
 	}
-	r.leave()
-	check.Error(r.t, errors.Join(<-r.ran, r.hub.Close(), r.store.Close()), nil)
-	r.connector.api.close()
-	r.hub = nil
 }
 
 func (r *rig) eventually(what string, condition func() bool) {
-	r.t.Helper()
-	check.Require(r.t, r.w.Wait(soon, condition), "never: %s\n%s", what, r.logs)
+	r.T.Helper()
+	check.Require(r.T, r.w.Wait(soon, condition), "never: %s\n%s", what, &r.Log)
 }
 
 // own are the bot's messages in a channel.
@@ -214,7 +163,7 @@ func (r *rig) from(onlyFor, channelID string) []slacktest.Message {
 
 // told waits for the n-th private message, and returns it.
 func (r *rig) told(channelID, person string, n int) slacktest.Message {
-	r.t.Helper()
+	r.T.Helper()
 	r.eventually(fmt.Sprintf("%s is told %d times", person, n), func() bool { return len(r.private(channelID, person)) >= n })
 	return r.private(channelID, person)[n-1]
 }
@@ -231,9 +180,9 @@ func (r *rig) said(channelID string) (texts []string) {
 
 // answered waits until the bot has said exactly this in a channel.
 func (r *rig) answered(channelID string, want ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	if !r.w.Wait(soon, func() bool { return slices.Equal(r.said(channelID), want) }) {
-		r.t.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, r.logs)
+		r.T.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
 	}
 }
 
@@ -249,42 +198,27 @@ func (r *rig) reactions(channelID, ts string) (names []string) {
 	return names
 }
 
-// settled waits until nothing is being done in a conversation.
-func (r *rig) settled(name string) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), soon)
-	defer cancel()
-	err := r.hub.Idle(ctx, name)
-	check.Require(r.t, err == nil, "%s does not settle: %v\n%s", name, err, r.logs)
-}
-
 // transcript is what is stored of a conversation, as "role: text" lines.
 func (r *rig) transcript(name string) []string {
-	r.t.Helper()
+	r.T.Helper()
 	var lines []string
-	for _, m := range r.messages(name) {
+	for _, m := range r.Transcript(name) {
 		lines = append(lines, string(m.Role)+": "+m.Text)
 	}
 	return lines
 }
 
-func (r *rig) messages(name string) []chat.Message {
-	r.t.Helper()
-	c := check.Must(r.store.Conversation(context.Background(), name))(r.t)
-	return check.Must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
-}
-
 // stored waits until a conversation holds exactly these lines.
 func (r *rig) stored(name string, want ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	if !r.w.Wait(soon, func() bool { return slices.Equal(r.transcript(name), want) }) {
-		r.t.Fatalf("%s holds %q, want %q\n%s", name, r.transcript(name), want, r.logs)
+		r.T.Fatalf("%s holds %q, want %q\n%s", name, r.transcript(name), want, &r.Log)
 	}
 }
 
 func (r *rig) uncomplaining() {
-	r.t.Helper()
-	check.EqualAll(r.t, "what Slack complains of", r.w.Complaints(), nil)
+	r.T.Helper()
+	check.EqualAll(r.T, "what Slack complains of", r.w.Complaints(), nil)
 }
 
 func conversation(parts ...string) string {

@@ -29,7 +29,7 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
 	r.w.Join(general, bob)
 	r.begin()
-	memory.In(r.store).Share(true)
+	memory.In(r.Store).Share(true)
 	r.w.Say(slacktest.Post{Channel: private, User: ann, Text: "the launch is on Monday"})
 	r.stored(conversation(private), "user: the launch is on Monday")
 
@@ -42,11 +42,11 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 	})
 	said := []string{"user: hello", "assistant: answer 1", "user: just talking", "user: ann: @app hello"}
 	r.stored(conversation(general), said...)
-	r.settled(conversation(general))
+	r.Idle(conversation(general))
 	r.answered(general, "answer 1")
 	r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "psst"}) // needs no mention
 	r.answered(dm, "answer 2")
-	messages := r.messages(conversation(general))
+	messages := r.Transcript(conversation(general))
 	check.That(t, messages[0].Author == "ann" && messages[2].Author == "bob" && messages[0].AuthorID == ann, "%+v", messages)
 
 	t.Run("a thread is a conversation", func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 		r.answered(general, "answer 1", "answer 3")
 		thread := conversation(general, root)
 		r.stored(thread, "user: what do you think?", "assistant: answer 3")
-		check.Equal(t, "the message it hangs on is quoted as", r.messages(thread)[0].Quote, `bob: "just talking"`)
+		check.Equal(t, "the message it hangs on is quoted as", r.Transcript(thread)[0].Quote, `bob: "just talking"`)
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
 		r.answered(general, "answer 1", "answer 3", "answer 4")
 		for _, m := range r.own(general)[1:] {
@@ -63,7 +63,7 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 		r.stored(conversation(general), said...)
 	})
 	for id, want := range map[string]bool{general: true, private: false, dm: false} {
-		c := check.Must(r.store.Find(t.Context(), conversation(id)))(t)
+		c := check.Must(r.Store.Find(t.Context(), conversation(id)))(t)
 		_, here, err := memory.Of(c).Shared(t.Context())
 		check.That(t, err == nil && here == want, "who may read is stored: %s shares its memories: %v, %v", id, here, err)
 	}
@@ -150,7 +150,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
-	r.rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.Rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
 	r.begin()
 
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // is not heard
@@ -158,9 +158,9 @@ func TestWhoMayUseIt(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
 	r.answered(general, "answer 1")
 	r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
-	r.settled(conversation(r.w.DM(ann)))
+	r.Idle(conversation(r.w.DM(ann)))
 	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
-	r.settled(conversation(r.w.DM(ann)))
+	r.Idle(conversation(r.w.DM(ann)))
 	hints := r.said(r.w.DM(ann))
 	check.That(t, len(hints) < 2 && !strings.HasPrefix(strings.Join(hints, ""), "answer"), "alone with the bot they are told %q", hints)
 	r.eventually("all is acknowledged", r.acknowledged)

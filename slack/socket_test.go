@@ -17,7 +17,7 @@ import (
 
 // loseSocket has the bot lose its socket, and get no other until it may come back.
 func (r *rig) loseSocket() (back func()) {
-	r.t.Helper()
+	r.T.Helper()
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
@@ -52,7 +52,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 			// The probe, and one for each socket. A busy machine may let a good socket seem frozen too.
 			n := len(r.w.Calls("apps.connections.open"))
 			check.That(t, n == 3 || claim == "frozen", "%d sockets were asked for", n)
-			check.Equal(t, "how often the first connection is told", strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`), 1)
+			check.Equal(t, "how often the first connection is told", strings.Count(r.Log.String(), `level=INFO msg=connected connector=slack as=app`), 1)
 			r.uncomplaining()
 		})
 	}
@@ -97,7 +97,7 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	}
 	// A burst of requests leaves idle connections, however many it took.
 	count := func() (goroutines, sockets int) {
-		r.settled(conversation(general))
+		r.Idle(conversation(general))
 		r.connector.api.close()
 		return runtime.NumGoroutine(), openSockets()
 	}
@@ -168,11 +168,11 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	o.Scopes = without("users:read") // without which it can do
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
-	check.Contains(t, "the log", r.logs.String(), "scopes=users:read", "OAuth & Permissions")
+	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
 
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-	check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
+	check.ErrorContains(t, "the error", r.Ended(), "lacks the scope chat:write")
 	r.end()
 	r.w.Heal()
 	r.begin() // the answer was kept
@@ -180,7 +180,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
-	check.ErrorContains(t, "the error", r.ended(), "App-Level Tokens")
+	check.ErrorContains(t, "the error", r.Ended(), "App-Level Tokens")
 }
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
@@ -190,10 +190,10 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
 	r.launch()
-	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+	r.eventually("people are told what to click", func() bool { return strings.Contains(r.Log.String(), "your app → Socket Mode") })
 	r.w.SocketModeOn()
 	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
 	r.ask(general, ann, 1)
-	check.Equal(t, "warnings for three reasons", strings.Count(r.logs.String(), "level=WARN"), 3)
-	r.eventually("people are told that it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
+	check.Equal(t, "warnings for three reasons", strings.Count(r.Log.String(), "level=WARN"), 3)
+	r.eventually("people are told that it works", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }

@@ -167,12 +167,12 @@ func TestWhereAnAnswerStands(t *testing.T) {
 		general, ann := r.place()
 		question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
 		other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
-		r.eventually("it thinks", func() bool { return len(r.model.Requests()) == 1 })
+		r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 1 })
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
 		r.answered(general, "There is nothing to stop.")
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
 		r.answered(general, "There is nothing to stop.", "Stopped.")
-		r.settled(conversation(general))
+		r.Idle(conversation(general))
 	})
 }
 
@@ -199,13 +199,13 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 			first, second := fmt.Sprint("answer ", 2*i+1), fmt.Sprint("answer ", 2*i+2)
 			root := say("", mention+"who painted it?")
 			r.answered(general, first)
-			r.settled(conversation(general))
+			r.Idle(conversation(general))
 			c.goOn(func() { say(root, "and when?") })
 			r.answered(general, first, second)
 			r.stored(conversation(general), "user: who painted it?", "assistant: "+first)
 			r.stored(conversation(general, root), "user: and when?", "assistant: "+second)
 			var told strings.Builder
-			for _, m := range r.model.Requests()[2*i+1].Messages {
+			for _, m := range r.Model.Requests()[2*i+1].Messages {
 				told.WriteString(m.Text + "\n")
 			}
 			check.Contains(t, "what the model was told", told.String(), "who painted it?", "You answered: "+first, "and when?")
@@ -224,7 +224,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 // compacted is a channel in which a compaction was shown by a mark, and the newest
 // message there.
 func (r *rig) compacted() (channelID, newest string) {
-	r.t.Helper()
+	r.T.Helper()
 	general, ann := r.place()
 	for i := range 12 {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20))})
@@ -233,9 +233,9 @@ func (r *rig) compacted() (channelID, newest string) {
 	r.awaitAnswers(general, 1)
 	for _, line := range []string{"/settings compaction.notify reaction", "/compact"} {
 		if answer := r.run(general, ann, line); answer.Then != nil {
-			answer.Then(r.t.Context())
+			answer.Then(r.T.Context())
 		}
-		r.settled(conversation(general))
+		r.Idle(conversation(general))
 	}
 	return general, newest
 }
@@ -250,7 +250,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	check.Error(t, r.connector.React(t.Context(), conversation(channelID), ts), nil) // where it has been marked so
 	r.end()
 	check.EqualAll(t, "the marks", r.reactions(channelID, ts), []string{summarizedReaction})
-	check.Lacks(t, "the log", r.logs.String(), "was not marked", "WARN")
+	check.Lacks(t, "the log", r.Log.String(), "was not marked", "WARN")
 }
 
 func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
@@ -263,7 +263,7 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	for range 3 {
 		check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
 	}
-	check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "reaction_refused"), 1)
-	check.Contains(t, "the log", r.logs.String(), "lacks the scope reactions:write: add it at")
+	check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
+	check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
 	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
 }

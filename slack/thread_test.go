@@ -18,7 +18,7 @@ import (
 
 // inThread waits until one message of the bot, in this thread, contains a text, and returns it.
 func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message) {
-	r.t.Helper()
+	r.T.Helper()
 	r.eventually("the bot says "+text, func() bool {
 		for _, m := range r.own(channelID) {
 			if strings.Contains(m.Shown(), text) {
@@ -28,7 +28,7 @@ func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message)
 		}
 		return false
 	})
-	check.Equal(r.t, "the thread of "+text, found.Thread, thread)
+	check.Equal(r.T, "the thread of "+text, found.Thread, thread)
 	return found
 }
 
@@ -36,8 +36,8 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, quick(), channeltest.Add)
 	r.opts.ReplyIn = replyThread
-	r.tools = &channeltest.Box{Approve: channel.ApproveAlways}
-	r.rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
+	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
+	r.Rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()
@@ -60,7 +60,7 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			question := r.inThread(general, asked, "May I call calc_add")
 			r.w.Press(general, question.TS, bob, actionPrefix+"allow")
 			check.Equal(t, "the thread where a stranger is refused", r.told(general, bob, 1).Thread, asked)
-			check.Len(t, "calls", r.tools.(*channeltest.Box).Called(), n)
+			check.Len(t, "calls", r.Tools.(*channeltest.Box).Called(), n)
 			c.decide(question)
 			r.inThread(general, asked, "The tool says: five")
 			r.inThread(general, asked, "ann allowed the call of calc_add")
@@ -96,7 +96,7 @@ func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
 	letGo := make(chan struct{})
 	r, general, ann := town(t, quick(), channeltest.Delegate)
 	r.opts.ReplyIn = replyThread
-	r.helper = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	r.Helper = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		select {
 		case <-letGo:
 		case <-ctx.Done():
@@ -135,7 +135,7 @@ func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
 		}
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: mention + fmt.Sprint("question ", i+1)})
 		r.awaitAnswers(general, i+1)
-		asked := r.model.Requests()[i].Messages
+		asked := r.Model.Requests()[i].Messages
 		text := asked[len(asked)-1].Text
 		if c.quoted == "" {
 			check.Lacks(t, "the question", text, "replying to")

@@ -28,7 +28,7 @@ func idle(t testing.TB) *rig {
 
 // question has somebody ask something in a new channel, or in a thread there.
 func (r *rig) question(inThread bool) target {
-	r.t.Helper()
+	r.T.Helper()
 	general, ann := r.place()
 	q := target{channel: general, name: conversation(general)}
 	if inThread {
@@ -42,7 +42,7 @@ func (r *rig) question(inThread bool) target {
 
 // known waits until the author of a question is known, for whom a reply may be streamed.
 func (r *rig) known(q target) {
-	r.t.Helper()
+	r.T.Helper()
 	r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
 }
 
@@ -50,7 +50,7 @@ func (r *rig) reply(q target) channel.Writer { return r.connector.Reply(q.name, 
 
 // replying is the writer of a reply of which people see the first word.
 func (r *rig) replying(q target) channel.Writer {
-	r.t.Helper()
+	r.T.Helper()
 	w := r.reply(q)
 	w.Show("One ")
 	r.shows(q.channel, "One")
@@ -60,19 +60,19 @@ func (r *rig) replying(q target) channel.Writer {
 func piece(text string) channel.Piece { return channel.Piece{Reply: "r1", Parts: 1, Text: text} }
 
 func (r *rig) send(w channel.Writer, p channel.Piece) string {
-	r.t.Helper()
+	r.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	id, err := w.Send(ctx, p)
-	check.Require(r.t, err == nil, "send: %v\n%s", err, r.logs)
+	check.Require(r.T, err == nil, "send: %v\n%s", err, &r.Log)
 	return id
 }
 
 // insist sends a piece as the outbox does: until that works, as one that may have arrived.
 func (r *rig) insist(w channel.Writer, p channel.Piece) {
-	r.t.Helper()
+	r.T.Helper()
 	r.eventually("the piece is sent", func() bool {
-		_, err := w.Send(r.t.Context(), p)
+		_, err := w.Send(r.T.Context(), p)
 		p.Sending = true
 		return err == nil
 	})
@@ -80,16 +80,16 @@ func (r *rig) insist(w channel.Writer, p channel.Piece) {
 
 // doubtful sends a piece, which must fail, and returns it as the outbox sends it again.
 func (r *rig) doubtful(w channel.Writer, p channel.Piece) channel.Piece {
-	r.t.Helper()
-	_, err := w.Send(r.t.Context(), p)
-	check.Require(r.t, err != nil, "the piece was sent, want a failure")
+	r.T.Helper()
+	_, err := w.Send(r.T.Context(), p)
+	check.Require(r.T, err != nil, "the piece was sent, want a failure")
 	p.Sending = true
 	return p
 }
 
 // shows waits until the bot's newest message in a channel reads so, finished or not.
 func (r *rig) shows(channelID, want string) {
-	r.t.Helper()
+	r.T.Helper()
 	r.eventually("the bot shows "+want, func() bool {
 		own := r.own(channelID)
 		return len(own) > 0 && own[len(own)-1].Shown() == want
@@ -128,7 +128,7 @@ func TestAFailedPostIsDoneOnce(t *testing.T) {
 		fault.Method = "chat.postMessage"
 		r.w.Fail(fault)
 		r.ask(general, ann, i+1)
-		r.settled(conversation(general))
+		r.Idle(conversation(general))
 		r.awaitAnswers(general, i+1)
 	}
 }
