@@ -3,7 +3,6 @@
 package discord
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/llm"
 )
 
 // registered waits for the slash commands.
@@ -180,20 +178,6 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
 		check.Contains(t, mentions, r.answers(r.square, n+4)[n+3], "as memory 1")
 	}
-}
-
-func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	r.Model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}
-	r.start().registered()
-	r.ask(r.square, "think")
-	r.until("the bot to type", func() bool { return r.count("POST /channels/*/typing") > 0 })
-	check.Equal(t, "it answered", r.slash(r.square, r.ann.ID, "stop"), "Stopped.")
-	r.Idle(r.place(r.square))
 }
 
 func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {

@@ -117,18 +117,6 @@ func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
 	})
 }
 
-func TestAReplyThatDidNotComeWhileItGrewIsSentOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 502})
-	w := r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("hello")
-	r.until("it is tried", func() bool { return r.count("POST /channels/"+r.square+"/messages") > 0 })
-	r.sendAll(w, "hello", m.ID)
-	check.EqualAll(t, "messages", r.contents(r.square), []string{"hello"})
-}
-
 func TestResultOfATaskIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
