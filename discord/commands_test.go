@@ -69,17 +69,14 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	known := r.Commands()
 	check.Equal(t, "commands", len(known), len(channel.Commands))
 	for i, c := range channel.Commands {
-		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
-			t.Errorf("%+v is known as %+v", c, known[i])
-		}
-		if names, help := *known[i].NameLocalizations, *known[i].DescriptionLocalizations; len(names) != 7 || names["de"] == "" || names["es-419"] != names["es-ES"] || len(help) != 7 || len([]rune(help["ja"])) > 100 {
-			t.Errorf("/%s is called %v: %v", c.Name, names, help)
-		}
+		check.That(t, known[i].Name == c.Name && known[i].Description == c.Help && len(known[i].Options) == len(c.Args), "%+v is known as %+v", c, known[i])
+		names, help := *known[i].NameLocalizations, *known[i].DescriptionLocalizations
+		check.That(t, len(names) == 7 && names["de"] != "" && names["es-419"] == names["es-ES"], "/%s is called %v", c.Name, names)
+		check.That(t, len(help) == 7 && len([]rune(help["ja"])) <= 100, "/%s is explained as %v", c.Name, help)
 		for j, a := range c.Args {
 			o := known[i].Options[j]
-			if o.Name != a.Name || o.Required != a.Required || o.Autocomplete != a.Suggests || (o.Type == 4) != a.Number || (o.Type == 3) == a.Number {
-				t.Errorf("/%s: %+v is known as %+v", c.Name, a, o)
-			}
+			kind := o.Type == 4 && a.Number || o.Type == 3 && !a.Number
+			check.That(t, o.Name == a.Name && o.Required == a.Required && o.Autocomplete == a.Suggests && kind, "/%s: %+v is known as %+v", c.Name, a, o)
 		}
 	}
 	r.Invalidate(false)
@@ -93,18 +90,16 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	i := r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30"))
 	r.Repeat(1) // an interaction that comes twice is answered once
 	i = r.answered(i)
-	if !strings.Contains(i.Answer.Content, "as memory 1") || !i.Ephemeral || i.Callback != discordgo.InteractionResponseDeferredChannelMessageWithSource {
-		t.Errorf("it answered %+v: %+v", i, i.Answer)
-	}
+	check.Contains(t, "it answered", i.Answer.Content, "as memory 1")
+	check.That(t, i.Ephemeral && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
 	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "memories"), "the standup is at 9:30")
 	check.Equal(t, "how often it was answered", r.count("POST /interactions/"+i.ID+"/*/callback"), 1)
 	for _, name := range []string{"help", "context"} { // aligned with spaces
 		i = r.answered(r.Slash(r.square, r.ann.ID, name))
 		for _, m := range append([]*discordtest.Message{i.Answer}, i.Followups...) {
-			if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") || strings.Count(m.Content, "```") != 2 {
-				t.Errorf("/%s: %q", name, m.Content)
-			}
+			fenced := strings.HasPrefix(m.Content, "```\n") && strings.HasSuffix(m.Content, "\n```") && strings.Count(m.Content, "```") == 2
+			check.That(t, fenced, "/%s: %q", name, m.Content)
 		}
 	}
 	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))

@@ -72,9 +72,7 @@ func TestLimits(t *testing.T) {
 			waited = append(waited, time.Since(begin))
 		}
 		for i, at := range waited[50:] {
-			if at-waited[i] < time.Second {
-				t.Fatalf("51 requests in %v", at-waited[i])
-			}
+			check.Require(t, at-waited[i] >= time.Second, "51 requests in %v", at-waited[i])
 		}
 		check.NoError(t, l.wait(t.Context(), call{ownToken: true}))
 		check.Equal(t, "an answer to an interaction waits", time.Since(begin), waited[len(waited)-1])
@@ -199,20 +197,17 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	}
 	var ids []string
 	for _, p := range pieces {
-		id := check.Must(r.send(place, p))(t)
-		ids = append(ids, id)
+		ids = append(ids, check.Must(r.send(place, p))(t))
 		r.Say(r.square, r.ann.ID, "chatter")
 	}
 	for i, p := range pieces {
 		p.Sending = true
-		id := check.Must(r.send(place, p))(t)
-		check.Equal(t, fmt.Sprint("the message of piece ", i), id, ids[i])
+		check.Equal(t, fmt.Sprint("the message of piece ", i), check.Must(r.send(place, p))(t), ids[i])
 	}
 	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
-	if _, err := r.send(place, late); err != nil || len(r.Sent(r.square)) != 4 {
-		t.Errorf("a piece that had not arrived: %d messages, %v", len(r.Sent(r.square)), err)
-	}
+	check.Must(r.send(place, late))(t)
+	check.Equal(t, "messages", len(r.Sent(r.square)), 4)
 }
 
 func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {

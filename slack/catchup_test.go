@@ -136,18 +136,14 @@ func TestHistoryOfAThread(t *testing.T) {
 	r.begin()
 	name := conversation(general, root)
 	newest := check.Must(r.connector.History(t.Context(), name, channel.Look{Before: replies[210], Limit: 100}))(t).Said
-	if len(newest) != 100 || newest[0].Text != "reply #111" || newest[99].Text != "reply #210" {
-		t.Errorf("before a message: %d messages", len(newest))
-	}
+	check.That(t, len(newest) == 100 && newest[0].Text == "reply #111" && newest[99].Text == "reply #210", "before a message: %d messages", len(newest))
 	var all []channel.Inbound
 	for after, more := replies[0], true; more; {
 		page := check.Must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
 		after, more = page.Last, page.More
 		all = append(all, page.Said...)
 	}
-	if len(all) != 219 || all[0].Text != "reply #2" || all[218].Text != "reply #220" {
-		t.Errorf("after a message: %d messages", len(all))
-	}
+	check.That(t, len(all) == 219 && all[0].Text == "reply #2" && all[218].Text == "reply #220", "after a message: %d messages", len(all))
 	for name, after := range map[string]string{
 		conversation("C404"): root, conversation(general, "1700000000.000001"): root, conversation(general): "D1:1", // imported
 	} {

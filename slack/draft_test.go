@@ -43,10 +43,9 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				r.shows(q.channel, "One two")
 				id := r.send(w, piece(final))
 				own := r.own(q.channel)
-				if len(own) != 1 || own[0].Shown() != defuseMentions(final) || own[0].TS != id || own[0].Streaming || own[0].Thread != q.thread {
-					t.Errorf("there stands %+v", own)
-				}
-				check.Equal(t, "streamed", own[0].Streamed, inThread)
+				check.Len(t, "there stands", own, 1)
+				check.Equal(t, "it reads", own[0].Shown(), defuseMentions(final))
+				check.That(t, own[0].TS == id && !own[0].Streaming && own[0].Thread == q.thread && own[0].Streamed == inThread, "there stands %+v", own)
 				check.Contains(t, "it is marked", string(own[0].Metadata), `"reply":"r1"`)
 			})
 		}
@@ -65,9 +64,7 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 		r.shows(q.channel, "One two three") // the newest, and not the one in between
 		r.eventually("the call is noted", func() bool { return len(r.w.Calls(method)) > 1 })
 		calls := r.w.Calls(method)
-		if len(calls) != 2 || calls[1].At.Sub(calls[0].At) < time.Second {
-			t.Errorf("%d calls, the second after %v", len(calls), calls[1].At.Sub(calls[0].At))
-		}
+		check.That(t, len(calls) == 2 && calls[1].At.Sub(calls[0].At) >= time.Second, "%d calls, the second after %v", len(calls), calls[1].At.Sub(calls[0].At))
 		r.w.Fail(slacktest.Fault{Method: steps[inThread][2], RetryAfter: time.Second})
 		r.send(w, piece("One two three four."))
 		r.answered(q.channel, "One two three four.")

@@ -45,9 +45,8 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
 		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
 	} {
-		if got, _ := s.plainText(raw); got != want {
-			t.Errorf("%s: got %q, want %q", raw, got, want)
-		}
+		got, _ := s.plainText(raw)
+		check.Equal(t, raw, got, want)
 	}
 	for raw, want := range map[string]string{
 		"<@UBOT> hi": "hi", "<@UBOT>: /help": "/help", " <@UBOT|cairn>, <@U1>?": "<@U1>?",
@@ -87,9 +86,8 @@ func FuzzMarkup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		text, known := s.plainText(raw)
 		check.That(t, !utf8.ValidString(raw) || utf8.ValidString(text), "%q becomes %q", raw, text)
-		if !known && !unresolvedName.MatchString(text) && !strings.Contains(raw, "<@") && !strings.Contains(raw, "<#") {
-			t.Errorf("%q has no name, and yet one is missing: %q", raw, text)
-		}
+		named := strings.Contains(raw, "<@") || strings.Contains(raw, "<#")
+		check.That(t, known || named || unresolvedName.MatchString(text), "%q has no name, and yet one is missing: %q", raw, text)
 		check.That(t, strings.ContainsAny(raw, "<&") || text == raw, "%q becomes %q", raw, text)
 		check.That(t, s.withoutMention(raw) == raw || s.mentionsBot(raw), "a mention is taken from %q, which has none", raw)
 		out := defuseMentions(raw)
@@ -166,9 +164,8 @@ func TestSplitCountsAsSlackDoes(t *testing.T) {
 		"what is made harmless counts more": {strings.Repeat("@", 2001), 2},
 		"so does what is escaped":           {strings.Repeat("<", 1001), 2},
 	} {
-		if got := messages.Texts(c.text, ""); len(got) != c.pieces || strings.Join(got, "") != c.text {
-			t.Errorf("%s: %d pieces", claim, len(got))
-		}
+		got := messages.Texts(c.text, "")
+		check.That(t, len(got) == c.pieces && strings.Join(got, "") == c.text, "%s: %d pieces", claim, len(got))
 	}
 }
 

@@ -117,9 +117,8 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 			r.send(w, piece("An answer."))
 			r.eventually("the sign is there", func() bool { return len(r.w.Calls(method)) > calls })
 			r.end() // what was begun is done
-			if status, reactions := r.w.Status(q.channel, q.thread), r.reactions(q.channel, q.to[0]); status != "" || len(reactions) > 0 {
-				t.Errorf("left are status %q and reactions %q", status, reactions)
-			}
+			check.Equal(t, "the status that is left", r.w.Status(q.channel, q.thread), "")
+			check.Len(t, "reactions that are left", r.reactions(q.channel, q.to[0]), 0)
 			r.begin()
 		})
 	}
