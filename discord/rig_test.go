@@ -56,7 +56,7 @@ type rig struct {
 // newRig has nothing running yet: see start.
 func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
 	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: ctx, tune: tune}

@@ -61,7 +61,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.WarnFor = 4 * time.Second
+	o.WarnFor = soon
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
@@ -70,7 +70,7 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.eventually("another socket is asked for", func() bool { return r.w.Seen("apps.connections.open") > asked })
 	r.w.Command(general, ann, "/cairn", "help")
 	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "/cairn memories")
-	r.eventually("there is another socket", func() bool { return len(r.w.Sockets()) == 1 && r.connector.Connected() })
+	r.eventually("there is another socket", func() bool { return len(r.w.Sockets()) == 2 && r.connector.Connected() })
 	r.ask(general, ann, 2)
 	check.Len(t, "lists of channels to look for what was missed", r.w.Calls("users.conversations"), 0)
 	r.uncomplaining()
