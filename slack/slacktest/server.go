@@ -231,7 +231,7 @@ func (s *Server) Status(channel, thread string) string {
 // Wait waits until condition returns true; it returns false after the timeout. The condition is
 // called on the calling goroutine and may call the server's methods.
 func (s *Server) Wait(timeout time.Duration, condition func() bool) bool {
-	for end := time.Now().Add(timeout); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
 		if condition() {
 			return true
 		}
