@@ -3,31 +3,53 @@
 package discord
 
 import (
-	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/llm"
 )
 
 // registered waits for the slash commands.
 func (r *rig) registered() *rig {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("the commands", func() bool { return len(r.Commands()) > 0 })
 	return r
 }
 
 // answered waits until an interaction's answer says something.
 func (r *rig) answered(i discordtest.Interaction) discordtest.Interaction {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("the answer", func() bool { a := r.Interaction(i.ID); return a.Answer != nil && a.Answer.Content != "" })
 	return r.Interaction(i.ID)
+}
+
+// slash has somebody use a command, and returns what it is answered.
+func (r *rig) slash(place, user, command string, options ...discordtest.Option) string {
+	r.T.Helper()
+	return r.answered(r.Slash(place, user, command, options...)).Answer.Content
+}
+
+// privately waits for what only the sender of a command, whose answers are for all, is told.
+func (r *rig) privately(i discordtest.Interaction) string {
+	r.T.Helper()
+	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
+	m := r.Interaction(i.ID).Followups[0]
+	check.That(r.T, m.Flags&discordgo.MessageFlagsEphemeral != 0, "all see %q", m.Content)
+	return m.Content
+}
+
+// tell has ann, as a manager, give a command in the square.
+func (r *rig) tell(line string) channel.Answer {
+	r.T.Helper()
+	answer, _, err := r.Hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
+	check.NoError(r.T, err)
+	return answer
 }
 
 func with(name string, value any) discordtest.Option {
@@ -37,194 +59,170 @@ func with(name string, value any) discordtest.Option {
 func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.Fail(discordtest.Fault{Route: "PUT /applications/*/commands", Status: 503, Times: 2})
-	r.start().registered()
+	const register = "PUT /applications/*/commands"
+	r.Fail(discordtest.Fault{Route: register, Status: 403, Code: 20012})
+	r.start()
+	r.until("the refusal is logged", func() bool { return strings.Contains(r.Log.String(), "command_registration_failed") })
+	r.Fail(discordtest.Fault{Route: register, Status: 503})
+	r.Invalidate(false) // the next session tries again
+	r.registered()
 	known := r.Commands()
 	check.Equal(t, "commands", len(known), len(channel.Commands))
 	for i, c := range channel.Commands {
-		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
-			t.Errorf("%+v is known as %+v", c, known[i])
-		}
-		if names, help := *known[i].NameLocalizations, *known[i].DescriptionLocalizations; len(names) != 7 || names["de"] == "" || names["es-419"] != names["es-ES"] || len(help) != 7 || len([]rune(help["ja"])) > 100 {
-			t.Errorf("/%s is called %v: %v", c.Name, names, help)
-		}
+		check.That(t, known[i].Name == c.Name && known[i].Description == c.Help && len(known[i].Options) == len(c.Args), "%+v is known as %+v", c, known[i])
+		names, help := *known[i].NameLocalizations, *known[i].DescriptionLocalizations
+		check.That(t, len(names) == 7 && names["de"] != "" && names["es-419"] == names["es-ES"], "/%s is called %v", c.Name, names)
+		check.That(t, len(help) == 7 && len([]rune(help["ja"])) <= 100, "/%s is explained as %v", c.Name, help)
 		for j, a := range c.Args {
 			o := known[i].Options[j]
-			if o.Name != a.Name || o.Required != a.Required || o.Autocomplete != a.Suggests || (o.Type == 4) != a.Number || (o.Type == 3) == a.Number {
-				t.Errorf("/%s: %+v is known as %+v", c.Name, a, o)
-			}
+			kind := o.Type == 4 && a.Number || o.Type == 3 && !a.Number
+			check.That(t, o.Name == a.Name && o.Required == a.Required && o.Autocomplete == a.Suggests && kind, "/%s: %+v is known as %+v", c.Name, a, o)
 		}
 	}
 	r.Invalidate(false)
-	r.until("another session", func() bool { all := r.Connections(); return len(all) == 2 && all[1].Heartbeats > 0 })
-	check.Equal(t, "they were registered with requests", len(r.Requests("PUT /applications/*/commands")), 3)
-}
-
-func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	r.Fail(discordtest.Fault{Route: "PUT /applications/*/commands", Status: 403, Code: 20012, Times: 1})
-	r.start()
-	r.until("the refusal is logged", func() bool { return strings.Contains(r.log.String(), "command_registration_failed") })
-	r.Invalidate(false)
-	r.registered()
+	r.connected(3)
+	check.Equal(t, "they were registered with requests", r.count(register), 3)
 }
 
 func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
-	i := r.answered(r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30")))
-	if !strings.Contains(i.Answer.Content, "as memory 1") || !i.Ephemeral || i.Callback != discordgo.InteractionResponseDeferredChannelMessageWithSource {
-		t.Errorf("it answered %+v: %+v", i, i.Answer)
-	}
-	i = r.answered(r.Slash(r.square, r.ann.ID, "memories"))
-	check.Contains(t, "it answered", i.Answer.Content, "the standup is at 9:30")
+	i := r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30"))
+	r.Repeat(1) // an interaction that comes twice is answered once
+	i = r.answered(i)
+	check.Contains(t, "it answered", i.Answer.Content, "as memory 1")
+	check.That(t, i.Ephemeral && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
+	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
+	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "memories"), "the standup is at 9:30")
+	check.Equal(t, "how often it was answered", r.count("POST /interactions/"+i.ID+"/*/callback"), 1)
 	for _, name := range []string{"help", "context"} { // aligned with spaces
 		i = r.answered(r.Slash(r.square, r.ann.ID, name))
 		for _, m := range append([]*discordtest.Message{i.Answer}, i.Followups...) {
-			if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") || strings.Count(m.Content, "```") != 2 {
-				t.Errorf("/%s: %q", name, m.Content)
-			}
+			fenced := strings.HasPrefix(m.Content, "```\n") && strings.HasSuffix(m.Content, "\n```") && strings.Count(m.Content, "```") == 2
+			check.That(t, fenced, "/%s: %q", name, m.Content)
 		}
 	}
 	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))
-	if i.Ephemeral || i.Answer.Content != "There is nothing to stop." {
-		t.Errorf("/stop, which concerns all: %+v, %+v", i, i.Answer)
+	check.That(t, !i.Ephemeral && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
+	gate := make(chan struct{})
+	r.connector.queue.Add(r.square, func() { <-gate }) // also while the channel's queue is busy
+	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "help"), "/compact")
+	close(gate)
+
+	direct := r.Direct(r.ann.ID).ID // alone with the bot she manages the place
+	check.Lacks(t, "it answered", r.slash(direct, r.ann.ID, "compact"), "people who manage", "did not work")
+	check.Lacks(t, "it answered", r.slash(direct, r.ann.ID, "remember", with("text", "tea is green")), "did not work")
+	suggested := func(typed string) []*discordgo.ApplicationCommandOptionChoice {
+		look := r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: typed, Focused: true})
+		r.until("the choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
+		return r.Interaction(look.ID).Choices
 	}
-	direct := r.Direct(r.ann.ID).ID
-	i = r.answered(r.Slash(direct, r.ann.ID, "compact")) // alone with the bot she manages the place
-	if strings.Contains(i.Answer.Content, "people who manage") || strings.Contains(i.Answer.Content, "did not work") {
-		t.Errorf("it answered %q", i.Answer.Content)
-	}
+	choices := suggested("tea")
+	check.Len(t, "choices", choices, 1)
+	check.Contains(t, "the choice", fmt.Sprintf("%+v", *choices[0]), "tea is green")
+	check.Len(t, "choices where nothing is like it", suggested("nothing like it"), 0)
 }
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	ben, eve := r.User("ben"), r.User("eve")
-	guild := r.Guild("elsewhere", r.ann, ben, eve)
+	ben, eve, kay := r.User("ben"), r.User("eve"), r.User("kay")
+	guild := r.Guild("elsewhere", r.ann, ben, eve, kay)
 	place := r.Channel(guild.ID, "lobby").ID
 	mods := r.Role(guild.ID, "mods", discordgo.PermissionManageMessages)
 	r.Permit(guild.ID, ben.ID, "Ben", discordgo.PermissionManageMessages, mods.ID)
+	r.Rules.Access = map[string]channel.Access{Name: {Deny: []string{kay.ID}}}
 	r.start().registered()
 	const refused = "people who manage this place"
-	check.Contains(t, "eve was answered", r.answered(r.Slash(place, eve.ID, "compact")).Answer.Content, refused)
-	check.Lacks(t, "ben was answered", r.answered(r.Slash(place, ben.ID, "compact")).Answer.Content, refused)
-	i := r.Slash(place, eve.ID, "pause")
-	r.until("the refusal", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
-	if m := r.Interaction(i.ID).Followups[0]; !strings.Contains(m.Content, refused) || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
-		t.Errorf("/pause, whose answers are for all, refused eve with %+v", m)
-	}
-	say := func(u *discordgo.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
-	say(eve)
+	check.Contains(t, "eve was answered", r.slash(place, eve.ID, "compact"), refused)
+	check.Lacks(t, "ben was answered", r.slash(place, ben.ID, "compact"), refused)
+	check.Contains(t, "eve was answered", r.privately(r.Slash(place, eve.ID, "pause")), refused)
+	r.Say(place, eve.ID, "<@"+r.Bot.ID+"> /compact")
 	check.Contains(t, "eve was answered", r.answers(place, 1)[0], refused)
-	say(ben)
+	r.Say(place, ben.ID, "<@"+r.Bot.ID+"> /compact")
 	check.Lacks(t, "ben was answered", r.answers(place, 2)[1], refused)
-}
 
-func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	r.rules.Access = map[string]channel.Access{Name: {Deny: []string{r.ann.ID}}}
-	r.start().registered()
-	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); i.Answer.Content != channel.TextRefused || !i.Ephemeral {
-		t.Errorf("it answered %+v", i.Answer)
-	}
-	i := r.Slash(r.square, r.ann.ID, "stop")
-	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
-	if m := r.Interaction(i.ID).Followups[0]; m.Content != channel.TextRefused || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
-		t.Errorf("it answered %+v", m)
-	}
-	r.ask(r.square, "/help")
-	r.ask(r.square, "hello")
-	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "context")).Answer.Content, channel.TextRefused)
-	check.Equal(t, "it said for all to see", len(r.sent(r.square)), 0)
-}
-
-func TestACommandIsAnsweredWhileItsQueueIsBusy(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{AnswerWithin: 3 * time.Second}).start().registered()
-	gate := make(chan struct{})
-	r.connector.queue.Add(r.square, func() { <-gate })
-	i := r.answered(r.Slash(r.square, r.ann.ID, "help"))
-	close(gate)
-	check.Contains(t, "it answered", i.Answer.Content, "/compact")
-}
-
-func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start().registered()
-	direct := r.Direct(r.ann.ID).ID // where she may forget what she wants
-	if i := r.answered(r.Slash(direct, r.ann.ID, "remember", with("text", "tea is green"))); strings.Contains(i.Answer.Content, "did not work") {
-		t.Fatal(i.Answer.Content)
-	}
-	look := r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "tea", Focused: true})
-	r.until("the choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
-	choices := r.Interaction(look.ID).Choices
-	if len(choices) != 1 || choices[0].Value != "1" || !strings.Contains(choices[0].Name, "tea is green") {
-		t.Errorf("the choices are %+v", choices)
-	}
-	look = r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "nothing like it", Focused: true})
-	r.until("the answer without choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
-}
-
-func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	m := r.ask(r.square, "/remember the door is blue")
-	r.Repeat(1)
-	check.Contains(t, "it answered", r.answers(r.square, 1)[0], "as memory 1")
-	if to := r.sent(r.square)[0].MessageReference; to == nil || to.MessageID != m.ID {
-		t.Errorf("the answer refers to %+v", to)
-	}
-	r.ask(r.square, "/etc/passwd is a path")
-	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: /etc/passwd is a path")
-	r.ask(r.square, "/help@otherbot")
-	check.Equal(t, "it answered", r.answers(r.square, 3)[2], "echo: /help@otherbot")
-	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
+	i := r.answered(r.Slash(place, kay.ID, "help")) // who is not heard is told so, and nobody else
+	check.That(t, i.Answer.Content == channel.TextRefused && i.Ephemeral, "it answered %+v", i.Answer)
+	check.Equal(t, "it answered", r.privately(r.Slash(place, kay.ID, "stop")), channel.TextRefused)
+	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> /help")
+	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> hello")
+	check.Equal(t, "it answered", r.slash(place, kay.ID, "context"), channel.TextRefused)
+	check.Equal(t, "it said for all to see", len(r.sent(place)), 2)
 }
 
 // People write the bot's role by mistake: Discord suggests it, under the same name, beside the bot.
-func TestAWrittenCommandFollowsAnyMentionOfTheBot(t *testing.T) {
+func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	role := r.Role(r.guild.ID, "bot", 0)
 	r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
 	r.start()
+	m := r.ask(r.square, "/remember the door is blue")
+	r.Repeat(1)
+	check.Contains(t, "it answered", r.answers(r.square, 1)[0], "as memory 1")
+	to := r.sent(r.square)[0].MessageReference
+	check.That(t, to != nil && to.MessageID == m.ID, "the answer refers to %+v", to)
+	r.ask(r.square, "/etc/passwd is a path")
+	r.answersLast(r.square, 2, "echo: /etc/passwd is a path")
+	r.ask(r.square, "/help@otherbot")
+	r.answersLast(r.square, 3, "echo: /help@otherbot")
+	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
 	user, roleMention := "<@"+r.Bot.ID+">", "<@&"+role.ID+">"
 	for n, mentions := range []string{roleMention + " ", user + " " + user + " ", roleMention + ", " + user + ": ", user + roleMention} {
 		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
-		check.Contains(t, mentions, r.answers(r.square, n+1)[n], "as memory 1")
+		check.Contains(t, mentions, r.answers(r.square, n+4)[n+3], "as memory 1")
 	}
 }
 
-func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
+func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
-	i := r.Slash(r.square, r.ann.ID, "remember", with("text", "once"))
-	r.Repeat(1)
-	r.answered(i)
-	r.answered(r.Slash(r.square, r.ann.ID, "help"))
-	check.Equal(t, "how often it was answered", len(r.Requests("POST /interactions/"+i.ID+"/*/callback")), 1)
+	direct := r.Direct(r.ann.ID).ID
+	r.Say(direct, r.ann.ID, "I moved to Turin in May.")
+	r.answers(direct, 1)
+	i := r.Slash(direct, r.ann.ID, "recap")
+	r.until("the recap", func() bool { a := r.Interaction(i.ID).Answer; return a != nil && strings.Contains(a.Content, "Turin") })
+	check.Equal(t, "messages were posted", len(r.sent(direct)), 1)
+	r.Say(direct, r.ann.ID, "/recap")
+	r.until("the written command's recap", func() bool {
+		sent := r.sent(direct)
+		return len(sent) == 2 && strings.Contains(sent[1].Content, "Turin")
+	})
 }
 
-func TestACallbackWhoseAnswerIsLostCounts(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start().registered()
-	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true})
-	check.Contains(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "help")).Answer.Content, "/compact")
-}
-
-func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
+func TestLongListsHavePages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	r.model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}
+	r.Language = "de"
 	r.start().registered()
-	r.ask(r.square, "think")
-	r.until("the bot to type", func() bool { return len(r.Requests("POST /channels/*/typing")) > 0 })
-	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "stop")).Answer.Content, "Stopped.")
-	r.idle(r.place(r.square))
+	for i := range 25 {
+		r.tell(fmt.Sprintf("/remember fact number %d is %s", i, strings.Repeat("very ", 30)))
+	}
+	i := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", "fact")))
+	page := func(n int) (buttons []discordgo.Button) {
+		t.Helper()
+		r.until("the page", func() bool {
+			return strings.Contains(r.Interaction(i.ID).Answer.Content, fmt.Sprintf("(Seite %d von 3)", n))
+		})
+		var row struct{ Components []discordgo.Button }
+		check.NoError(t, json.Unmarshal(r.Interaction(i.ID).Answer.Components[0], &row))
+		check.That(t, row.Components[0].Disabled == (n == 1) && row.Components[1].Disabled == (n == 3), "the buttons of page %d: %+v", n, row)
+		return row.Components
+	}
+	next := page(1)[1]
+	check.Equal(t, "the button says", next.Label, "Weiter")
+	r.Click(r.square, r.ann.ID, i.Answer.ID, next.CustomID)
+	r.Click(r.square, r.ann.ID, i.Answer.ID, page(2)[1].CustomID)
+	page(3)
+
+	whole := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", strings.Repeat("fact ", 20)))) // too long for a button
+	check.Len(t, "rows of buttons", whole.Answer.Components, 0)
+	r.until("the whole list", func() bool {
+		all := whole.Answer.Content
+		for _, m := range r.Interaction(whole.ID).Followups {
+			all += m.Content
+		}
+		return strings.Count(all, "fact number") == 25
+	})
 }

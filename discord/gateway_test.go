@@ -1,130 +1,90 @@
-// Every way in which the gateway is known to fail, and how the connector gets over it.
+// Every way in which the gateway is known to fail, and how the connector gets over it; and the rules of the
+// double's gateway. That a gateway may fall silent is tested with sessions.
 
 package discord
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/gorilla/websocket"
 
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
 
-// impatient makes what waits for the gateway wait less.
-func impatient(d *Discord) { d.pauses.open = 1500 * time.Millisecond }
+// eager makes the connector connect again soon, however often it lost the connection.
+func eager(d *Discord) { d.pauses.connect = 10 * time.Millisecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
 	t.Parallel()
-	for name, h := range map[string]discordtest.Handshake{
-		"a socket that is refused":           {Refuse: 503},
-		"a socket that says nothing":         {SilentHello: true},
-		"an IDENTIFY without an answer":      {SilentReady: true},
-		"op 7 as the answer to IDENTIFY":     {Op: 7},
-		"op 9 as the answer to IDENTIFY":     {Op: 9},
-		"a session that timed out, 4009":     {Close: discordtest.CloseSessionTimeout},
-		"a sequence that is not known, 4007": {Close: discordtest.CloseInvalidSeq},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			silent := h.SilentHello || h.SilentReady
-			r := newRig(t, discordtest.Options{}, func(d *Discord) {
-				if silent {
-					impatient(d)
-				}
-			})
-			r.Handshakes(h, h)
-			r.start()
-			r.converse("there?", 1)
-			if n := len(r.Connections()); n != 3 && h.Refuse == 0 && !silent { // a busy machine may be late, too
-				t.Errorf("%d connections, want 3", n)
-			}
-			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
-				t.Errorf("%d warnings of one incident:\n%s", n, r.log)
-			}
-			r.until("it is told", func() bool { return strings.Contains(r.log.String(), "connection_recovered") })
-		})
-	}
+	r := newRig(t, discordtest.Options{}, eager)
+	r.Handshakes(
+		discordtest.Handshake{Refuse: 503},
+		discordtest.Handshake{Op: 7}, discordtest.Handshake{Op: 7},
+		discordtest.Handshake{Op: 9},
+		discordtest.Handshake{Close: discordtest.CloseSessionTimeout},
+		discordtest.Handshake{Close: discordtest.CloseInvalidSeq},
+	)
+	r.start()
+	r.converse("there?", 1)
+	check.Equal(t, "connections, without the one that was refused", len(r.Connections()), 6)
+	check.Equal(t, "warnings of one incident", strings.Count(r.Log.String(), "level=WARN"), 1)
+	r.until("it is told", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
 
 func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(r *rig){
-		"a cut":               func(r *rig) { r.Cut() },
-		"op 7":                func(r *rig) { r.Reconnect() },
-		"op 9 that resumes":   func(r *rig) { r.Invalidate(true) },
-		"a socket half open":  func(r *rig) { r.HalfOpen() },
-		"a close without 4xx": func(r *rig) { r.Disconnect(1001) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := discordtest.Options{HeartbeatWithin: patience}
-			if name == "a socket half open" {
-				o.Heartbeat = 2 * time.Second
-			}
-			r := newRig(t, o).start()
-			r.converse("one", 1)
-			lose(r)
-			r.ask(r.square, "two") // while nobody listens
-			check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
-			all := r.Connections()
-			check.That(t, len(all) == 2 && all[1].Resume && !all[1].Identify, "it did not resume: %+v", all)
-			check.That(t, all[0].ClientClose != 1000, "it gave the session up")
-			if n := len(r.Requests("GET /channels/*/messages")); n > 1 { // the earlier ones, for the first question
-				t.Errorf("it read the history %d times, though nothing was lost", n)
-			}
-		})
+	r := newRig(t, discordtest.Options{}, eager).start()
+	r.converse("0", 1)
+	for i, lose := range []func(){r.Cut, r.Reconnect, func() { r.Invalidate(true) }, func() { r.Disconnect(1001) }} {
+		lose()
+		r.ask(r.square, fmt.Sprint(i+1)) // while nobody listens
+		r.answersLast(r.square, i+2, fmt.Sprint("echo: ", i+1))
+		all := r.Connections()
+		check.That(t, len(all) == i+2 && all[i+1].Resume && !all[i+1].Identify, "it did not resume: %+v", all)
+		check.That(t, all[i].ClientClose != 1000, "it gave the session up")
 	}
-}
-
-func TestAConnectionWithoutAcknowledgementsIsResumed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}).start()
-	r.StopAcks()
-	resumed := func() bool { all := r.Connections(); return len(all) > 1 && all[1].Resume }
-	for n := 0; n < 100 && !resumed(); n++ {
-		r.Dispatch("TYPING_START", map[string]any{}) // it is not silent
-		time.Sleep(50 * time.Millisecond)
-	}
-	if all := r.Connections(); !resumed() || all[1].Identify || all[0].ClientClose == 1000 {
-		t.Errorf("it did not resume: %+v", all)
-	}
-	r.converse("still there?", 1)
+	n := r.count("GET /channels/*/messages")
+	check.That(t, n < 2, "it read the history %d times, though nothing was lost", n) // the earlier ones, for the first question
 }
 
 func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(r *rig){
-		"4009":                    func(r *rig) { r.Disconnect(discordtest.CloseSessionTimeout) },
-		"4007":                    func(r *rig) { r.Disconnect(discordtest.CloseInvalidSeq) },
-		"op 9":                    func(r *rig) { r.Invalidate(false) },
-		"a RESUME that gets op 9": func(r *rig) { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() },
-		"a RESUME without answer": func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}); r.Forget(); r.Cut() },
+	r := newRig(t, discordtest.Options{}, eager).start()
+	direct := r.Direct(r.ann.ID).ID
+	r.converse("one", 1)
+	r.Say(direct, r.ann.ID, "hi")
+	r.answers(direct, 1)
+	for i, c := range []struct {
+		claim   string
+		lose    func()
+		resumes bool // it cannot know that the session is gone
+	}{
+		{claim: "4009", lose: func() { r.Disconnect(discordtest.CloseSessionTimeout) }},
+		{claim: "4007", lose: func() { r.Disconnect(discordtest.CloseInvalidSeq) }},
+		{claim: "op 9", lose: func() { r.Invalidate(false) }},
+		{claim: "a RESUME that gets op 9", lose: func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, resumes: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, impatient).start()
-			direct := r.Direct(r.ann.ID).ID
-			r.converse("one", 1)
-			r.Say(direct, r.ann.ID, "hi")
-			r.answers(direct, 1)
+		t.Run(c.claim, func(t *testing.T) {
+			before := len(r.Connections())
 			r.Drop(3)
 			r.Say(r.square, r.ann.ID, "missed, to nobody")
-			r.ask(r.square, "missed")
-			r.Say(direct, r.ann.ID, "missed too")
-			lose(r)
-			r.until("a new session", func() bool {
-				all := r.Connections()
-				return len(all) > 1 && all[len(all)-1].Identify && all[len(all)-1].Heartbeats > 0
-			})
-			check.Equal(t, "it answered", r.answers(direct, 2)[1], "echo: missed too")
-			check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: missed")
-			check.Equal(t, "it heard", r.heard(r.place(r.square), 3)[1].Text, "missed, to nobody")
-			for i, c := range r.Connections()[1:] {
-				if (name == "4009" || name == "4007" || name == "op 9") && c.Resume {
-					t.Errorf("connection %d tried to resume what is gone", i+1)
-				}
+			r.ask(r.square, "missed "+c.claim)
+			r.Say(direct, r.ann.ID, "missed too "+c.claim)
+			c.lose()
+			r.connected(before + 1)
+			r.answersLast(direct, i+2, "echo: missed too "+c.claim)
+			r.answersLast(r.square, i+2, "echo: missed "+c.claim)
+			check.Equal(t, "it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
+			for _, connection := range r.Connections()[before:] {
+				check.That(t, !connection.Resume || c.resumes, "it tried to resume what is gone")
 			}
 		})
 	}
@@ -132,28 +92,17 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[int]string{4004: "DISCORD_TOKEN", 4010: "4010", 4011: "4011", 4012: "4012", 4013: "4013", 4014: "Message Content Intent", 401: "Reset Token"} {
-		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{})
-			if code == 401 { // from REST
-				r.ResetToken()
-			} else {
-				r.Handshakes(discordtest.Handshake{Close: code})
-			}
-			err := r.newConnector().Run(r.ctx, nil)
-			check.ErrorContains(t, "Run", err, want)
-			check.Lacks(t, "Run", err.Error(), token)
-		})
+	r := newRig(t, discordtest.Options{})
+	for code, want := range map[int]string{4004: "DISCORD_TOKEN", 4010: "4010", 4011: "4011", 4012: "4012", 4013: "4013", 4014: "Message Content Intent"} {
+		r.Handshakes(discordtest.Handshake{Close: code})
+		err := r.newConnector().Run(r.ctx, nil)
+		check.ErrorContains(t, fmt.Sprint(code), err, want)
+		check.Lacks(t, "the error", err.Error(), token)
 	}
-	t.Run("a token that is reset while it runs", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, discordtest.Options{})
-		r.start()
-		r.ResetToken()
-		check.ErrorContains(t, "the error", <-r.ended, "DISCORD_TOKEN")
-		r.leave = nil // it has ended
-	})
+	r.start()
+	r.ResetToken() // while it runs
+	check.ErrorContains(t, "the error", r.Ended(), "DISCORD_TOKEN")
+	check.ErrorContains(t, "a 401 of REST", r.newConnector().Run(r.ctx, nil), "Reset Token") // before a session
 }
 
 func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
@@ -161,20 +110,16 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 	t.Run("each some seconds after the other", func(t *testing.T) {
 		t.Parallel()
 		const every = 1500 * time.Millisecond
-		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.pauses.identify = every })
-		r.start()
-		for range 2 {
-			r.Invalidate(false)
-			n := len(r.Connections())
-			r.until("a new session", func() bool { all := r.Connections(); return len(all) > n && all[len(all)-1].Heartbeats > 0 })
-		}
-		check.Equal(t, "connections", len(r.Connections()), 3)
+		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.pauses.identify = every }).start()
+		r.Invalidate(false)
+		r.connected(2)
+		check.Equal(t, "connections", len(r.Connections()), 2)
 	})
 	t.Run("none when the day's are used up", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
-		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "session_limit_reached") })
+		r.until("the wait to be told", func() bool { return strings.Contains(r.Log.String(), "session_limit_reached") })
 		check.Equal(t, "connections; another IDENTIFY would cost the token", len(r.Connections()), 1)
 	})
 }
@@ -182,20 +127,19 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(r *rig){
-		"connected":            func(*rig) {},
-		"waiting for HELLO":    func(r *rig) { r.Handshakes(discordtest.Handshake{SilentHello: true}) },
-		"waiting for READY":    func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}) },
-		"the gateway refusing": func(r *rig) { r.Fail(discordtest.Fault{Status: 503, Times: 1000}) },
-		"half open":            func(*rig) {},
+		"connected, but half open": func(*rig) {},
+		"waiting for HELLO":        func(r *rig) { r.Handshakes(discordtest.Handshake{SilentHello: true}) },
+		"waiting for READY":        func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}) },
+		"the gateway refusing":     func(r *rig) { r.Fail(discordtest.Fault{Status: 503, Times: 1000}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{})
 			prepare(r)
 			r.open()
-			r.run()
-			r.until("something to happen", func() bool { return len(r.Connections()) > 0 || len(r.Requests("")) > 1 })
-			if name == "half open" {
+			r.Run()
+			r.until("something to happen", func() bool { return len(r.Connections()) > 0 || r.count("") > 1 })
+			if strings.HasPrefix(name, "connected") {
 				r.HalfOpen()
 			}
 			r.stop()
@@ -203,24 +147,147 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 	}
 }
 
-func TestAPanicInAHandlerEndsNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.Dispatch("MESSAGE_CREATE", map[string]any{"id": []int{1}, "author": 7})
-	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
-	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
-	d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
-	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
-	r.converse("still there?", 1)
-}
-
+// A server may say less than Discord, or something that nobody expects.
 func TestAPlainerServerWillDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Fail(discordtest.Fault{Route: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
 	r.start()
 	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "guilds": nil})
-	m := map[string]any{"id": idAt(time.Now()), "channel_id": r.square, "guild_id": r.guild.ID, "content": "<@" + r.Bot.ID + "> bare", "author": map[string]any{"id": r.ann.ID, "username": "ann"}}
-	r.Dispatch("MESSAGE_CREATE", m)
-	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: bare")
+	r.Dispatch("MESSAGE_CREATE", map[string]any{
+		"id": idAt(time.Now()), "channel_id": r.square, "guild_id": r.guild.ID, "content": "<@" + r.Bot.ID + "> bare", "author": map[string]any{"id": r.ann.ID, "username": "ann"},
+	})
+	r.answersLast(r.square, 1, "echo: bare")
+	r.Dispatch("MESSAGE_CREATE", map[string]any{"id": []int{1}, "author": 7})
+	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
+	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
+	d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
+	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
+	r.converse("still there?", 2)
+}
+
+// raw is a gateway connection without a library.
+type raw struct {
+	*websocket.Conn
+	t *testing.T
+}
+
+func (v *double) dial(query string) raw {
+	v.t.Helper()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(v.URL, "http")+"/gateway-socket/?"+query, nil)
+	check.NoError(v.t, err)
+	v.t.Cleanup(func() { _ = ws.Close() })
+	_ = ws.SetReadDeadline(time.Now().Add(patience)) // a guard
+	return raw{ws, v.t}
+}
+
+func (r raw) say(op int, data string) {
+	r.t.Helper()
+	check.NoError(r.t, r.WriteJSON(map[string]any{"op": op, "d": json.RawMessage(data)}))
+}
+
+func (r raw) hear(op int) (p packet) {
+	r.t.Helper()
+	err := r.ReadJSON(&p)
+	check.Require(r.t, err == nil && p.Op == op, "got op %d (%v), want %d", p.Op, err, op)
+	return p
+}
+
+func (r raw) closedWith() int {
+	r.t.Helper()
+	for {
+		if _, _, err := r.ReadMessage(); err != nil {
+			var code *websocket.CloseError
+			check.Require(r.t, errors.As(err, &code), "no close code: %v", err)
+			return code.Code
+		}
+	}
+}
+
+const sound = `{"token":"Bot token","intents":33281,"properties":{"os":"x"}}` // guilds, messages, content
+
+func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{Forbidden: discordgo.IntentGuildMembers})
+	type said struct {
+		op   int
+		data string
+	}
+	many := make([]said, 121)
+	for i := range many {
+		many[i] = said{1, "null"}
+	}
+	for claim, c := range map[string]struct {
+		say  []said
+		code int
+	}{
+		"an unknown op is 4001":                            {[]said{{99, `null`}}, 4001},
+		"broken data is 4002":                              {[]said{{2, `"x"`}}, 4002},
+		"a packet above 4096 bytes is 4002":                {[]said{{1, `"` + strings.Repeat("x", 4096) + `"`}}, 4002},
+		"a wrong token is 4004":                            {[]said{{2, strings.Replace(sound, "Bot token", "Bot other", 1)}}, 4004},
+		"a second IDENTIFY is 4005":                        {[]said{{2, sound}, {2, sound}}, 4005},
+		"more than 120 packets a minute are 4008":          {many, 4008},
+		"a shard beyond the count is 4010":                 {[]said{{2, strings.Replace(sound, "{", `{"shard":[1,1],`, 1)}}, 4010},
+		"an intent that does not exist is 4013":            {[]said{{2, strings.Replace(sound, "33281", "1073741824", 1)}}, 4013},
+		"a privileged intent that is switched off is 4014": {[]said{{2, strings.Replace(sound, "33281", "3", 1)}}, 4014},
+	} {
+		r := v.dial("v=10&encoding=json")
+		for _, s := range c.say {
+			r.say(s.op, s.data)
+		}
+		check.Equal(t, claim, r.closedWith(), c.code)
+	}
+	check.Equal(t, "API version 8", v.dial("v=8&encoding=json").closedWith(), 4012)
+}
+
+func TestIdentifiesAreLimited(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{IdentifyEvery: time.Hour, IdentifyLimit: 2})
+	first, second, third := v.dial("v=9&encoding=json"), v.dial("v=9&encoding=json"), v.dial("v=9&encoding=json")
+	for _, r := range []raw{first, second, third} {
+		r.hear(10)
+	}
+	first.say(2, sound)
+	first.hear(0)
+	second.say(2, sound)
+	second.hear(9) // a second one within the interval
+	third.say(2, sound)
+	for _, r := range []raw{first, second, third} { // one too many resets the token
+		check.Equal(t, "closed with", r.closedWith(), 4004)
+	}
+	v.refused(v.ask("GET", "/users/@me", ""), 401, 0)
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{})
+	// begin identifies, and returns how to resume after a sequence number, plus more.
+	begin := func() (r raw, resume func(more int) raw) {
+		r = v.dial("v=9&encoding=json")
+		r.hear(10)
+		r.say(2, sound)
+		session := read[struct {
+			ID string `json:"session_id"`
+		}](r.hear(0).Data).ID
+		seq := int(r.hear(0).Sequence) // GUILD_CREATE
+		return r, func(more int) raw {
+			r := v.dial("v=9&encoding=json")
+			r.hear(10)
+			r.say(6, `{"token":"token","session_id":"`+session+`","seq":`+strconv.Itoa(seq+more)+`}`)
+			return r
+		}
+	}
+	r, resume := begin()
+	_ = r.Close()
+	check.Equal(t, "a sequence number not reached is closed with", resume(1).closedWith(), 4007)
+	r, resume = begin()
+	connections := len(v.Connections())
+	_ = r.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""))
+	check.NoError(t, v.Wait(t.Context(), func() bool { return v.Connections()[connections-1].ClientClose == 1000 }))
+	resume(0).hear(9)
+
+	r = newDouble(t, discordtest.Options{Heartbeat: 20 * time.Millisecond}).dial("v=9&encoding=json")
+	r.hear(10)
+	_, _, err := r.ReadMessage()
+	check.That(t, err != nil, "a client without heartbeats lived on")
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
@@ -76,9 +75,7 @@ func TestAMessageIsToldInWords(t *testing.T) {
 			d := bot(t)
 			m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
 			in, ok := d.inbound(m, place{Guild: "9"})
-			if !ok || in.Text != c.text || in.Quote != c.quote || c.author != "" && in.Author != c.author {
-				t.Errorf("it was told as %+v, %v", in, ok)
-			}
+			check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "it was told as %+v, %v", in, ok)
 		})
 	}
 }
@@ -113,37 +110,29 @@ func TestWhoIsAddressed(t *testing.T) {
 		`"content":"x","type":19,"referenced_message":{"id":"2","author":{"id":"7"}}`: false,
 	} {
 		m := read[message](json.RawMessage(`{"id":"10","author":{"id":"3","username":"ada"},` + fields + `}`))
-		if in, ok := d.inbound(m, place{Guild: "9"}); !ok || in.Addressed != want {
-			t.Errorf("%s: addressed %v, want %v", fields, in.Addressed, want)
-		}
+		in, ok := d.inbound(m, place{Guild: "9"})
+		check.That(t, ok && in.Addressed == want, "%s: addressed %v, want %v", fields, in.Addressed, want)
 	}
 	for _, fields := range []string{
 		`"content":"mine","author":{"id":"1"}`, `"content":"joined","type":7,"author":{"id":"3"}`, `"content":"","author":{"id":"3"}`, `"content":"nobody"`,
 	} {
-		if in, ok := d.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"}); ok {
-			t.Errorf("%s was heard as %+v", fields, in)
-		}
+		in, ok := d.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"})
+		check.That(t, !ok, "%s was heard as %+v", fields, in)
 	}
 }
 
 func TestPlacesAndNames(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[string]place{
-		"discord:9/20": {Guild: "9"}, "discord:9/20/30": {Guild: "9", Parent: "20"}, "discord:@me/20": {},
+		"discord:9/20": {ID: "20", Guild: "9"}, "discord:9/20/30": {ID: "30", Guild: "9", Parent: "20"}, "discord:@me/20": {ID: "20"},
 	} {
-		id := "20"
-		if p.Parent != "" {
-			id = "30"
-		}
-		p.ID = id
-		if got := p.conversation(); got != want || channelID(got) != id || placeOf(got).Guild != p.Guild || placeOf(got).Parent != p.Parent {
-			t.Errorf("%+v is called %s, and means %s", p, got, channelID(got))
-		}
+		got := p.conversation()
+		check.Equal(t, "the name", got, want)
+		check.That(t, channelID(got) == p.ID && placeOf(got).Guild == p.Guild && placeOf(got).Parent == p.Parent, "%s means %s", got, channelID(got))
 	}
 	now := time.Now().Truncate(time.Millisecond)
-	if !timeOf(idAt(now)).Equal(now) || !newer(idAt(now), idAt(now.Add(-time.Millisecond))) || newer("x", "1") || newer("9", "10") {
-		t.Error("ids do not order by time")
-	}
+	check.That(t, timeOf(idAt(now)).Equal(now) && newer(idAt(now), idAt(now.Add(-time.Millisecond))), "ids do not order by time")
+	check.That(t, !newer("x", "1") && !newer("9", "10"), "ids are ordered as texts")
 }
 
 func TestHiddenChannels(t *testing.T) {
@@ -166,9 +155,7 @@ func TestHiddenChannels(t *testing.T) {
 		d.state.add(place{ID: "40", Guild: "9", Overwrites: c.overwrites})
 		check.Equal(t, name+": hidden", d.state.hidden("40"), c.want)
 	}
-	if (place{Type: 4}).hasMessages() || !(place{Type: 5}).hasMessages() {
-		t.Error("a category holds no messages, an announcement channel does")
-	}
+	check.That(t, !(place{Type: 4}).hasMessages() && (place{Type: 5}).hasMessages(), "a category holds no messages, an announcement channel does")
 }
 
 func TestOptions(t *testing.T) {
@@ -182,19 +169,15 @@ func TestOptions(t *testing.T) {
 		_ = d.rest.client.Transport.(platform.Bounded) // what a server answers is read up to a limit
 	}
 	for _, o := range []Options{{}, {Token: "two words"}, {Token: "x", APIBase: "localhost:8080"}, {Token: "x", APIBase: "ftp://h"}, {Token: "x", APIBase: "http://a:b@h"}} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%+v was taken", o)
-		}
+		check.That(t, check.ErrorOf(New(o)) != nil, "%+v was taken", o)
 	}
-	if got := new(Discord).Name(); got != "discord" || (channel.Place{Connector: Name}).Direct() {
-		t.Error(got)
-	}
+	check.Equal(t, "the name", new(Discord).Name(), "discord")
 }
 
 func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	m := r.Say(r.square, r.ann.ID, "teh plan")
+	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "teh plan", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
 	gone := r.Say(r.square, r.ann.ID, "a secret")
 	both := []string{r.Say(r.square, r.ann.ID, "one").ID, r.Say(r.square, r.ann.ID, "two").ID}
 	name := r.place(r.square)
@@ -204,22 +187,21 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)
 	r.converse("go on", 1)
-	check.EqualAll(t, "the transcript", deleteEmpty(textsOf(r.heard(name, 2))), []string{"the plan of @ann", "go on"})
-	check.Equal(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
-}
+	check.EqualAll(t, "the transcript", r.texts(name, 2), []string{"the plan of @ann", "go on"})
+	check.Equal(t, "how often the model was asked; edits start no turn", len(r.Model.Requests()), 1)
 
-func TestAPartialUpdateIsReadWhole(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "old", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
-	r.heard(r.place(r.square), 1)
-	r.Drop(1)
-	r.Edit(r.square, m.ID, "new")
-	r.Dispatch("MESSAGE_UPDATE", map[string]any{
-		"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": "new", "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
-	})
-	r.until("the edit", func() bool { return r.transcript(r.place(r.square))[0].Text == "new" })
-	if files := r.transcript(r.place(r.square))[0].Attachments; len(files) != 1 || files[0].Name != "a.bin" {
-		t.Errorf("the edit left %+v of the files", files)
+	update := func(content string) { // a partial one, so that the message has to be read
+		r.Drop(1)
+		r.Edit(r.square, m.ID, content)
+		r.Dispatch("MESSAGE_UPDATE", map[string]any{
+			"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": content, "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
+		})
 	}
+	update("new")
+	r.until("the edit", func() bool { return r.Transcript(name)[0].Text == "new" })
+	files := r.Transcript(name)[0].Attachments
+	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
+	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
+	update("newer")
+	r.converse("still there?", 2) // no message waits for it
 }

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,122 +14,72 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/internal/platform"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	post := func(place string, p discordtest.Post) discordtest.Message { return r.Post(place, r.ann.ID, p) }
-
-	t.Run("a mention, by a reply to it", func(t *testing.T) {
-		m := r.ask(r.square, "how are you?")
-		check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: how are you?")
-		if to := r.sent(r.square)[0].MessageReference; to == nil || to.MessageID != m.ID {
-			t.Errorf("the answer refers to %+v", to)
-		}
-	})
-	t.Run("a reply to one of its messages, which need not name it", func(t *testing.T) {
-		post(r.square, discordtest.Post{Content: "fine too", ReplyTo: r.sent(r.square)[0].ID})
-		check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: fine too")
-	})
-	t.Run("a direct message, in the conversation with that person", func(t *testing.T) {
-		direct := r.Direct(r.ann.ID).ID
-		post(direct, discordtest.Post{Content: "between us"})
-		check.Equal(t, "it answered", r.answers(direct, 1)[0], "echo: between us")
-		if said := r.heard("discord:@me/"+direct, 1); said[0].Text != "between us" || !said[0].Addressed {
-			t.Errorf("it heard %+v", said[0])
-		}
-	})
-	t.Run("the list of conversations says what people call them", func(t *testing.T) {
-		all := check.Must(r.store.Listing(t.Context()))(t)
-		names := map[string]bool{}
-		for _, l := range all {
-			names[l.Name] = true
-		}
-		check.That(t, names["#square · town"] && names["ann"], "got %+v", all)
-	})
-	t.Run("a mention of a role it has", func(t *testing.T) {
-		place := r.Channel(r.guild.ID, "roles").ID
-		role := r.Role(r.guild.ID, "helpers", 0)
-		r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
-		r.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{"guild_id": r.guild.ID, "user": r.Bot, "roles": []string{role.ID}})
-		post(place, discordtest.Post{Content: "<@&" + role.ID + "> who knows?"})
-		check.Equal(t, "it answered", r.answers(place, 1)[0], "echo: @helpers who knows?")
-	})
-}
-
-func TestWhatIsNotAddressedIsContextOnly(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.Say(r.square, r.ann.ID, "nobody in particular")
-	r.ask(r.square, "but you")
-	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: but you")
+	r.Say(r.square, r.ann.ID, "nobody in particular") // is context only
+	m := r.ask(r.square, "how are you?")
+	r.answersLast(r.square, 1, "echo: how are you?")
+	to := r.sent(r.square)[0].MessageReference
+	check.That(t, to != nil && to.MessageID == m.ID, "the answer refers to %+v", to)
 	said := r.heard(r.place(r.square), 2)
-	if said[0].Text != "nobody in particular" || said[0].Addressed || !said[1].Addressed || said[1].Author != "ann" {
-		t.Errorf("it heard %+v", said)
-	}
-	check.Equal(t, "how often the model was asked", len(r.model.Requests()), 1)
-}
+	check.That(t, said[0].Text == "nobody in particular" && !said[0].Addressed && said[1].Addressed && said[1].Author == "ann", "it heard %+v", said)
+	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 1)
+	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "fine too", ReplyTo: r.sent(r.square)[0].ID}) // a reply need not name it
+	r.answersLast(r.square, 2, "echo: fine too")
 
-func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	thread := r.Thread(r.square, r.ann.ID, "plans").ID
+	direct := r.Direct(r.ann.ID).ID // is in the conversation with that person
+	r.Say(direct, r.ann.ID, "between us")
+	r.answersLast(direct, 1, "echo: between us")
+	said = r.heard("discord:@me/"+direct, 1)
+	check.That(t, said[0].Text == "between us" && said[0].Addressed, "it heard %+v", said[0])
+	names := map[string]bool{}
+	for _, l := range check.Must(r.Store.Listing(t.Context()))(t) {
+		names[l.Name] = true
+	}
+	check.That(t, names["#square · town"] && names["ann"], "the list of conversations does not say what people call them: %v", names)
+
+	place := r.Channel(r.guild.ID, "roles").ID
+	role := r.Role(r.guild.ID, "helpers", 0)
+	r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
+	r.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{"guild_id": r.guild.ID, "user": r.Bot, "roles": []string{role.ID}})
+	r.Say(place, r.ann.ID, "<@&"+role.ID+"> who knows?")
+	r.answersLast(place, 1, "echo: @helpers who knows?")
+
+	thread := r.Thread(r.square, r.ann.ID, "plans").ID // is a conversation of its own
 	r.ask(thread, "first")
 	r.answers(thread, 1)
 	r.Say(thread, r.ann.ID, "second, unasked")
-	check.Equal(t, "in a thread it answered", r.answers(thread, 2)[1], "echo: second, unasked")
-	name := r.place(r.square) + "/" + thread
-	check.Equal(t, name, r.heard(name, 2)[0].Text, "first")
-	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 0)
-}
-
-func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	thread := r.Thread(r.square, r.ann.ID, "asleep").ID
-	r.start()
-	r.connector.state.remove(thread) // as one that was archived when the bot came
+	r.answersLast(thread, 2, "echo: second, unasked")
+	check.EqualAll(t, "in the thread", r.texts(r.place(r.square)+"/"+thread, 2), []string{"first", "second, unasked"})
+	r.connector.state.remove(thread) // as one that was archived when the bot came: it is looked up
 	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
 	r.ask(thread, "still here?")
-	r.answers(thread, 1)
-	check.Equal(t, "it heard", r.heard(r.place(r.square)+"/"+thread, 1)[0].Text, "still here?")
+	r.answersLast(thread, 3, "echo: still here?")
+	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 2)
 }
 
 func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	friend, stranger := r.OtherBot("friend"), r.OtherBot("stranger")
-	r.rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
+	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
 	r.start()
 	mention := "<@" + r.Bot.ID + "> "
 	r.Say(r.square, stranger.ID, mention+"from a stranger")
 	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from an unknown webhook", Webhook: "99"})
 	r.Say(r.square, friend.ID, mention+"from a friend")
-	r.answers(r.square, 1)
+	r.answersLast(r.square, 1, "echo: from a friend")
 	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from a webhook", Webhook: "4242"})
-	got := r.answers(r.square, 2)
-	check.Equal(t, "the first answer", got[0], "echo: from a friend")
-	check.Equal(t, "the second answer", got[1], "echo: from a webhook")
-}
-
-func TestAnEventThatComesTwiceIsOneMessage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "once")
-	r.Repeat(1)
-	r.answers(r.square, 1)
-	r.Repeat(4)
-	r.ask(r.square, "more")
-	if got := r.answers(r.square, 2); got[0] != "echo: once" || got[1] != "echo: more" {
-		t.Errorf("it answered %q", got)
-	}
-	check.Equal(t, "it heard messages", len(r.heard(r.place(r.square), 2)), 2)
+	r.answersLast(r.square, 2, "echo: from a webhook")
 }
 
 func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
-	const burst = 500 // more than two batches of a queue; each message is a commit
+	const burst = 250 // more than a batch of a queue; each message is a commit
 	r := newRig(t, discordtest.Options{}).start()
 	park := r.Channel(r.guild.ID, "park").ID
 	for i := range burst {
@@ -136,12 +87,14 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	}
 	r.ask(park, "and here?")
 	r.answers(park, 1)
+	r.Repeat(1) // an event that comes twice is one message
 	r.converse("the last", 1)
-	said := r.heard(r.place(r.square), burst+1)
-	for i, m := range said[:burst] {
-		if want := fmt.Sprint("line ", i); m.Text != want {
-			t.Fatalf("message %d is %q, want %q", i, m.Text, want)
-		}
+	r.Repeat(4)
+	r.converse("more", 2)
+	said := r.texts(r.place(r.square), burst+2)
+	check.Len(t, "messages", said, burst+2)
+	for i, text := range said[:burst] {
+		check.Require(t, text == fmt.Sprint("line ", i), "message %d is %q", i, text)
 	}
 }
 
@@ -155,9 +108,7 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	direct := r.Direct(r.ann.ID).ID
 	r.Say(direct, r.ann.ID, "and this")
 	r.answers(direct, 1)
-	if said := r.heard(r.place(r.square), 1); len(said) != 1 || said[0].Text != "for the bot" {
-		t.Errorf("it heard %+v, want only what it may read", said)
-	}
+	check.EqualAll(t, "it heard only what it may read", r.texts(r.place(r.square), 1), []string{"for the bot"})
 	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordgo.IntentMessageContent, 0)
 }
 
@@ -168,10 +119,10 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
 	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
 	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")
-	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: #plaza @new name")
+	r.answersLast(r.square, 1, "echo: #plaza @new name")
 	r.Dispatch("GUILD_ROLE_DELETE", map[string]any{"guild_id": r.guild.ID, "role_id": role.ID})
 	r.ask(r.square, "<@&"+role.ID+">")
-	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: @unknown role")
+	r.answersLast(r.square, 2, "echo: @unknown role")
 	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
 	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
 	r.until("the server to be forgotten", func() bool {
@@ -181,12 +132,13 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	})
 }
 
-func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
+// "Translate this" and the like are written as replies, also to messages from before the bot came.
+func TestRepliesToWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.converse("one", 1)
+	r.converse("one", 1) // after which no older history is read
 	at := time.Now()
-	reply := func(to, text string) {
+	reply := func(to, text string) { // does not say to what, but for its id
 		at = at.Add(time.Second)
 		r.Dispatch("MESSAGE_CREATE", map[string]any{
 			"id": idAt(at), "channel_id": r.square, "guild_id": r.guild.ID, "type": 19, "content": text,
@@ -195,19 +147,40 @@ func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
 	}
 	reply(r.Say(r.square, r.ann.ID, "to nobody").ID, "nor this")
 	reply(r.sent(r.square)[0].ID, "two")
-	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
-}
+	r.answersLast(r.square, 2, "echo: two")
 
-// "Translate this" and the like are written as replies, also to messages from before the bot came.
-func TestAReplyToAMessageThatIsNotKnownQuotesItAtLength(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.converse("hello", 1) // after which no older history is read
 	r.Drop(1)
 	long := r.Say(r.square, r.User("bob").ID, strings.Repeat("word ", 90)+"and its end")
 	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> translate this", ReplyTo: long.ID})
-	r.answers(r.square, 2)
-	all := r.model.Requests()
-	asked := all[len(all)-1].Messages
+	r.answers(r.square, 3)
+	asked := r.Model.Requests()[2].Messages
 	check.Contains(t, "the request", asked[len(asked)-1].Text, "replying to bob: ", "and its end")
+}
+
+func TestFilesAreReadOrDescribed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.opts.AttachmentTokens, r.opts.Pictures = 100, true
+	r.start()
+	huge := bytes.Repeat([]byte("x"), platform.MaxText+1)
+	r.Fail(discordtest.Fault{Route: "GET /attachments/*/*/*", Status: 503})
+	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
+		{Name: "notes.txt", ContentType: "text/plain; charset=utf-8", Data: []byte("the plan is simple")},
+		{Name: "main.go", Data: []byte("package main")},
+		{Name: "cat.png", ContentType: "image/png", Data: []byte("\x89PNG\r\n\x1a\nnot much of a picture")},
+		{Name: "huge.log", ContentType: "text/plain", Data: huge},
+		{Name: "song.mp3", ContentType: "audio/mpeg", Data: []byte("la la")},
+	}})
+	r.answers(r.square, 1)
+	files := r.heard(r.place(r.square), 1)[0].Attachments
+	check.Len(t, "files", files, 5)
+	check.That(t, files[0].Text == "the plan is simple" && files[1].Text == "package main", "the text files: %+v", files[:2])
+	check.That(t, files[2].File != 0 && files[2].Kind == "image", "the picture: %+v", files[2])
+	check.That(t, strings.HasPrefix(files[3].Text, "xxx") && len(files[3].Text) <= 1000 && files[3].Size == int64(len(huge)), "what is read in part: %+v", files[3])
+	check.That(t, files[4].Kind == "audio" && files[4].Name == "song.mp3", "what is only described: %+v", files[4])
+	fetched := r.count("GET /attachments/*/*/*")
+	r.Edit(r.square, m.ID, "look here")
+	r.until("the edit", func() bool { return r.Transcript(r.place(r.square))[0].Text == "look here" })
+	check.Equal(t, "the text of a file after an edit", r.Transcript(r.place(r.square))[0].Attachments[0].Text, "the plan is simple")
+	check.Equal(t, "files that were fetched", r.count("GET /attachments/*/*/*"), fetched)
 }

@@ -1,50 +1,63 @@
-// Limits, refusals and faults of the REST API.
+// Limits, refusals and faults of the REST API, in spite of which a piece arrives once.
 
 package discord
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
 
+// transport answers requests without a network, which would stop a test's own clock.
+type transport func(*http.Request) (status int, body string)
+
+func (f transport) RoundTrip(q *http.Request) (*http.Response, error) {
+	status, body := f(q)
+	header := http.Header{"Location": {"http://elsewhere.invalid/"}, "Retry-After": {"60"}}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: q}, nil
+}
+
+// offline is a connector, with the group of its goroutines open, whose requests are answered by f.
+func offline(t *testing.T, f transport) *Discord {
+	t.Helper()
+	d := check.Must(New(Options{Token: token}))(t)
+	d.rest.client.Transport = f
+	d.state.setSelf(user{ID: "1"}, "1")
+	d.work.Open(t.Context())
+	t.Cleanup(d.work.Close)
+	return d
+}
+
 func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	d := r.newConnector()
-	t.Cleanup(d.rest.client.CloseIdleConnections)
-	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 429, RetryAfter: time.Hour})
-	ctx, cancel := context.WithCancel(r.ctx)
-	done := make(chan error, 1)
-	go func() {
-		_, err := d.create(ctx, r.square, newPost(r.square, "hello", "", "n"), false)
-		done <- err
-	}()
-	r.until("the 429", func() bool {
-		return d.rest.limits.refused(call{method: http.MethodPost, path: "/channels/" + r.square + "/messages"}) > 0
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		d := offline(t, func(*http.Request) (int, string) {
+			requests++
+			return 429, `{"message":"You are being rate limited.","retry_after":3600}`
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		check.Error(t, check.ErrorOf(d.create(ctx, "20", newPost("20", "hello", "", "n"), false)), context.DeadlineExceeded)
+		// Others wait too, and make no request meanwhile.
+		err := d.rest.do(t.Context(), call{method: http.MethodPost, path: "/channels/20/messages", once: true})
+		check.Equal(t, "the next waits", rateLimitWait(err), 59*time.Minute)
+		check.Equal(t, "requests", requests, 1)
 	})
-	cancel()
-	select {
-	case err := <-done:
-		check.Error(t, err, context.Canceled)
-	case <-r.ctx.Done():
-		t.Error("it waits out the hour")
-	}
-	// Others wait too, and make no request meanwhile.
-	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); rateLimitWait(err) < time.Minute {
-		t.Errorf("the next got %v", err)
-	}
-	check.Equal(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)
 }
 
 func TestLimits(t *testing.T) {
@@ -59,9 +72,7 @@ func TestLimits(t *testing.T) {
 			waited = append(waited, time.Since(begin))
 		}
 		for i, at := range waited[50:] {
-			if at-waited[i] < time.Second {
-				t.Fatalf("51 requests in %v", at-waited[i])
-			}
+			check.Require(t, at-waited[i] >= time.Second, "51 requests in %v", at-waited[i])
 		}
 		check.NoError(t, l.wait(t.Context(), call{ownToken: true}))
 		check.Equal(t, "an answer to an interaction waits", time.Since(begin), waited[len(waited)-1])
@@ -91,9 +102,7 @@ func TestLimits(t *testing.T) {
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
 		check.Equal(t, "they count for and", a, (call{method: "PATCH", path: "/channels/1/messages/3"}).route())
-		if b := (call{method: "PATCH", path: "/channels/4/messages/2"}).route(); a == b {
-			t.Errorf("two channels count for %s", a)
-		}
+		check.That(t, a != (call{method: "PATCH", path: "/channels/4/messages/2"}).route(), "two channels count for %s", a)
 	})
 }
 
@@ -105,23 +114,8 @@ func TestErrorsNameNoSecrets(t *testing.T) {
 	_ = nobody.Close()
 	rest := newREST(address, token)
 	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true, once: true})
-	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), token) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// answering is the client of a server that always answers the same.
-func answering(t *testing.T, status int, body string) *rest {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "http://elsewhere.invalid/")
-		w.Header().Set("Retry-After", "60")
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(s.Close)
-	rest := newREST(s.URL, token)
-	t.Cleanup(rest.client.CloseIdleConnections)
-	return rest
+	check.That(t, err != nil, "nobody answered")
+	check.Lacks(t, "the error", err.Error(), "SECRET", token)
 }
 
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
@@ -141,8 +135,7 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false},
 		"a redirect, to anywhere": {302, ``, false},
 	} {
-		rest := answering(t, c.status, c.body)
-		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
+		err := offline(t, func(*http.Request) (int, string) { return c.status, c.body }).rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
 		check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone, "%s: %v", name, err)
 	}
 }
@@ -154,10 +147,115 @@ func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
 		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
 		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
 	} {
-		rest := answering(t, http.StatusTooManyRequests, body)
-		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
-			t.Errorf("%s: got %v", body, err)
-		}
+		rest := offline(t, func(*http.Request) (int, string) { return http.StatusTooManyRequests, body }).rest
+		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
+		check.Equal(t, body+": it waits", rateLimitWait(err), time.Minute)
 		check.Equal(t, body+": another route waits", rest.limits.refused(call{path: "/another"}) > 50*time.Second, all)
 	}
+}
+
+// send has one piece sent by a fresh writer, as after a restart.
+func (r *rig) send(place string, p channel.Piece) (string, error) {
+	return r.connector.Reply(place, p.To).Send(r.ctx, p)
+}
+
+func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	m := r.Say(r.square, r.ann.ID, "question")
+	const posts = "POST /channels/*/messages"
+	n := 0
+	for name, fault := range map[string]discordtest.Fault{
+		"a 503 that took no effect":    {Route: posts, Status: 503},
+		"a 502 that took effect":       {Route: posts, Status: 502, Done: true, Times: 2},
+		"a cut after it took effect":   {Route: posts, Cut: true, Done: true},
+		"an answer without its end":    {Route: posts, CutBody: true},
+		"a 429":                        {Route: posts, Status: 429, RetryAfter: 100 * time.Millisecond, Times: 2},
+		"a 429 that the channel asked": {Route: posts, Status: 429, RetryAfter: 100 * time.Millisecond, Shared: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r.Fail(fault)
+			n++
+			id := check.Must(r.send(r.place(r.square), channel.Piece{Reply: name, Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
+			s := r.Sent(r.square)
+			check.That(t, len(s) == n && s[n-1].ID == id && s[n-1].Content == "answer", "%d messages: %+v", len(s), s)
+		})
+	}
+}
+
+// TestAPieceThatMayHaveArrivedIsLookedUp is the crash between sending and the note
+// that it was sent, long after Discord forgot the nonce.
+func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
+	place := r.place(r.square)
+	m := r.Say(r.square, r.ann.ID, "question")
+	pieces := []channel.Piece{
+		{Reply: "reply-1", Part: 0, Parts: 3, To: []string{m.ID}, Text: "the begin"},
+		{Reply: "reply-1", Part: 1, Parts: 3, To: []string{m.ID}, Text: "the middle"},
+		{Reply: "reply-1", Part: 2, Parts: 3, To: []string{m.ID}, Text: "the middle"},
+	}
+	var ids []string
+	for _, p := range pieces {
+		ids = append(ids, check.Must(r.send(place, p))(t))
+		r.Say(r.square, r.ann.ID, "chatter")
+	}
+	for i, p := range pieces {
+		p.Sending = true
+		check.Equal(t, fmt.Sprint("the message of piece ", i), check.Must(r.send(place, p))(t), ids[i])
+	}
+	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces))
+	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
+	check.Must(r.send(place, late))(t)
+	check.Equal(t, "messages", len(r.Sent(r.square)), 4)
+}
+
+func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	mute, locked := r.Channel(r.guild.ID, "mute").ID, r.Thread(r.square, r.ann.ID, "closed").ID
+	r.Deny(mute, discordgo.PermissionSendMessages)
+	r.Archive(locked, true)
+	hello := channel.Piece{Reply: "r", Parts: 1, Text: "hello"}
+	for _, place := range []string{r.place(mute), r.place(r.square) + "/" + locked, r.place("1")} { // where nothing is
+		check.Error(t, check.ErrorOf(r.send(place, hello)), channel.ErrGone)
+	}
+	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 503, Times: maxTries})
+	_, err := r.send(r.place(r.square), hello)
+	check.That(t, err != nil && !errors.Is(err, channel.ErrGone), "a fault of the server is worth trying again, got %v", err)
+
+	r.Deny(r.square, discordgo.PermissionReadMessageHistory) // without the permission to reply it answers all the same
+	r.ask(r.square, "hello")
+	r.answersLast(r.square, 1, "echo: hello")
+	check.That(t, r.sent(r.square)[0].MessageReference == nil, "it replied")
+}
+
+func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var read atomic.Int32
+		d := offline(t, func(q *http.Request) (int, string) {
+			if q.Method != http.MethodGet {
+				return 200, `{"id":"1"}`
+			}
+			read.Add(1)
+			return 200, "[]" // an empty history is looked at once more
+		})
+		begin := time.Now()
+		var all sync.WaitGroup
+		for i := range 50 { // as after an outage
+			all.Go(func() {
+				check.Error(t, check.ErrorOf(d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100})), nil)
+			})
+		}
+		time.Sleep(time.Second)
+		for i := range 10 {
+			check.Must(d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false))(t)
+		}
+		took := time.Since(begin)
+		check.That(t, took <= 2*time.Second, "the answers took %v", took-time.Second)
+		all.Wait()
+		check.Equal(t, "requests", read.Load(), 100)
+		took = time.Since(begin)
+		check.That(t, took >= 3900*time.Millisecond && took <= 5*time.Second, "the histories took %v", took)
+	})
 }

@@ -4,9 +4,8 @@ package discord
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"log/slog"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +14,11 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/goleak"
 
-	"cairn/channel"
 	"cairn/channel/channeltest"
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/storetest"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -38,47 +36,34 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must come, on a busy machine too.
-const patience = time.Minute
+const patience = channeltest.Patience
 
 const token = "MTA4.secret.of-the-bot"
 
 // rig is the connector between a double of Discord and a real hub with a scripted model.
 type rig struct {
 	*discordtest.Server
-	t      testing.TB
-	ctx    context.Context
-	ann    *discordgo.User
-	guild  discordgo.Guild
-	square string // a channel
-
-	dir       string
-	model     *llmtest.Model
-	rules     channel.Rules
-	language  string // in which the bot speaks; "": English
-	tools     channel.Toolbox
-	helper    *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
+	channeltest.Program
+	ctx       context.Context
+	ann       *discordgo.User
+	guild     discordgo.Guild
+	square    string // a channel
 	connector *Discord
-	store     *store.Store
-	hub       *channel.Hub
-	log       *check.Buffer
 	tune      []func(*Discord)
 	opts      Options
-	leave     context.CancelFunc
-	ended     chan error
 }
 
 // newRig has nothing running yet: see start.
 func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	o.Token, o.RefusePings = token, true
-	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: channeltest.Folder(t), log: new(check.Buffer), tune: tune}
+	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
+	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: ctx, tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
 	r.guild = r.Guild("town", r.ann)
 	r.square = r.Channel(r.guild.ID, "square").ID
-	r.model = &llmtest.Model{Func: echo}
 	return r
 }
 
@@ -102,44 +87,31 @@ func lastSaid(req llm.Request) string {
 
 // start opens the connector, and waits until it is connected.
 func (r *rig) start() *rig {
-	r.t.Helper()
+	r.T.Helper()
 	r.open()
-	r.run()
-	r.until("the connector to be connected", func() bool {
-		all := r.Connections()
-		return len(all) > 0 && all[len(all)-1].Heartbeats > 0
-	})
+	r.Run()
+	r.connected(1)
 	return r
+}
+
+// connected waits until a connection, the n-th or a later one, is used.
+func (r *rig) connected(n int) {
+	r.T.Helper()
+	r.until("a connection", func() bool { all := r.Connections(); return len(all) >= n && all[len(all)-1].Heartbeats > 0 })
 }
 
 // open makes hub and connector.
 func (r *rig) open() {
-	r.t.Helper()
-	var err error
-	storetest.CopyEmpty(r.t, r.dir)
-	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.T.Helper()
 	r.connector = r.newConnector()
-	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.hub = channel.New(channel.Options{
-		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
-		Agent: func(string) channel.Agent {
-			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Language: r.language, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
-		},
-		Agents: func(id string) (channel.Agent, bool) {
-			return channel.Agent{ID: id, Model: r.helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, r.helper != nil
-		},
-	})
-	r.t.Cleanup(r.stop)
+	r.Open(r.connector)
+	r.T.Cleanup(r.stop)
 }
 
 func (r *rig) newConnector() *Discord {
-	r.t.Helper()
-	o := r.opts
-	o.Token, o.APIBase = token, r.URL
-	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d := check.Must(New(o))(r.t)
+	r.T.Helper()
+	r.opts.Token, r.opts.APIBase, r.opts.Log = token, r.URL, r.Logger()
+	d := check.Must(New(r.opts))(r.T)
 	d.pauses.identify, d.pauses.connect, d.link.Steady = 0, 100*time.Millisecond, 300*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
@@ -147,51 +119,34 @@ func (r *rig) newConnector() *Discord {
 	return d
 }
 
-// run has the connector run until stop.
-func (r *rig) run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.connector.Run(ctx, r.hub) }()
-	r.leave, r.ended = cancel, done
-}
-
 // stop closes everything, in the order in which the program does.
 func (r *rig) stop() {
-	r.t.Helper()
-	if r.hub == nil {
-		return
-	}
-	if r.leave != nil {
-		r.leave()
-		select {
-		case err := <-r.ended:
-			check.That(r.t, err == nil, "Run: %v", err)
-		case <-time.After(patience):
-			r.t.Error("Run does not end")
-		}
-		r.leave = nil
-	}
-	check.Error(r.t, errors.Join(r.hub.Close(), r.store.Close()), nil)
-	r.hub = nil
+	r.T.Helper()
+	r.Program.Close()
 	r.connector.rest.client.CloseIdleConnections()
-	check.Lacks(r.t, "the log", r.log.String(), token)
-	if r.t.Failed() {
-		r.t.Log(r.log.String())
+	check.Lacks(r.T, "the log", r.Log.String(), token)
+	if r.T.Failed() {
+		r.T.Log(&r.Log)
 	}
 }
 
-// restart is a new process on the same files.
-func (r *rig) restart() {
-	r.t.Helper()
+// restart is a new process on the same files; meanwhile something may happen.
+func (r *rig) restart(meanwhile ...func()) {
+	r.T.Helper()
+	before := len(r.Connections())
 	r.stop()
-	r.start()
-	check.NoError(r.t, r.hub.Recover(r.ctx, func(string) bool { return true }))
+	for _, happen := range meanwhile {
+		happen()
+	}
+	r.open()
+	r.Run()
+	r.connected(before + 1)
 }
 
 // until waits until ok, which is asked again whenever something happened on the double,
 // and from time to time.
 func (r *rig) until(what string, ok func() bool) {
-	r.t.Helper()
+	r.T.Helper()
 	for {
 		ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
 		err := r.Wait(ctx, ok)
@@ -199,11 +154,78 @@ func (r *rig) until(what string, ok func() bool) {
 		if err == nil {
 			return
 		}
-		check.Require(r.t, r.ctx.Err() == nil, "waited in vain for %s", what)
+		check.Require(r.T, r.ctx.Err() == nil, "waited in vain for %s", what)
 	}
 }
 
 // ask says something to the bot.
 func (r *rig) ask(place, text string) discordtest.Message {
 	return r.Say(place, r.ann.ID, "<@"+r.Bot.ID+"> "+text)
+}
+
+// answers waits until the bot has posted n messages in a place, and returns the texts.
+func (r *rig) answers(place string, n int) (texts []string) {
+	r.T.Helper()
+	r.until(fmt.Sprintf("%d answers", n), func() bool { return len(r.sent(place)) >= n })
+	for _, m := range r.sent(place) {
+		texts = append(texts, m.Content)
+	}
+	check.Require(r.T, len(texts) <= n, "%d answers, want %d: %q", len(texts), n, texts)
+	return texts
+}
+
+// answersLast waits until the bot has posted n messages in a place, and checks what the last of them says.
+func (r *rig) answersLast(place string, n int, want string) {
+	r.T.Helper()
+	check.Equal(r.T, "it answered", r.answers(place, n)[n-1], want)
+}
+
+// converse asks the bot in the square, and waits until it has answered n times there.
+func (r *rig) converse(text string, n int) {
+	r.T.Helper()
+	r.ask(r.square, text)
+	r.answers(r.square, n)
+}
+
+// notice restarts the bot, and has a conversation say a line that is no answer.
+func (r *rig) notice(place, text string) {
+	r.T.Helper()
+	conv, err := r.Store.Conversation(r.ctx, r.place(place))
+	if err == nil {
+		err = conv.Outbox().Post(r.ctx, store.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
+	}
+	check.NoError(r.T, err)
+	r.restart()
+	r.Idle(r.place(place))
+}
+
+// sent is what the bot posted and did not take back.
+func (r *rig) sent(place string) []discordtest.Message {
+	return slices.DeleteFunc(r.Sent(place), func(m discordtest.Message) bool { return m.Deleted })
+}
+
+func (r *rig) place(id string) string { return "discord:" + r.guild.ID + "/" + id }
+
+// count is the number of requests for a route.
+func (r *rig) count(route string) int { return len(r.Requests(route)) }
+
+// heard waits until so many messages of people stand in a conversation's transcript.
+func (r *rig) heard(name string, n int) (all []chat.Message) {
+	r.T.Helper()
+	for {
+		all = slices.DeleteFunc(r.Transcript(name), func(m chat.Message) bool { return m.Role != "user" })
+		if len(all) >= n {
+			return all
+		}
+		check.Require(r.T, platform.Sleep(r.ctx, 20*time.Millisecond) == nil, "%d messages were heard, want %d", len(all), n)
+	}
+}
+
+// texts are what people have said, as it is stored of a conversation, once that is so many messages.
+func (r *rig) texts(name string, n int) (all []string) {
+	r.T.Helper()
+	for _, m := range r.heard(name, n) {
+		all = append(all, m.Text)
+	}
+	return deleteEmpty(all)
 }

@@ -1,42 +1,53 @@
-// Sessions with gateways that take Discord's word literally.
+// Sessions with gateways that take Discord's word literally, or fall silent.
 
 package discord
 
 import (
+	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
 	"cairn/internal/check"
+	"cairn/internal/platform"
 )
 
-// gate is a gateway that says what a test wants, and notes the address and the opcode
-// of each first packet.
+// gateway is an HTTP handler that does this with each WebSocket.
+func gateway(do func(ws *websocket.Conn, address string)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		ws, err := (&websocket.Upgrader{}).Upgrade(w, q, nil)
+		if err != nil {
+			return
+		}
+		defer func() { _ = ws.Close() }()
+		do(ws, q.URL.RequestURI())
+	})
+}
+
+// gate is a gateway that says what a test wants, and notes the address and the opcode of each first packet.
 type gate struct {
 	*httptest.Server
 	mu    sync.Mutex // guards calls
 	calls []string
 }
 
-// newGate answers each first packet with what answer returns, or, if that is empty,
-// with a close code; then the connection ends.
+// newGate answers each first packet with what answer returns, or, if that is empty, with a close code; then
+// the connection ends.
 func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
 	g := new(gate)
-	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		ws, err := (&websocket.Upgrader{}).Upgrade(w, q, nil)
-		if err != nil {
-			return
-		}
-		defer func() { _ = ws.Close() }()
-		_ = ws.WriteMessage(websocket.TextMessage, []byte(`{"op":10,"d":{"heartbeat_interval":45000}}`))
+	g.Server = httptest.NewServer(gateway(func(ws *websocket.Conn, address string) {
+		_ = ws.WriteMessage(websocket.TextMessage, []byte(hello))
 		var p struct {
 			Op int `json:"op"`
 		}
@@ -44,13 +55,11 @@ func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) 
 			return
 		}
 		g.mu.Lock()
-		g.calls = append(g.calls, map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op]+" "+q.URL.RequestURI())
+		g.calls = append(g.calls, map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op]+" "+address)
 		g.mu.Unlock()
 		say, code := answer(g, p.Op)
 		if say != "" {
 			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
-		}
-		if say != "" {
 			_, _, _ = ws.ReadMessage() // the first heartbeat
 		}
 		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
@@ -72,12 +81,14 @@ func ready(resume string) string {
 	return `{"op":0,"s":1,"t":"READY","d":{"v":9,"session_id":"s","user":{"id":"1"},"guilds":[],"resume_gateway_url":"` + resume + `"}}`
 }
 
-const resumed = `{"op":0,"s":2,"t":"RESUMED","d":{}}`
+const (
+	hello   = `{"op":10,"d":{"heartbeat_interval":45000}}`
+	resumed = `{"op":0,"s":2,"t":"RESUMED","d":{}}`
+)
 
-func sessionWith(t *testing.T, gateway string) *session {
-	t.Helper()
+func sessionWith(gateway string) *session {
 	return &session{
-		token: token, gateway: gateway, intents: discordgo.IntentGuilds, timeout: 5 * time.Second,
+		token: token, gateway: gateway, intents: discordgo.IntentGuilds, timeout: patience,
 		handle: func(string, json.RawMessage) error { return nil },
 	}
 }
@@ -87,65 +98,118 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin  string
 		resume func(g *gate) string
-		want   []string
+		want   string // where it begins, and where it is resumed
 	}{
-		"resumed where READY says": {
-			"/ws", func(g *gate) string { return g.address("/again") },
-			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /again?encoding=json&v=9", "RESUME /again?encoding=json&v=9"},
-		},
-		"resumed where it began, if READY says nothing": {
-			"/ws", func(*gate) string { return "" },
-			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9"},
-		},
-		"resumed where it began, if nobody is where READY says": {
-			"/ws", func(*gate) string { return "ws://127.0.0.1:1" },
-			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9"},
-		},
-		"at a host alone": {
-			"", func(*gate) string { return "" },
-			[]string{"IDENTIFY /?encoding=json&v=9", "RESUME /?encoding=json&v=9"},
-		},
+		"resumed where READY says":                              {"/ws", func(g *gate) string { return g.address("/again") }, "/ws /again"},
+		"resumed where it began, if READY says nothing":         {"/ws", func(*gate) string { return "" }, "/ws /ws"},
+		"resumed where it began, if nobody is where READY says": {"/ws", func(*gate) string { return "ws://127.0.0.1:1" }, "/ws /ws"},
+		"at a host alone":                                       {"", func(*gate) string { return "" }, "/ /"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			g := newGate(t, func(g *gate, op int) (string, int) {
 				if op == 2 {
 					return ready(c.resume(g)), 4000
 				}
 				return resumed, 4000
 			})
-			s := sessionWith(t, g.address(c.begin))
-			for range 5 {
-				if len(g.came()) == len(c.want) {
-					break
-				}
+			s := sessionWith(g.address(c.begin))
+			for range 3 {
 				if err := s.connect(t.Context()); closeCode(err) != 4000 && closeCode(err) != 0 {
 					t.Fatal(err)
 				}
 			}
-			check.EqualAll(t, "it came with", g.came(), c.want)
+			begin, again, _ := strings.Cut(c.want, " ")
+			const query = "?encoding=json&v=9"
+			check.EqualAll(t, "it came with", g.came()[:2], []string{"IDENTIFY " + begin + query, "RESUME " + again + query})
 		})
 	}
 }
 
 func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(g *gate, op int) (string, int) {
+	g := newGate(t, func(_ *gate, op int) (string, int) {
 		if op == 2 {
 			return ready(""), 4000
 		}
 		return "", 4003
 	})
-	s := sessionWith(t, g.address(""))
-	if e := s.connect(t.Context()); s.id == "" {
-		t.Fatal(e)
-	}
+	s := sessionWith(g.address(""))
+	err := s.connect(t.Context())
+	check.Require(t, s.id != "", "%v", err)
 	for range 10 {
 		if s.connect(t.Context()); s.id == "" {
 			break
 		}
 	}
-	if n := len(g.came()); s.id != "" || n < 3 {
-		t.Errorf("after %d connections it is resumable: %v", n, s.id != "")
+	n := len(g.came())
+	check.That(t, s.id == "" && n >= 3, "after %d connections it is resumable: %v", n, s.id != "")
+}
+
+// oneConn is a listener for one connection.
+type oneConn struct {
+	net.Conn
+	taken bool
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if l.taken {
+		return nil, io.EOF
+	}
+	l.taken = true
+	return l.Conn, nil
+}
+
+func (l *oneConn) Close() error   { return nil }
+func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
+
+// TestASilentGatewayIsLeftSoThatTheSessionIsResumed runs over a pipe: a network would stop the test's own clock.
+func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
+	for claim, c := range map[string]struct {
+		say   []string // what it says before it falls silent
+		goOn  bool     // but events still come: it only acknowledges no heartbeats
+		after time.Duration
+	}{
+		"which says nothing":               {nil, false, patience},
+		"without an answer to IDENTIFY":    {[]string{hello}, false, patience},
+		"half open":                        {[]string{hello, ready("")}, false, 67500 * time.Millisecond},
+		"which acknowledges no heartbeats": {[]string{hello, ready("")}, true, 90 * time.Second},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan error, 1)
+				client, server := net.Pipe()
+				//nolint:errcheck // it always ends with one
+				go http.Serve(&oneConn{Conn: server}, gateway(func(ws *websocket.Conn, _ string) {
+					for _, text := range c.say {
+						_ = ws.WriteMessage(websocket.TextMessage, []byte(text))
+					}
+					if c.goOn {
+						go func() {
+							for ws.WriteMessage(websocket.TextMessage, []byte(`{"op":0,"s":3,"t":"TYPING_START","d":{}}`)) == nil {
+								time.Sleep(time.Second)
+							}
+						}()
+					}
+					for {
+						if _, _, err := ws.ReadMessage(); err != nil {
+							ended <- err
+							return
+						}
+					}
+				}))
+				dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
+				ws, _, err := dialer.DialContext(t.Context(), "ws://gateway", nil)
+				check.NoError(t, err)
+				s, begin := sessionWith(""), time.Now()
+				err = s.run(t.Context(), platform.NewSocket(ws, s.timeout))
+				s.noteEnd(err)
+				check.That(t, err != nil && closeCode(err) == 0, "got %v", err)
+				check.Equal(t, "it was left after", time.Since(begin), c.after)
+				check.Equal(t, "it can be resumed", s.id != "", len(c.say) > 1)
+				check.That(t, !websocket.IsCloseError(<-ended, websocket.CloseNormalClosure), "it gave the session up")
+				time.Sleep(2 * time.Second) // the goroutines end
+				synctest.Wait()
+			})
+		})
 	}
 }

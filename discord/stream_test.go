@@ -5,9 +5,15 @@ package discord
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -21,8 +27,8 @@ import (
 // slowly makes a model write words one by one.
 func slowly(r *rig, words int, delay time.Duration) (text string) {
 	text = wordsOf(words)
-	r.model.Delay = delay
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
+	r.Model.Delay = delay
+	r.Model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 	return text
 }
 
@@ -30,21 +36,92 @@ func quick(d *Discord) {
 	d.pauses.firstPost, d.pauses.edit = 10*time.Millisecond, 50*time.Millisecond
 }
 
-func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
-	t.Parallel()
-	const pause = 300 * time.Millisecond
-	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.edit = pause }).start()
-	text := slowly(r, 60, 25*time.Millisecond)
-	r.ask(r.square, "tell me slowly")
-	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
-	requests := append(r.Requests("POST /channels/"+r.square+"/messages"), r.Requests("PATCH /channels/*/messages/*")...)
-	check.Require(t, len(requests) >= 3, "%d requests: it was not streamed", len(requests))
-	for i, q := range requests[1:] {
-		if apart := q.At.Sub(requests[i].At); apart < pause-50*time.Millisecond {
-			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, pause)
+// recording is a connector whose requests are recorded, without a network.
+type recording struct {
+	*Discord
+	mu    sync.Mutex                 // guards the others
+	times map[string][]time.Duration // of requests, by method and end of the path
+	text  string                     // the latest
+}
+
+func recorded(t *testing.T) *recording {
+	t.Helper()
+	r, begin := &recording{times: map[string][]time.Duration{}}, time.Now()
+	r.Discord = offline(t, func(q *http.Request) (int, string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		kind := q.Method + " " + path.Base(q.URL.Path)
+		r.times[kind] = append(r.times[kind], time.Since(begin))
+		if q.Body != nil {
+			body, _ := io.ReadAll(q.Body) // it is in memory
+			r.text = read[message](body).text()
 		}
+		return 200, `{"id":"1","content":` + strconv.Quote(r.text) + `}`
+	})
+	return r
+}
+
+// came is when requests came.
+func (r *recording) came(kind string) []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.times[kind]
+}
+
+func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := recorded(t)
+		w := d.Reply("discord:9/20", nil)
+		for n := range 100 {
+			w.Show(wordsOf(n + 1))
+			time.Sleep(50 * time.Millisecond)
+		}
+		check.Must(w.Send(t.Context(), channel.Piece{Reply: "r", Parts: 1, Text: wordsOf(101)}))(t)
+		check.EqualAll(t, "it was posted", d.came("POST messages"), []time.Duration{d.pauses.firstPost})
+		edits := d.came("PATCH 1")
+		check.Len(t, "edits", edits, 4)
+		for i, at := range edits {
+			check.Equal(t, "an edit", at, d.pauses.firstPost+time.Duration(i+1)*d.pauses.edit)
+		}
+		check.Equal(t, "the last edit", d.text, wordsOf(101))
+	})
+	synctest.Test(t, func(t *testing.T) { // what is short is posted whole
+		d := recorded(t)
+		w := d.Reply("discord:9/20", nil)
+		w.Show("hel")
+		time.Sleep(d.pauses.firstPost / 2)
+		check.Must(w.Send(t.Context(), channel.Piece{Reply: "r", Parts: 1, Text: "hello"}))(t)
+		check.Len(t, "posts", d.came("POST messages"), 1)
+		check.Len(t, "edits", d.came("PATCH 1"), 0)
+		check.Equal(t, "it says", d.text, "hello")
+	})
+}
+
+func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
+	send := func(t *testing.T, w *writer) {
+		check.Must(w.Send(t.Context(), channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"}))(t)
 	}
-	check.Contains(t, "the last edit", string(requests[len(requests)-1].Body), text)
+	for claim, end := range map[string]func(t *testing.T, w *writer){
+		"an answer":          send,
+		"nothing to be said": func(_ *testing.T, w *writer) { w.Cancel() },
+		"an answer that was shown before": func(t *testing.T, w *writer) {
+			w.Show("Well,")
+			time.Sleep(time.Second)
+			send(t, w)
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := recorded(t)
+				w := d.Reply("discord:9/20", nil).(*writer)
+				w.Working()
+				time.Sleep(3*d.pauses.typing + time.Second)
+				end(t, w)
+				time.Sleep(time.Minute)
+				check.EqualAll(t, "it typed", d.came("POST typing"), []time.Duration{0, d.pauses.typing, 2 * d.pauses.typing, 3 * d.pauses.typing})
+			})
+		})
+	}
 }
 
 func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
@@ -62,43 +139,37 @@ func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
 		sent <- err
 	}()
 	check.NoError(t, platform.Sleep(r.ctx, 50*time.Millisecond))
-	r.run()
+	r.Run()
 	check.NoError(t, <-sent)
 	check.EqualAll(t, "messages", r.contents(r.square), []string{"The answer."})
 }
 
-func TestAShortReplyIsPostedOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.converse("quick", 1)
-	r.idle(r.place(r.square))
-	check.Equal(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
-}
-
 func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	t.Parallel()
-	const edits = "PATCH /channels/*/messages/*"
+	const posts, edits = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 	for name, faults := range map[string][]discordtest.Fault{
-		"a 429 in the middle":                    {{Route: edits, Status: 429, RetryAfter: 700 * time.Millisecond, Skip: 1}},
-		"a 429 for all routes":                   {{Route: edits, Status: 429, RetryAfter: 500 * time.Millisecond, Global: true}},
-		"an edit that hangs":                     {{Route: edits, Delay: 800 * time.Millisecond}},
-		"an edit that took effect and failed":    {{Route: edits, Status: 502, Done: true, Times: 2}},
-		"a first message without an answer":      {{Route: "POST /channels/*/messages", Cut: true, Done: true}},
-		"a channel in which nobody sees it type": {{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}},
-		"a second message that came and failed":  {{Route: "POST /channels/*/messages", Status: 502, Done: true, Skip: 1}},
-		"a second message that did not come":     {{Route: "POST /channels/*/messages", Status: 502, Skip: 1}},
+		"edits that fail one after the other": {
+			{Route: edits, Status: 429, RetryAfter: 300 * time.Millisecond, Skip: 1},
+			{Route: edits, Delay: 400 * time.Millisecond}, // it hangs
+			{Route: edits, Status: 502, Done: true, Times: 2},
+			{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}, // nobody sees it type
+		},
+		"a 429 for all routes":                  {{Route: edits, Status: 429, RetryAfter: 500 * time.Millisecond, Global: true}},
+		"a first message without an answer":     {{Route: posts, Cut: true, Done: true}},
+		"a second message that came and failed": {{Route: posts, Status: 502, Done: true, Skip: 1}},
+		"a second message that did not come":    {{Route: posts, Status: 502, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
 			text := slowly(r, 40, 30*time.Millisecond)
-			if faults[0].Skip > 0 && strings.HasPrefix(faults[0].Route, "POST") {
+			if faults[0].Skip > 0 && faults[0].Route == posts {
 				text = slowly(r, 400, 3*time.Millisecond)
 			}
 			r.Fail(faults...)
 			m := r.ask(r.square, "tell me slowly")
 			r.shows(r.square, text)
-			r.idle(r.place(r.square))
+			r.Idle(r.place(r.square))
 			check.Equal(t, "messages", len(r.Sent(r.square)), len(r.connector.Split(text)))
 			for i, piece := range r.sent(r.square) { // only the first refers to the question
 				check.Equal(t, "it refers to the question", piece.MessageReference != nil && piece.MessageReference.MessageID == m.ID, i == 0)
@@ -126,38 +197,39 @@ func (r *rig) contents(place string) (all []string) {
 
 // shows waits until the bot's messages say just the pieces of a text.
 func (r *rig) shows(place, text string) {
-	r.t.Helper()
+	r.T.Helper()
 	r.until("all pieces", func() bool { return slices.Equal(r.contents(place), r.connector.Split(text)) })
 }
 
 // sendAll has a writer send all pieces of a text.
 func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	pieces := r.connector.Split(text)
 	for i, piece := range pieces {
-		check.Must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.t)
+		check.Must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.T)
 	}
 }
 
 func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, final := range map[string]string{
 		"and is finished in its place":          wordsOf(1000),
 		"and goes if the reply ends shorter":    wordsOf(300),
 		"and leaves one if it is short at last": "Sorry, no.",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, quick).start()
-			w := r.connector.Reply(r.place(r.square), nil)
-			for _, n := range []int{10, 350, 400, 700} { // one piece, two, two, three
+			place := r.Channel(r.guild.ID, "place").ID
+			w := r.connector.Reply(r.place(place), nil)
+			for _, n := range []int{10, 400, 700} { // one piece, two, three
 				w.Show(wordsOf(n))
-				r.shows(r.square, wordsOf(n))
+				r.shows(place, wordsOf(n))
 			}
-			first := r.sent(r.square)
+			first := r.sent(place)
+			r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
 			r.sendAll(w, final)
-			r.shows(r.square, final)
-			for i, m := range r.sent(r.square) {
+			check.EqualAll(t, "the messages when it is sent", r.contents(place), r.connector.Split(final))
+			for i, m := range r.sent(place) {
 				check.That(t, i >= len(first) || m.ID == first[i].ID, "piece %d is another message", i)
 			}
 		})
@@ -172,18 +244,15 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 		streamed bool
 		final    string
 	}{
-		"by a reply that is sent":          {false, wordsOf(500)},
-		"by a reply that is streamed anew": {true, wordsOf(500)},
-		"by a shorter one":                 {false, "Short."},
-		"by a shorter one, streamed":       {true, "Short."},
+		"by a reply that is sent":    {false, wordsOf(500)},
+		"by a shorter one, streamed": {true, "Short."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
-				made := check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t)
-				return made.ID
+				return check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t).ID
 			}
 			first := create("the first half", m.ID)
 			r.Say(r.square, r.ann.ID, "chatter")
@@ -200,53 +269,13 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 				r.until("the edit", func() bool { return r.contents(r.square)[0] == "Well," })
 			}
 			r.sendAll(w, c.final, m.ID)
-			want := r.connector.Split(c.final)
+			want := append(r.connector.Split(c.final), "another answer")
 			r.until("the reply, and what is not of it", func() bool {
 				got := r.contents(r.square)
 				n := slices.Index(got, "older messages were summarized")
-				if n >= 0 {
-					got = slices.Delete(got, n, n+1)
-				}
-				return n == 1 && len(got) == len(want)+1 && slices.Equal(got[:len(want)], want) && got[len(want)] == "another answer"
+				return n == 1 && slices.Equal(slices.Delete(got, 1, 2), want)
 			})
 			check.Equal(t, "the first piece is another message", r.sent(r.square)[0].ID, first)
 		})
-	}
-}
-
-func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.typing = 50 * time.Millisecond }).start()
-	typing := func() int { return len(r.Requests("POST /channels/" + r.square + "/typing")) }
-	for _, c := range []struct {
-		name string
-		end  func(w *writer)
-	}{
-		{"an answer", func(w *writer) {
-			check.Error(t, check.ErrorOf(w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"})), nil)
-			<-w.Live.Done()
-		}},
-		{"nothing to be said", func(w *writer) { w.Cancel(); <-w.Live.Done() }},
-		{"an answer that was shown before", func(w *writer) {
-			n, before := len(r.sent(r.square)), typing()
-			w.Show("Well,")
-			r.until("the words", func() bool { return len(r.sent(r.square)) > n })
-			r.until("typing goes on", func() bool { return typing() >= before+4 })
-			check.Error(t, check.ErrorOf(w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"})), nil)
-			<-w.Live.Done()
-		}},
-	} {
-		w := r.connector.Reply(r.place(r.square), nil).(*writer)
-		before := typing()
-		w.Working()
-		r.until("typing, again and again", func() bool { return typing() >= before+4 })
-		c.end(w)
-		n := typing()
-		if err := platform.Sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
-			t.Errorf("after %s it types on", c.name)
-		}
-	}
-	if all := len(r.Requests("POST /channels/*/typing")); all != typing() {
-		t.Errorf("it typed %d times elsewhere", all-typing())
 	}
 }

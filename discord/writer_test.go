@@ -1,16 +1,26 @@
-// What an earlier process left of a reply, and what is deleted again.
+// What an earlier process left of a reply, what is deleted again, results of tasks, questions and marks.
 
 package discord
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
+	"cairn/channel/channeltest"
+	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
@@ -19,12 +29,9 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	text := slowly(r, 200, 30*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
 	r.until("the first words", func() bool { return len(r.sent(r.square)) == 1 })
-	r.stop()
-	r.model.Delay = 0
-	r.start()
-	check.NoError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
+	r.restart(func() { r.Model.Delay = 0 })
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
-	r.idle(r.place(r.square))
+	r.Idle(r.place(r.square))
 	check.Equal(t, "messages", len(r.sent(r.square)), 1)
 }
 
@@ -36,7 +43,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
 	broken := r.connector.Reply(r.place(r.square), []string{m.ID}).(*writer)
 	broken.Show("half a thought")
-	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
+	r.until("the first words to be lost", func() bool { return r.count(posts) == 1 })
 	broken.Stop()
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
@@ -46,10 +53,10 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 
 // begun is the writer of an answer that an earlier process may have begun, and of which half is shown.
 func (r *rig) begun() (w channel.Writer, question string) {
-	r.t.Helper()
+	r.T.Helper()
 	m := r.Say(r.square, r.ann.ID, "question")
 	r.heard(r.place(r.square), 1)
-	check.NoError(r.t, platform.Sleep(r.ctx, 5*time.Millisecond))
+	check.NoError(r.T, platform.Sleep(r.ctx, 5*time.Millisecond))
 	r.connector.started = time.Now()
 	w = r.connector.Reply(r.place(r.square), []string{m.ID})
 	w.Show("half an answer")
@@ -65,7 +72,7 @@ func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
 	w.Cancel()
 	r.sendAll(r.connector.Reply(r.place(r.square), []string{question}), "That did not work.", question)
-	r.until("the end of the first attempt", func() bool { return len(r.Requests("DELETE /channels/*/messages/*")) == 1 })
+	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
 	r.stop() // what was begun is done
 	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
 }
@@ -80,58 +87,159 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
 }
 
-func TestStreamedPiecesTooManyGoBeforeTheReplyCountsAsSent(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	w := r.connector.Reply(r.place(r.square), nil)
-	w.Show(wordsOf(700))
-	r.shows(r.square, wordsOf(700))
-	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
-	r.sendAll(w, "Short.")
-	check.Equal(t, "messages when it is sent", strings.Join(r.contents(r.square), "|"), "Short.")
-}
-
 func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
 	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, quick).start()
-			w := r.connector.Reply(r.place(r.square), nil)
+		t.Run(name, func(*testing.T) {
+			place := r.Channel(r.guild.ID, "place").ID
+			w := r.connector.Reply(r.place(place), nil)
 			w.Show(wordsOf(400))
-			r.shows(r.square, wordsOf(400))
-			r.Delete(r.square, r.sent(r.square)[0].ID)
+			r.shows(place, wordsOf(400))
+			r.Delete(place, r.sent(place)[0].ID)
 			if shown {
-				edits := len(r.Requests("PATCH /channels/*/messages/*"))
+				edits := r.count("PATCH /channels/*/messages/*")
 				w.Show("Well, " + wordsOf(400))
-				r.until("an edit", func() bool { return len(r.Requests("PATCH /channels/*/messages/*")) > edits })
+				r.until("an edit", func() bool { return r.count("PATCH /channels/*/messages/*") > edits })
 			}
 			r.sendAll(w, "So, "+wordsOf(500))
-			r.shows(r.square, "So, "+wordsOf(500))
+			r.shows(place, "So, "+wordsOf(500))
 		})
+	}
+	t.Run("and where their thread is archived", func(*testing.T) {
+		thread := r.Thread(r.square, r.ann.ID, "plans").ID
+		w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
+		w.Show(wordsOf(400))
+		r.shows(thread, wordsOf(400))
+		r.Archive(thread, false)
+		r.sendAll(w, wordsOf(500))
+		r.shows(thread, wordsOf(500))
+	})
+}
+
+func TestResultOfATaskIsAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
+	r.start()
+	r.converse("count", 2)
+	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
+	r.Idle(r.place(r.square))
+	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
+	r.answersLast(r.square, 3, "yes")
+}
+
+// TestResultOfATaskReplacesNoAnswer: both answer the same message, and the result comes after a restart.
+func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.Model.Func = channeltest.Delegate
+	r.start()
+	r.converse("go", 1)
+	r.converse("go on", 2)
+	asked := r.answers(r.square, 2)
+	r.Idle(r.place(r.square))
+	questions := r.heard(r.place(r.square), 2)
+	r.restart()
+	for i, sending := range []bool{false, true} { // when it is sent, and when it may have been sent
+		piece := channel.Piece{Row: 99, Reply: fmt.Sprint("reply-", i), Parts: 1, Text: fmt.Sprint("they say ", i), To: []string{questions[i].ID}, Sending: sending}
+		asked = append(asked, piece.Text)
+		check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
+		check.EqualAll(t, "answers", r.answers(r.square, len(asked)), asked)
 	}
 }
 
-func TestAReplyThatDidNotComeWhileItGrewIsSentOnce(t *testing.T) {
+// TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.
+func TestResultOfATaskIsLookedFor(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 502})
-	w := r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("hello")
-	r.until("it is tried", func() bool { return len(r.Requests("POST /channels/"+r.square+"/messages")) > 0 })
-	r.sendAll(w, "hello", m.ID)
-	check.EqualAll(t, "messages", r.contents(r.square), []string{"hello"})
+	r := newRig(t, discordtest.Options{}).start()
+	name := r.place(r.square)
+	first := r.Say(r.square, r.ann.ID, "by the way")
+	said := r.heard(name, 1)[0]
+	said.Addressed = true
+	result := said
+	result.ID = store.TaskID + "-1"
+	conv := check.Must(r.Store.Find(r.ctx, name))(t)
+	to := conv.Turns().Of([]chat.Message{said, result}).To
+	check.EqualAll(t, "ids that the platform knows", to, []string{first.ID})
+	for _, to := range [][]string{to, conv.Turns().Of([]chat.Message{result}).To} {
+		piece := channel.Piece{Row: 1, Reply: fmt.Sprint("reply-", len(to)), Parts: 1, Text: "they say 42", To: to}
+		id := check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t)
+		piece.Sending = true
+		check.Equal(t, "message", check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t), id)
+	}
 }
 
-func TestAReplyWhoseThreadIsArchivedWhileItGrowsIsThereOnce(t *testing.T) {
+func TestAToolIsAllowedByAButton(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	thread := r.Thread(r.square, r.ann.ID, "plans").ID
-	w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
-	w.Show(wordsOf(400))
-	r.shows(thread, wordsOf(400))
-	r.Archive(thread, false)
-	r.sendAll(w, wordsOf(500))
-	r.shows(thread, wordsOf(500))
+	r := newRig(t, discordtest.Options{})
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r.Tools, r.Model.Func = box, channeltest.Add
+	bob := r.User("bob")
+	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.start().registered()
+	r.ask(r.square, "please add")
+	r.until("the question", func() bool {
+		s := r.contents(r.square)
+		return len(s) > 0 && strings.Contains(s[0], "May I call calc_add")
+	})
+	question := r.sent(r.square)[0]
+	_, rest, _ := strings.Cut(string(check.Must(json.Marshal(question.Components))(t)), `"custom_id":"`)
+	allow, _, _ := strings.Cut(rest, `"`)
+	check.Contains(t, "a stranger is told", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
+	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
+	r.Click(r.square, r.ann.ID, question.ID, allow)
+	r.until("the answer", func() bool {
+		all := r.sent(r.square)
+		return strings.Contains(all[len(all)-1].Content, "The tool says: five") && strings.Contains(all[0].Content, "ann allowed the call of calc_add") && len(all[0].Components) == 0
+	})
+}
+
+// marks are the reactions on the messages of the square, all on one of them.
+func (r *rig) marks(id string) (names []string) {
+	for _, m := range r.Messages(r.square) {
+		for _, reaction := range m.Reactions {
+			check.That(r.T, m.ID == id, "a mark stands on %q", m.Content)
+			names = append(names, fmt.Sprintf("%s%d", reaction.Emoji.Name, reaction.Count))
+		}
+	}
+	return names
+}
+
+const reactions = "PUT /channels/*/messages/*/reactions/*/@me"
+
+func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	for i := range 12 {
+		r.Say(r.square, r.ann.ID, fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20)))
+	}
+	newest := r.ask(r.square, "hello").ID
+	r.answers(r.square, 1)
+	r.heard(r.place(r.square), 13)
+	r.Fail(
+		discordtest.Fault{Route: reactions, Status: 429, RetryAfter: 50 * time.Millisecond},
+		discordtest.Fault{Route: reactions, Cut: true, Done: true}, // the answer is lost
+	)
+	r.tell("/settings compaction.notify reaction")
+	r.Idle(r.place(r.square))
+	text := r.tell("/compact").Then(r.ctx)
+	check.HasPrefix(t, "the result", text, "Summarized")
+	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
+	r.stop() // waits for what still asks
+	check.EqualAll(t, "the marks", r.marks(newest), []string{summarizedReaction + "1"})
+	check.Equal(t, "requests", r.count(reactions), 3)
+	check.Equal(t, "the bot has said things", len(r.sent(r.square)), 1)
+}
+
+func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Deny(r.square, discordgo.PermissionAddReactions)
+	m := r.Say(r.square, r.ann.ID, "hello")
+	for range 3 {
+		check.NoError(t, r.connector.React(r.ctx, r.place(r.square), m.ID))
+	}
+	check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN"), 1)
+	check.Contains(t, "the log", r.Log.String(), "Add Reactions", r.square)
 }

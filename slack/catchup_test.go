@@ -4,8 +4,8 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,38 +24,40 @@ func unhelpful() slacktest.Options { return slacktest.Options{Redeliver: []time.
 
 func TestWhatWasMissedIsRead(t *testing.T) {
 	t.Parallel()
-	for claim, away := range map[string]func(r *rig) (back func()){
-		"while the bot was down": func(r *rig) func() {
-			r.end()
-			return r.begin
-		},
-		"while the socket was lost": (*rig).loseSocket,
+	r := newRig(t, unhelpful(), ok)
+	r.begin()
+	for claim, away := range map[string]func() (back func()){
+		"while the bot was down":    func() func() { r.end(); return r.begin },
+		"while the socket was lost": r.loseSocket,
 	} {
-		t.Run(claim, func(t *testing.T) {
-			r, general, ann := town(t, unhelpful(), ok)
-			hushed := r.w.AddChannel("hushed", ann)
-			r.w.DM(ann)
-			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
-			r.begin()
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before"})
-			r.stored(conversation(general), "user: a thread", "user: before", "assistant: ok")
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: "known here"})
+		t.Run(claim, func(*testing.T) {
+			general, ann := r.place()
+			hushed, dm := r.w.AddChannel("hushed", ann), r.w.DM(ann)
+			say := func(channelID, thread, text string) string {
+				return r.w.Say(slacktest.Post{Channel: channelID, User: ann, Thread: thread, Text: text})
+			}
+			old, thread := say(general, "", "old"), say(general, "", "a thread")
+			say(general, "", mention+"before")
+			r.stored(conversation(general), "user: old", "user: a thread", "user: before", "assistant: ok")
+			say(general, thread, "known here")
 			r.stored(conversation(general, thread), "user: known here")
 
-			back := away(r)
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "missed"})
-			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "missed too"})
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: "missed in the thread"})
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "missed in a new thread"})
-			r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: "missed where nothing was ever said"})
-			r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "missed alone with the bot"})
+			back := away()
+			say(general, "", "missed")
+			root := say(general, "", mention+"missed too")
+			say(general, thread, "missed in the thread")
+			say(general, old, mention+"missed under an old message")
+			say(general, root, "missed in a new thread")
+			say(hushed, "", "missed where nothing was ever said")
+			say(dm, "", "missed alone with the bot")
 			back()
-			r.stored(conversation(general), "user: a thread", "user: before", "assistant: ok", "user: missed", "user: missed too", "assistant: ok")
+			r.stored(conversation(general), "user: old", "user: a thread", "user: before", "assistant: ok", "user: missed", "user: missed too", "assistant: ok")
 			r.stored(conversation(general, thread), "user: known here", "user: missed in the thread")
+			r.stored(conversation(general, old), "user: missed under an old message", "assistant: ok")
 			r.stored(conversation(general, root), "user: missed in a new thread")
 			r.stored(conversation(hushed), "user: missed where nothing was ever said")
-			r.stored(conversation(r.w.DM(ann)), "user: missed alone with the bot", "assistant: ok")
-			r.answered(general, "ok", "ok")
+			r.stored(conversation(dm), "user: missed alone with the bot", "assistant: ok")
+			r.answered(general, "ok", "ok", "ok")
 		})
 	}
 }
@@ -64,40 +66,26 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
+	late := r.w.AddChannel("late", ann)
+	r.w.Leave(late, slacktest.BotUserID)
+	r.w.Say(slacktest.Post{Channel: late, User: ann, Text: mention + "said before the bot came, are you there?"})
 	r.begin()
+	r.w.Join(late, slacktest.BotUserID)
+	r.w.Say(slacktest.Post{Channel: late, User: ann, Text: "hello all"})
 	for _, in := range []string{"", thread} {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came"})
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost", Untold: true})
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
 	}
 	r.eventually("what came is kept", r.acknowledged) // before anybody looks: that alone makes a conversation, which may have missed something
-	r.newSocket()
-	r.stored(conversation(general), "user: came", "user: came too", "user: lost")
-	r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost")
-}
-
-// newSocket cuts the socket and waits for another.
-func (r *rig) newSocket() {
-	r.t.Helper()
 	old := r.w.Sockets()[0]
 	old.Cut()
 	r.eventually("another socket", func() bool { all := r.w.Sockets(); return len(all) == 1 && all[0] != old })
-}
-
-func TestWhatWasSaidBeforeTheBotCameIsNotMissed(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.w.Leave(general, slacktest.BotUserID)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "between ourselves"})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "are you there?"})
-	r.begin()
-	r.w.Join(general, slacktest.BotUserID)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "hello all"})
-	r.eventually("it is kept", r.acknowledged)
-	r.newSocket()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
-	r.stored(conversation(general), "user: hello all", "user: later")
-	r.answered(general)
+	r.w.Say(slacktest.Post{Channel: late, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: came", "user: came too", "user: lost")
+	r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost")
+	r.stored(conversation(late), "user: hello all", "user: later")
+	r.answered(late)
 }
 
 func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
@@ -105,30 +93,14 @@ func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
 	r, general, ann := town(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before it was there"})
 	r.begin()
-	r.betweenSockets(func() {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
-	})
+	back := r.loseSocket()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+	back()
 	r.answered(general, "ok")
 	r.answered(r.w.DM(ann), "ok")
 	r.stored(conversation(general), "user: before it was there", "user: hello", "assistant: ok") // one answer, to both if it had been asked twice
-	check.Equal(t, "requests", len(r.model.Requests()), 2)
-}
-
-func (r *rig) loseSocket() (back func()) {
-	r.t.Helper()
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
-	r.w.Sockets()[0].Cut()
-	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
-	return r.w.Heal
-}
-
-// betweenSockets lets something happen while there is no socket.
-func (r *rig) betweenSockets(do func()) {
-	r.t.Helper()
-	back := r.loseSocket()
-	do()
-	back()
+	check.Equal(t, "requests", len(r.Model.Requests()), 2)
 }
 
 func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
@@ -137,70 +109,129 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")
 	r.end()
-	const n = 450
+	const n = 410
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "missed"})
 	r.w.Fail(slacktest.Fault{Method: "conversations.history", Skip: 2, RetryAfter: time.Second})
 	r.w.Fail(slacktest.Fault{Method: "conversations.history", Skip: 3, Status: 500})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "after"})
 	r.eventually("all is there", func() bool {
-		r.settled(conversation(general))
-		return len(r.messages(conversation(general))) == n+2
+		r.Idle(conversation(general))
+		return len(r.Transcript(conversation(general))) == n+2
 	})
-	for i, m := range r.messages(conversation(general)) {
-		want := fmt.Sprintf("missed #%d", i)
-		if i == 0 {
-			want = "before"
-		} else if i > n {
-			want = "after"
-		}
-		check.Require(t, m.Text == want, "message %d is %q, want %q", i, m.Text, want)
+	all := r.Transcript(conversation(general))
+	check.Equal(t, "the first and the last", all[0].Text+", "+all[n+1].Text, "before, after")
+	for i, m := range all[1 : n+1] {
+		check.Require(t, m.Text == fmt.Sprintf("missed #%d", i+1), "message %d is %q", i+1, m.Text)
 	}
-	if calls := len(r.w.Calls("conversations.history")); calls > 3+2+2 {
-		t.Errorf("%d pages for %d messages", calls, n)
-	}
+	pages := len(r.w.Calls("conversations.history"))
+	check.That(t, pages <= 3+2+2, "%d pages for %d messages", pages, n)
 }
 
 func TestHistoryOfAThread(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-	var replies []string
-	for i := range 300 {
-		replies = append(replies, r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: fmt.Sprint("reply ", i)}))
-	}
+	replies := r.w.Burst(220, slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply"})
 	r.begin()
 	name := conversation(general, root)
-	newest := check.Must(r.connector.History(t.Context(), name, channel.Look{Before: replies[250], Limit: 100}))(t).Said
-	if len(newest) != 100 || newest[0].Text != "reply 150" || newest[99].Text != "reply 249" {
-		t.Errorf("before a message: %d messages", len(newest))
-	}
+	newest := check.Must(r.connector.History(t.Context(), name, channel.Look{Before: replies[210], Limit: 100}))(t).Said
+	check.That(t, len(newest) == 100 && newest[0].Text == "reply #111" && newest[99].Text == "reply #210", "before a message: %d messages", len(newest))
 	var all []channel.Inbound
 	for after, more := replies[0], true; more; {
 		page := check.Must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
 		after, more = page.Last, page.More
 		all = append(all, page.Said...)
 	}
-	if len(all) != 299 || all[0].Text != "reply 1" || all[298].Text != "reply 299" {
-		t.Errorf("after a message: %d messages", len(all))
+	check.That(t, len(all) == 219 && all[0].Text == "reply #2" && all[218].Text == "reply #220", "after a message: %d messages", len(all))
+	for name, after := range map[string]string{
+		conversation("C404"): root, conversation(general, "1700000000.000001"): root, conversation(general): "D1:1", // imported
+	} {
+		check.Error(t, check.ErrorOf(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 10})), channel.ErrGone)
+	}
+	r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1}) // it cannot be read for now
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	check.Error(t, check.ErrorOf(r.connector.History(ctx, conversation(general), channel.Look{After: root, Limit: 10})), context.DeadlineExceeded)
+}
+
+// A gap is closed once its page is stored: by then its threads must be noted.
+func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, unhelpful(), ok)
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	r.stored(conversation(general), "user: root")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply", Untold: true})
+	look := channel.Look{After: tsOf(timeOf(root).Add(-time.Second)), Limit: 10}
+	r.Exec("CREATE TRIGGER broken BEFORE UPDATE OF gap ON conversations BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
+	_, err := r.connector.History(t.Context(), conversation(general), look)
+	check.That(t, err != nil, "there is a page")
+	r.Exec("DROP TRIGGER broken")
+	check.Must(r.connector.History(t.Context(), conversation(general), look))(t)
+	r.stored(conversation(general, root), "user: reply")
+}
+
+func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), ok)
+	hushed := r.w.AddChannel("hushed", ann)
+	r.hurry = func(o *times) { o.dropped, o.list = 100*time.Millisecond, 50*time.Millisecond }
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
+	r.stored(conversation(general), "user: before")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "dropped", Untold: true})
+	r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: "dropped where nothing was ever said", Untold: true})
+	r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"events_api","envelope_id":"","payload":{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":%d}}`,
+		time.Now().Add(-time.Minute).Unix()))
+	r.stored(conversation(general), "user: before", "user: dropped")
+	r.stored(conversation(hushed), "user: dropped where nothing was ever said")
+	check.Contains(t, "log", r.Log.String(), "events_dropped")
+	r.end()
+	late := r.w.AddChannel("late", ann)
+	r.w.Say(slacktest.Post{Channel: late, User: ann, Text: mention + "hello"})
+	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error", Times: 3}) // channels are listed again until that works
+	r.begin()
+	r.answered(late, "ok")
+	for _, event := range []string{"list_channels_failed", "list_channels_recovered"} {
+		r.eventually(event, func() bool { return strings.Count(r.Log.String(), event) == 1 })
 	}
 }
 
-func TestHistoryThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	r, general, _ := connectedRig(t, unhelpful(), ok)
-	const ts = "1700000000.000000"
-	for name, after := range map[string]string{
-		conversation("C404"): ts, conversation(general, "1700000000.000001"): ts, conversation(general): "D1:1", // imported
+func TestAGapBeginsBeforeTheNewestMessage(t *testing.T) {
+	dropped := time.Unix(1700000000, 0)
+	for _, c := range []struct {
+		since               time.Time
+		newest, first, want string
+	}{
+		{dropped, "1700000100.000200", "1600000000.000000", "1699999990.000000"},
+		{dropped, "1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
+		{dropped, "1700000100.000200", "1700000050.000000", "1700000050.000000"}, // the bot was not there before
+		{time.Now(), "1700000100.000200", "1700000000.000000", "1700000090.000200"},
+		{time.Now(), "1700000100.000200", "1700000095.000100", "1700000095.000100"},
+		{time.Now(), "1700000100.000200", "1700000100.000200", "1700000100.000200"},
+		{time.Now(), "1700000100.000200", "1700000200.000000", "1700000100.000200"}, // what was read back stands behind
+		{time.Now(), "1700000100.000200", "D1:1", "1700000090.000200"},              // imported
+		{time.Now(), "D1:1", "D1:1", "D1:1"},
+		{time.Now(), "12", "1", "12"},
+		{time.Now(), "3.5", "1.5", "1.500000"},
+		{time.Now(), "3.5", "D1:1", "3.5"},
+		{time.Now(), "-3.5", "-5.5", "-3.5"},
+		{time.Now(), "1.-5", "1.-7", "1.-5"},
 	} {
-		if _, err := r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 10}); !errors.Is(err, channel.ErrGone) {
-			t.Errorf("%s: got %v, want %v", name, err, channel.ErrGone)
-		}
+		check.Equal(t, fmt.Sprintf("the gap behind %s, the first being %s", c.newest, c.first), gapAfter(c.since)(c.newest, c.first), c.want)
 	}
-	t.Run("for now", func(t *testing.T) {
-		r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1})
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		check.Error(t, check.ErrorOf(r.connector.History(ctx, conversation(general), channel.Look{After: ts, Limit: 10})), context.DeadlineExceeded)
-	})
+}
+
+func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
+	now := time.Now()
+	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
+	for i, c := range []struct{ lastRead, firstHello, want time.Time }{
+		{want: ago(60)},
+		{lastRead: ago(10), want: ago(11)},
+		{lastRead: ago(90), want: ago(60)},
+		{lastRead: ago(10), firstHello: ago(10), want: ago(10)},
+	} {
+		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
+		check.Equal(t, fmt.Sprint("case ", i), s.missedSince(now), c.want)
+	}
 }

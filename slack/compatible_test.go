@@ -1,4 +1,4 @@
-// Servers that say no more than Slack's documents promise.
+// Servers that say no more than Slack's documents promise, and what their histories say after an absence.
 
 package slack
 
@@ -24,15 +24,15 @@ import (
 // behind puts a server in front of the workspace. It answers what it wants to, and
 // leaves the rest to the workspace.
 func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
-	r.t.Helper()
-	target := check.Must(url.Parse(r.w.APIURL))(r.t)
+	r.T.Helper()
+	target := check.Must(url.Parse(r.w.APIURL))(r.T)
 	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
 	}}
 	transport := &http.Transport{}
 	workspace.Transport = transport
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { front(w, q, workspace) }))
-	r.t.Cleanup(func() {
+	r.T.Cleanup(func() {
 		server.Close()
 		transport.CloseIdleConnections()
 	})
@@ -81,6 +81,7 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	for n := range 2 {
 		r.end()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+2)})
+		r.w.Fail(slacktest.Fault{Method: "users.conversations", RetryAfter: time.Hour, Times: -1}) // what was missed does not wait for it
 		r.begin()
 		r.awaitAnswers(general, n+2)
 	}
@@ -90,91 +91,125 @@ func TestEventsThatSayLittle(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
 	name := conversation(general)
-	say := func(text string) string {
-		return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text})
-	}
+	say := func(text string) string { return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text}) }
 	change := func(ts string, at time.Time, fields map[string]any) {
 		message := map[string]any{"type": "message", "user": ann, "ts": ts}
 		maps.Copy(message, fields)
 		r.w.Emit(map[string]any{"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": tsOf(at), "message": message})
 	}
-	remove := func(ts string) {
+	remove := func(ts string) { // which does not say what was there
 		r.w.Emit(map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": general, "ts": tsOf(time.Now()), "deleted_ts": ts})
 	}
-	t.Run("edits within one second", func(t *testing.T) {
-		ts := say("on Monday")
-		r.stored(name, "user: on Monday")
-		second := time.Unix(timeOf(ts).Unix()+1, 0)
-		for i, text := range []string{"on Tuesday", "on Friday"} {
-			change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
-			r.stored(name, "user: "+text)
-		}
-	})
-	t.Run("an edit in a form that is not known", func(t *testing.T) {
-		ts := say("at noon")
-		r.stored(name, "user: on Friday", "user: at noon")
-		change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7})
-		r.stored(name, "user: on Friday", "user: at nine")
-	})
-	t.Run("a message that comes after its deletion is not stored", func(t *testing.T) {
-		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
-		remove(ts)
-		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
-		say("later")
-		r.stored(name, "user: on Friday", "user: at nine", "user: later")
-	})
-	t.Run("deletions that do not say what was there", func(t *testing.T) {
-		root := say("root")
-		reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
-		r.stored(conversation(general, root), "user: forget this")
-		remove(reply)
-		remove(root)
-		r.stored(conversation(general, root))
-		r.stored(name, "user: on Friday", "user: at nine", "user: later")
-	})
-	t.Run("a reply to the bot that does not say whose message it answers", func(t *testing.T) {
-		r.ask(general, ann, 1)
-		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
-		r.awaitAnswers(general, 2)
-	})
+	ts := say("on Monday")
+	r.stored(name, "user: on Monday")
+	second := time.Unix(timeOf(ts).Unix()+1, 0)
+	for i, text := range []string{"on Tuesday", "on Friday"} { // edits within one second
+		change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
+		r.stored(name, "user: "+text)
+	}
+	ts = say("at noon")
+	r.stored(name, "user: on Friday", "user: at noon")
+	change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7}) // a form that is not known
+	r.stored(name, "user: on Friday", "user: at nine")
+	ts = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+	remove(ts) // before it comes
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+	root := say("root")
+	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
+	r.stored(conversation(general, root), "user: forget this")
+	remove(reply)
+	remove(root)
+	r.stored(conversation(general, root))
+	r.stored(name, "user: on Friday", "user: at nine")
+	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
+	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
+	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
+	r.w.Sockets()[0].SendRaw(`not even JSON`)
+	r.answered(general, "answer 1")
+	for _, d := range r.w.Deliveries() {
+		unknown := d.EventID == id || d.EventID == odd
+		check.That(t, !unknown || !d.Acked.IsZero() && d.Attempt == 0, "attempt %d of %s: acknowledged %v", d.Attempt, d.Payload, !d.Acked.IsZero())
+	}
+	r.uncomplaining()
+	// A reply to the bot may not say whose message it answers.
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
+	r.awaitAnswers(general, 2)
 }
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, inThread bool) {
-		r := idle(t)
-		r.histories(func(message map[string]any) { delete(message, "metadata") })
+	r := newRig(t, quick(), nil)
+	r.histories(func(message map[string]any) { delete(message, "metadata") })
+	r.begin()
+	for _, inThread := range []bool{false, true} {
 		q := r.question(inThread)
-		r.begin()
-		r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
+		r.send(r.reply(q), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
 		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
-		w := r.connector.Reply(q.name, q.to)
+		w := r.reply(q)
 		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
 		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
-	})
+	}
 }
 
 func TestAnswersNeedNoHistory(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	for _, method := range []string{"conversations.history", "conversations.replies"} {
 		r.w.Fail(slacktest.Fault{Method: method, Error: "missing_scope", Times: -1})
 	}
-	general, ann := r.place()
-	r.begin()
 	r.ask(general, ann, 1) // it is as young as the process: an earlier one may have begun to answer
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "question 2"})
 	r.awaitAnswers(general, 2)
 }
 
-func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {
+func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, unhelpful(), answerN)
-	r.ask(general, ann, 1)
-	r.end()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-	r.w.Fail(slacktest.Fault{Method: "users.conversations", RetryAfter: time.Hour, Times: -1})
+	r := newRig(t, unhelpful(), ok)
+	odd := ""
+	r.histories(func(message map[string]any) {
+		if message["ts"] == odd {
+			message["ts"] = map[string]any{"not": "a ts"}
+		}
+	})
+	general, ann := r.place()
+	lonely, strange := r.w.AddChannel("lonely", ann), r.w.AddChannel("strange", ann)
 	r.begin()
-	r.awaitAnswers(general, 2)
+	say := func(channelID, thread, text string) string {
+		return r.w.Say(slacktest.Post{Channel: channelID, User: ann, Thread: thread, Text: text})
+	}
+	say(general, "", "first")
+	root, unread := say(general, "", "root"), say(strange, "", "a page that cannot be read whole deletes nothing")
+	only := say(lonely, "", "the only message of a channel")
+	var edited, gone, last []string
+	for _, thread := range []string{"", root} {
+		edited, gone = append(edited, say(general, thread, "teh plan")), append(gone, say(general, thread, "a secret"))
+		say(general, thread, "/help")
+		say(general, thread, "fourth")
+		last = append(last, say(general, thread, "last"))
+	}
+	inThread := []string{"user: teh plan", "user: a secret", "user: /help", "user: fourth", "user: last"}
+	r.stored(conversation(general), append([]string{"user: first", "user: root"}, inThread...)...)
+	r.stored(conversation(general, root), inThread...)
+	r.stored(conversation(lonely), "user: the only message of a channel")
+	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing")
+	r.end()
+	r.Age()
+	odd = unread
+	say(strange, "", "meanwhile")
+	for i := range edited {
+		r.w.Edit(general, edited[i], "the plan of <@"+ann+">")
+		r.w.Delete(general, gone[i])
+		r.w.Delete(general, last[i])
+	}
+	r.w.Delete(general, root) // which a thread hangs on
+	r.w.Delete(lonely, only)
+	r.begin()
+	r.stored(conversation(general), "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
+	r.stored(conversation(general, root), "user: the plan of @ann", "user: /help", "user: fourth")
+	r.stored(conversation(lonely))
+	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing", "user: meanwhile")
+	page, err := r.connector.History(t.Context(), conversation(strange), channel.Look{After: "1.000000", Limit: 10})
+	check.That(t, err == nil && page.There == nil && len(page.Said) == 1, "the page says %q of %d messages, %v", page.There, len(page.Said), err)
+	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
 }

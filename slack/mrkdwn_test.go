@@ -1,4 +1,4 @@
-// Slack's markup.
+// Slack's markup, and the limits of messages.
 
 package slack
 
@@ -45,9 +45,8 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
 		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
 	} {
-		if got, _ := s.plainText(raw); got != want {
-			t.Errorf("%s: got %q, want %q", raw, got, want)
-		}
+		got, _ := s.plainText(raw)
+		check.Equal(t, raw, got, want)
 	}
 	for raw, want := range map[string]string{
 		"<@UBOT> hi": "hi", "<@UBOT>: /help": "/help", " <@UBOT|cairn>, <@U1>?": "<@U1>?",
@@ -77,7 +76,7 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 }
 
 func FuzzMarkup(f *testing.F) {
-	for _, seed := range []string{"<@U1> <#C1|x> <!here> <http://x|y>", "<<>>|<|>", "&lt;&amp;lt;", "<@UBOT>", "<!subteam^>", "<|>", "\xff<\xfe>"} {
+	for _, seed := range []string{"<@U1> <#C1|x> <!here> <http://x|y>", "<<>>|<|>", "&lt;&amp;lt;", "<@UBOT>", "<!subteam^>", "<|>", "\xff<\xfe>", strings.Repeat("<!here> ", 40), strings.Repeat("🗿", 60) + "\xff\xfe"} {
 		f.Add(seed)
 	}
 	for _, text := range wordstest.Texts() {
@@ -87,13 +86,14 @@ func FuzzMarkup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		text, known := s.plainText(raw)
 		check.That(t, !utf8.ValidString(raw) || utf8.ValidString(text), "%q becomes %q", raw, text)
-		if !known && !unresolvedName.MatchString(text) && !strings.Contains(raw, "<@") && !strings.Contains(raw, "<#") {
-			t.Errorf("%q has no name, and yet one is missing: %q", raw, text)
-		}
+		named := strings.Contains(raw, "<@") || strings.Contains(raw, "<#")
+		check.That(t, known || named || unresolvedName.MatchString(text), "%q has no name, and yet one is missing: %q", raw, text)
 		check.That(t, strings.ContainsAny(raw, "<&") || text == raw, "%q becomes %q", raw, text)
 		check.That(t, s.withoutMention(raw) == raw || s.mentionsBot(raw), "a mention is taken from %q, which has none", raw)
 		out := defuseMentions(raw)
 		check.That(t, !callsSomebody(out) && defuseMentions(out) == out, "%q calls: %q", raw, out)
+		sent := len([]rune(escape(raw)))
+		check.That(t, messages.CostOf(raw) >= sent, "%d characters are sent for %d that were counted", sent, messages.CostOf(raw))
 	})
 }
 
@@ -110,21 +110,15 @@ func TestTheBotCallsNobody(t *testing.T) {
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
 	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
-	r.settled(conversation(general))
-	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls, "pause " + calls} {
+	r.Idle(conversation(general))
+	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
 		r.w.Command(general, ann, "/cairn", line)
-		if strings.HasPrefix(line, "pause") {
-			r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
-			continue
-		}
 		r.told(general, ann, i+1)
 	}
-	for _, m := range r.w.Messages(general) {
-		if m.User == ann {
-			continue
-		}
-		shown := m.Shown()
-		check.Lacks(t, "there stands", shown,
+	r.w.Command(general, ann, "/cairn", "pause "+calls)
+	r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
+	for _, m := range append(r.own(general), r.private(general, ann)...) {
+		check.Lacks(t, "there stands", m.Shown(),
 			"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel")
 	}
 }
@@ -137,28 +131,62 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 			o := quick()
 			o.IgnoresMarkdown = claim != "refuses it"
 			r := newRig(t, o, nil)
-			q := r.question(false)
 			r.begin()
+			q := r.question(false)
 			if !o.IgnoresMarkdown {
 				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 			}
-			w := r.connector.Reply(q.name, q.to)
+			w := r.reply(q)
 			if streamed {
 				w.Show(text[:10])
 				r.shows(q.channel, trimPendingMention(text[:10]))
 			}
 			r.send(w, piece(text))
-			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
+			r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
 			r.answered(q.channel, escape(text), "The next one.")
-			markdown := 0
-			for _, call := range r.w.Calls("chat.postMessage") {
-				if call.Args["markdown_text"] != "" {
-					markdown++
-				}
-			}
-			check.Equal(t, "tries of Markdown", markdown, 1)
-			check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "markdown_refused"), 1)
+			asMarkdown := func(c slacktest.Call) bool { return c.Args["markdown_text"] != "" }
+			check.Equal(t, "the first try was Markdown", slices.IndexFunc(r.w.Calls("chat.postMessage"), asMarkdown), 0)
+			check.That(t, !slices.ContainsFunc(r.w.Calls("chat.postMessage")[1:], asMarkdown), "it tried Markdown again")
+			check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "markdown_refused"), 1)
 			r.uncomplaining()
 		})
 	}
+}
+
+func TestSplitCountsAsSlackDoes(t *testing.T) {
+	for claim, c := range map[string]struct {
+		text   string
+		pieces int
+	}{
+		"an empty text is one piece":        {"", 1},
+		"characters are counted, not bytes": {strings.Repeat("語", 4000), 1},
+		"those of two units count twice":    {strings.Repeat("🗿", 2001), 2},
+		"what is made harmless counts more": {strings.Repeat("@", 2001), 2},
+		"so does what is escaped":           {strings.Repeat("<", 1001), 2},
+	} {
+		got := messages.Texts(c.text, "")
+		check.That(t, len(got) == c.pieces && strings.Join(got, "") == c.text, "%s: %d pieces", claim, len(got))
+	}
+}
+
+// Slack counts the blocks that it makes of Markdown, too.
+func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
+	both(t, func(t *testing.T, r *rig, inThread bool) {
+		q := r.question(inThread)
+		w := r.reply(q)
+		if inThread { // it is shown before
+			w.Show("Many ")
+			r.shows(q.channel, "Many")
+		}
+		for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
+			r.w.Fail(slacktest.Fault{Method: method, Error: "msg_blocks_too_long"})
+		}
+		text := strings.Repeat("Many words. ", 300)
+		r.send(w, piece(text))
+		r.answered(q.channel, text)
+		r.w.Heal()
+		r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
+		calls := r.w.Calls("chat.postMessage")
+		check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
+	})
 }

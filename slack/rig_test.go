@@ -5,28 +5,20 @@ package slack
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"cairn/channel"
 	"cairn/channel/channeltest"
-	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
-	"cairn/store"
 )
 
 func TestMain(m *testing.M) {
@@ -41,29 +33,18 @@ func TestMain(m *testing.M) {
 }
 
 // soon is long enough for everything that happens at all, on a busy machine too.
-const soon = time.Minute
+const soon = channeltest.Patience
 
 const mention = "<@" + slacktest.BotUserID + "> "
 
 // rig is a workspace, and a bot in it whose model is scripted.
 type rig struct {
-	t      testing.TB
-	dir    string
-	w      *slacktest.Server
-	model  *llmtest.Model
-	helper *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
-	rules  channel.Rules
-	tools  channel.Toolbox
-	opts   Options
-	hurry  func(*times)
-	tune   func(*Slack) // before Run
-	logs   *check.Buffer
-
-	store     *store.Store
+	channeltest.Program
+	w         *slacktest.Server
+	opts      Options
+	hurry     func(*times)
+	tune      func(*Slack) // before Run
 	connector *Slack
-	hub       *channel.Hub
-	stop      func() error  // ends Run and returns what it returned
-	gone      chan struct{} // closed when Run has ended
 }
 
 // quick are the times of a workspace that repeats soon what nobody acknowledged.
@@ -76,16 +57,20 @@ func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprint("answer ", n)), nil
 }
 
-func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+// script is what a model answers to its n-th request.
+type script = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+
+func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 	t.Helper()
 	if w.Scopes == nil {
 		w.Scopes = manifestScopes() // no test needs more
 	}
 	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
-	r := &rig{t: t, dir: channeltest.Folder(t), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &check.Buffer{}}
+	r := &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
 		ReplyIn: replyChannel, // most tests ask in a channel and look there
+		Log:     r.Logger(),
 	}
 	t.Cleanup(r.w.Close)
 	t.Cleanup(func() { r.end() })
@@ -93,41 +78,53 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 }
 
 // connectedRig returns a rig whose bot is connected, with a channel in which ann is.
-func connectedRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
-	t.Helper()
+func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r, general, ann = town(t, w, model)
 	r.begin()
 	return r, general, ann
 }
 
 // town is a rig that has not begun, with a channel in which ann is.
-func town(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
-	t.Helper()
+func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r = newRig(t, w, model)
 	general, ann = r.place()
 	return r, general, ann
 }
 
+// place is a general channel with ann in it.
+func (r *rig) place() (general, ann string) {
+	ann = r.w.AddUser("ann")
+	return r.w.AddChannel("general", ann), ann
+}
+
+// ask tells the bot something and waits for the n-th answer.
+func (r *rig) ask(channelID, user string, n int) {
+	r.T.Helper()
+	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
+	r.awaitAnswers(channelID, n)
+}
+
+// awaitAnswers waits for n answers, and sees that there is no other.
+func (r *rig) awaitAnswers(channelID string, n int) {
+	r.T.Helper()
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprint("answer ", i+1))
+	}
+	r.answered(channelID, want...)
+}
+
 // begin starts the bot and waits until it is connected.
 func (r *rig) begin() {
-	r.t.Helper()
+	r.T.Helper()
 	r.launch()
 	r.eventually("the bot is connected, and no earlier one", func() bool { return r.connector.Connected() && len(r.w.Sockets()) == 1 })
 }
 
 // launch starts the bot.
 func (r *rig) launch() {
-	r.t.Helper()
-	var err error
-	storetest.CopyEmpty(r.t, r.dir)
-	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
-		r.t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.opts.Log = log
-	if r.connector, err = New(r.opts); err != nil {
-		r.t.Fatal(err)
-	}
+	r.T.Helper()
+	r.connector = check.Must(New(r.opts))(r.T)
 	r.connector.times.backoff, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
 	r.connector.times.steady = 300 * time.Millisecond
 	if r.hurry != nil {
@@ -136,51 +133,45 @@ func (r *rig) launch() {
 	if r.tune != nil {
 		r.tune(r.connector)
 	}
-	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
-	r.hub = channel.New(channel.Options{
-		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
-		Agent: func(string) channel.Agent { return agent },
-		Agents: func(id string) (channel.Agent, bool) {
-			return channel.Agent{ID: id, Model: r.helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, r.helper != nil
-		},
-	})
-	check.NoError(r.t, r.hub.Recover(context.Background(), func(string) bool { return true })) // as the program does
-	ctx, cancel := context.WithCancel(context.Background())
-	gone := make(chan struct{})
-	var ran error
-	go func() {
-		defer close(gone)
-		ran = r.connector.Run(ctx, r.hub)
-	}()
-	r.gone = gone
-	r.stop = func() error {
-		cancel()
-		<-gone
-		return ran
-	}
+	r.Open(r.connector)
+	r.Run()
 }
 
 // end ends the bot as a shutdown does.
 func (r *rig) end() {
-	if r.hub == nil {
-		return
+	if r.Close(); r.connector != nil {
+		r.connector.api.close()
 	}
-	err := r.stop()
-	check.Error(r.t, errors.Join(err, r.hub.Close(), r.store.Close()), nil)
-	r.connector.api.close()
-	r.hub = nil
 }
 
 func (r *rig) eventually(what string, condition func() bool) {
-	r.t.Helper()
-	check.Require(r.t, r.w.Wait(soon, condition), "never: %s\n%s", what, r.logs)
+	r.T.Helper()
+	check.Require(r.T, r.w.Wait(soon, condition), "never: %s\n%s", what, &r.Log)
 }
 
-// said are the texts that the bot has posted in a channel and has not taken back.
-func (r *rig) said(channelID string) []string {
-	var texts []string
-	for _, m := range r.w.Messages(channelID) {
-		if m.BotID == slacktest.BotID && m.OnlyFor == "" && !m.Streaming {
+// own are the bot's messages in a channel.
+func (r *rig) own(channelID string) []slacktest.Message { return r.from("", channelID) }
+
+// private are the messages that one person alone sees in a channel.
+func (r *rig) private(channelID, person string) []slacktest.Message {
+	return r.from(person, channelID)
+}
+
+func (r *rig) from(onlyFor, channelID string) []slacktest.Message {
+	return slices.DeleteFunc(r.w.Messages(channelID), func(m slacktest.Message) bool { return m.BotID != slacktest.BotID || m.OnlyFor != onlyFor })
+}
+
+// told waits for the n-th private message, and returns it.
+func (r *rig) told(channelID, person string, n int) slacktest.Message {
+	r.T.Helper()
+	r.eventually(fmt.Sprintf("%s is told %d times", person, n), func() bool { return len(r.private(channelID, person)) >= n })
+	return r.private(channelID, person)[n-1]
+}
+
+// said are the texts of the bot's finished messages in a channel.
+func (r *rig) said(channelID string) (texts []string) {
+	for _, m := range r.own(channelID) {
+		if !m.Streaming {
 			texts = append(texts, m.Shown())
 		}
 	}
@@ -189,82 +180,45 @@ func (r *rig) said(channelID string) []string {
 
 // answered waits until the bot has said exactly this in a channel.
 func (r *rig) answered(channelID string, want ...string) {
-	r.t.Helper()
-	if !r.w.Wait(soon, func() bool { return equal(r.said(channelID), want) }) {
-		r.t.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, r.logs)
+	r.T.Helper()
+	if !r.w.Wait(soon, func() bool { return slices.Equal(r.said(channelID), want) }) {
+		r.T.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
 	}
 }
 
-func equal(a, b []string) bool { return strings.Join(a, "\x00") == strings.Join(b, "\x00") }
-
-// settled waits until nothing is being done in a conversation.
-func (r *rig) settled(name string) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), soon)
-	defer cancel()
-	if err := r.hub.Idle(ctx, name); err != nil {
-		r.t.Fatalf("%s does not settle: %v\n%s", name, err, r.logs)
+// reactions are the bot's on a message.
+func (r *rig) reactions(channelID, ts string) (names []string) {
+	for _, m := range r.w.Messages(channelID) {
+		for _, reaction := range m.Reactions {
+			if m.TS == ts && reaction.User == slacktest.BotUserID {
+				names = append(names, reaction.Name)
+			}
+		}
 	}
+	return names
 }
 
 // transcript is what is stored of a conversation, as "role: text" lines.
 func (r *rig) transcript(name string) []string {
-	r.t.Helper()
+	r.T.Helper()
 	var lines []string
-	for _, m := range r.messages(name) {
+	for _, m := range r.Transcript(name) {
 		lines = append(lines, string(m.Role)+": "+m.Text)
 	}
 	return lines
 }
 
-func (r *rig) messages(name string) []chat.Message {
-	r.t.Helper()
-	c := check.Must(r.store.Conversation(context.Background(), name))(r.t)
-	page := check.Must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
-	return page
-}
-
 // stored waits until a conversation holds exactly these lines.
 func (r *rig) stored(name string, want ...string) {
-	r.t.Helper()
-	if !r.w.Wait(soon, func() bool { return equal(r.transcript(name), want) }) {
-		r.t.Fatalf("%s holds\n%s\nwant\n%s\n%s", name, strings.Join(r.transcript(name), "\n"), strings.Join(want, "\n"), r.logs)
+	r.T.Helper()
+	if !r.w.Wait(soon, func() bool { return slices.Equal(r.transcript(name), want) }) {
+		r.T.Fatalf("%s holds %q, want %q\n%s", name, r.transcript(name), want, &r.Log)
 	}
-}
-
-// disk executes statements on the database.
-func (r *rig) disk() (exec func(statement string)) {
-	return func(statement string) {
-		r.t.Helper()
-		db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
-		defer db.Close()
-		check.Must(db.Exec(statement))(r.t)
-	}
-}
-
-// breakDisk has the database take no message until it is repaired.
-func (r *rig) breakDisk() (repair func()) {
-	r.t.Helper()
-	exec := r.disk()
-	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
-	return func() { exec("DROP TRIGGER broken") }
-}
-
-// acknowledged reports whether all that came over a socket was acknowledged.
-func (r *rig) acknowledged() bool {
-	for _, d := range r.w.Deliveries() {
-		if d.Socket > 0 && d.Acked.IsZero() {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *rig) uncomplaining() {
-	r.t.Helper()
-	for _, complaint := range r.w.Complaints() {
-		r.t.Errorf("slack complains: %s", complaint)
-	}
+	r.T.Helper()
+	check.EqualAll(r.T, "what Slack complains of", r.w.Complaints(), nil)
 }
 
 func conversation(parts ...string) string {

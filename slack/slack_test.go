@@ -1,16 +1,17 @@
-// Who is answered, and where.
+// Who is answered, and where; what comes is kept before it is acknowledged, once and in order.
 
 package slack
 
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -25,96 +26,76 @@ import (
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	ann, bob := r.w.AddUser("ann"), r.w.AddUser("bob")
-	general := r.w.AddChannel("general", ann, bob)
+	r, general, ann := town(t, quick(), answerN)
+	bob := r.w.AddUser("bob")
+	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
+	r.w.Join(general, bob)
 	r.begin()
+	memory.In(r.Store).Share(true)
+	r.w.Say(slacktest.Post{Channel: private, User: ann, Text: "the launch is on Monday"})
+	r.stored(conversation(private), "user: the launch is on Monday")
 
-	t.Run("a mention, which comes twice, is one message", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.answered(general, "answer 1")
-		r.stored(conversation(general), "user: hello", "assistant: answer 1")
-	})
-	t.Run("what is said to others is context", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: "just talking"})
-		r.stored(conversation(general), "user: hello", "assistant: answer 1", "user: just talking")
-		r.answered(general, "answer 1")
-	})
-	t.Run("nor is it addressed by what somebody passes on", func(t *testing.T) {
-		r.w.Emit(map[string]any{
-			"type": "message", "channel": general, "user": bob, "ts": tsOf(time.Now()), "text": "",
-			"attachments": []any{map[string]any{"is_share": true, "from_url": "https://slack.test/1", "author_name": "ann", "text": mention + "hello"}},
-		})
-		r.stored(conversation(general), "user: hello", "assistant: answer 1", "user: just talking", "user: ann: @app hello")
-		r.settled(conversation(general))
-		r.answered(general, "answer 1")
-	})
-	t.Run("a direct message needs no mention", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "psst"})
-		r.answered(r.w.DM(ann), "answer 2")
-	})
-	t.Run("names are those that people have", func(t *testing.T) {
-		messages := r.messages(conversation(general))
-		if messages[0].Author != "ann" || messages[2].Author != "bob" || messages[0].AuthorID != ann {
-			t.Errorf("%+v", messages)
-		}
-	})
-	r.uncomplaining()
-}
-
-func TestAThreadIsAConversation(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	ann := r.w.AddUser("ann")
-	general := r.w.AddChannel("general", ann)
-	r.begin()
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the plan is blue"})
-	r.stored(conversation(general), "user: the plan is blue")
-
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "what do you think?"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // a mention comes twice
 	r.answered(general, "answer 1")
-	thread := conversation(general, root)
-	r.stored(thread, "user: what do you think?", "assistant: answer 1")
-	check.Equal(t, "the message it hangs on is quoted as", r.messages(thread)[0].Quote, `ann: "the plan is blue"`)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
-	r.answered(general, "answer 1", "answer 2")
-	for _, m := range r.w.Posted() {
-		check.Equal(t, "the thread of "+m.Text, m.Thread, root)
+	root := r.w.Say(slacktest.Post{Channel: general, User: bob, Text: "just talking"}) // what is said to others is context
+	r.w.Emit(map[string]any{                                                           // nor is it addressed by what somebody passes on
+		"type": "message", "channel": general, "user": bob, "ts": tsOf(time.Now()), "text": "",
+		"attachments": []any{map[string]any{"is_share": true, "from_url": "https://slack.test/1", "author_name": "ann", "text": mention + "hello"}},
+	})
+	said := []string{"user: hello", "assistant: answer 1", "user: just talking", "user: ann: @app hello"}
+	r.stored(conversation(general), said...)
+	r.Idle(conversation(general))
+	r.answered(general, "answer 1")
+	r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "psst"}) // needs no mention
+	r.answered(dm, "answer 2")
+	messages := r.Transcript(conversation(general))
+	check.That(t, messages[0].Author == "ann" && messages[2].Author == "bob" && messages[0].AuthorID == ann, "%+v", messages)
+
+	t.Run("a thread is a conversation", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "what do you think?"})
+		r.answered(general, "answer 1", "answer 3")
+		thread := conversation(general, root)
+		r.stored(thread, "user: what do you think?", "assistant: answer 3")
+		check.Equal(t, "the message it hangs on is quoted as", r.Transcript(thread)[0].Quote, `bob: "just talking"`)
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
+		r.answered(general, "answer 1", "answer 3", "answer 4")
+		for _, m := range r.own(general)[1:] {
+			check.Equal(t, "the thread of "+m.Text, m.Thread, root)
+		}
+		r.stored(conversation(general), said...)
+	})
+	for id, want := range map[string]bool{general: true, private: false, dm: false} {
+		c := check.Must(r.Store.Find(t.Context(), conversation(id)))(t)
+		_, here, err := memory.Of(c).Shared(t.Context())
+		check.That(t, err == nil && here == want, "who may read is stored: %s shares its memories: %v, %v", id, here, err)
 	}
-	r.stored(conversation(general), "user: the plan is blue")
 	r.uncomplaining()
 }
 
 // TestAFileIsReadUpToItsLimit: however long it is, and however small it was sent.
 func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	t.Parallel()
-	const megabytes = platform.MaxAnswer>>20 + 1
-	megabyte := make([]byte, 1<<20)
-	var compressed bytes.Buffer // of one megabyte: a stream may consist of many
-	z := gzip.NewWriter(&compressed)
-	check.Must(z.Write(megabyte))(t)
+	var megabyte bytes.Buffer // compressed: a stream may consist of many
+	z := gzip.NewWriter(&megabyte)
+	check.Must(z.Write(make([]byte, 1<<20)))(t)
 	check.NoError(t, z.Close())
-	for encoding, body := range map[string][]byte{"identity": megabyte, "gzip": compressed.Bytes()} {
-		t.Run(encoding, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Encoding", encoding)
-				for range megabytes {
-					if _, err := w.Write(body); err != nil {
-						return // the client has hung up
-					}
-				}
-			}))
-			defer server.Close()
-			s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
-			defer s.api.close()
-			data := check.Must(s.fetch(context.Background(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
-			check.Equal(t, "bytes that were read", len(data), platform.MaxText)
-			resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
-			check.That(t, platform.TooLong(err), "got %v", err)
-			if err == nil {
-				_ = resp.Body.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		for range platform.MaxAnswer>>20 + 1 {
+			if _, err := w.Write(megabyte.Bytes()); err != nil {
+				return // the client has hung up
 			}
-		})
+		}
+	}))
+	defer server.Close()
+	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
+	defer s.api.close()
+	data := check.Must(s.fetch(t.Context(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
+	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
+	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
+	check.That(t, platform.TooLong(err), "got %v", err)
+	if err == nil {
+		_ = resp.Body.Close()
 	}
 }
 
@@ -124,9 +105,8 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	thread := channelPlace
 	thread.Thread = "1.2"
 	for _, c := range []struct {
-		claim, payload string
-		channel        channel.Audience
-		thread         channel.Audience
+		claim, payload  string
+		channel, thread channel.Audience
 	}{
 		{"a public channel is everybody's, and so are its threads", `{"event":{"channel_type":"channel"}}`, channel.ServerWide, channel.ServerWide},
 		{"a private one is its members'", `{"event":{"channel_type":"group"}}`, channel.Members, channel.ChannelWide},
@@ -137,33 +117,9 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		{"nor is what cannot be read", `{"is_ext_shared_channel":"yes","event":{"channel_type":"channel"}}`, "", ""},
 		{"a kind that nobody knows is private", `{"event":{"channel_type":"forum"}}`, channel.Members, channel.ChannelWide},
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			m := membersOf([]byte(c.payload))
-			check.Equal(t, "the channel", m.audience(channelPlace), c.channel)
-			check.Equal(t, "a thread", m.audience(thread), c.thread)
-		})
-	}
-}
-
-func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
-	private := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID)
-	dm := r.w.DM(ann)
-	r.begin()
-	memory.In(r.store).Share(true)
-	for id, want := range map[string]bool{general: true, private: false, dm: false} {
-		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "the launch is on Monday"})
-		name := conversation(id)
-		if id == dm { // which is answered
-			r.stored(name, "user: the launch is on Monday", "assistant: answer 1")
-		} else {
-			r.stored(name, "user: the launch is on Monday")
-		}
-		c := check.Must(r.store.Find(t.Context(), name))(t)
-		if _, here, err := memory.Of(c).Shared(t.Context()); err != nil || here != want {
-			t.Errorf("%s shares its memories: %v, %v", name, here, err)
-		}
+		m := membersOf([]byte(c.payload))
+		check.Equal(t, c.claim+": the channel", m.audience(channelPlace), c.channel)
+		check.Equal(t, c.claim+": a thread", m.audience(thread), c.thread)
 	}
 }
 
@@ -196,40 +152,146 @@ func TestWhoMayUseIt(t *testing.T) {
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
-	r.rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.Rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
 	r.begin()
 
-	t.Run("a message of somebody else is not heard", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
-		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
-		r.answered(general, "answer 1")
-		r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
-		r.settled(conversation(r.w.DM(ann)))
-		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
-		r.settled(conversation(r.w.DM(ann)))
-		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.HasPrefix(strings.Join(hints, ""), "answer") {
-			t.Errorf("alone with the bot they are told %q", hints)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // is not heard
+	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+	r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
+	r.answered(general, "answer 1")
+	r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
+	r.Idle(conversation(r.w.DM(ann)))
+	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
+	r.Idle(conversation(r.w.DM(ann)))
+	hints := r.said(r.w.DM(ann))
+	check.That(t, len(hints) < 2 && !strings.HasPrefix(strings.Join(hints, ""), "answer"), "alone with the bot they are told %q", hints)
+	r.eventually("all is acknowledged", r.acknowledged)
+
+	r.w.Command(general, ann, "/cairn", "stop") // a public one
+	check.Equal(t, "the result", r.told(general, ann, 1).Shown(), channel.TextRefused)
+	for i := range 12 {
+		r.run(general, bob, fmt.Sprint("/remember thing ", i))
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
+	r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
+	r.w.Press(general, r.own(general)[1].TS, ann, actionPrefix+"next")
+	check.Equal(t, "the result", r.told(general, ann, 2).Shown(), channel.TextRefused)
+	check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
+	r.w.Command(general, bob, "/cairn", "forget 1") // an administrator runs what is restricted
+	check.Contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
+}
+
+// acknowledged reports whether all that came over a socket was acknowledged.
+func (r *rig) acknowledged() bool {
+	return !slices.ContainsFunc(r.w.Deliveries(), func(d slacktest.Delivery) bool { return d.Socket > 0 && d.Acked.IsZero() })
+}
+
+// repeat has Slack send the events with a text again.
+func (r *rig) repeat(text string) {
+	for _, d := range r.w.Deliveries() {
+		if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), text) {
+			r.w.Repeat(d.EventID)
 		}
-		r.eventually("all is acknowledged", r.acknowledged)
-	})
-	t.Run("nor is a command", func(t *testing.T) {
-		r.w.Command(general, ann, "/cairn", "stop") // a public one
-		check.Equal(t, "the result", r.told(general, ann, 1).Shown(), channel.TextRefused)
-	})
-	t.Run("nor is a press", func(t *testing.T) {
-		for i := range 12 {
-			check.NoError(t, failure3(r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i))))
+	}
+}
+
+func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, quick(), answerN)
+	r.ask(general, ann, 1)
+	r.repeat("question 1")
+	r.eventually("all is acknowledged", r.acknowledged)
+	r.end()
+	r.begin()
+	r.repeat("question 1")
+	r.ask(general, ann, 2)
+	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
+}
+
+func TestTimeOfATS(t *testing.T) {
+	for ts, want := range map[string]time.Time{
+		"1700000000.000200":   time.Unix(1700000000, 200_000),
+		"1700000000.5":        time.Unix(1700000000, 500_000_000),
+		"1700000000":          time.Unix(1700000000, 0),
+		"0.000000":            time.Unix(0, 0),
+		"":                    {},
+		"soon":                {},
+		"-1.000000":           {},
+		"1.-5":                {},
+		"1700000000.00020x":   {},
+		"9999999999999999999": {},
+	} {
+		check.Equal(t, ts, timeOf(ts), want)
+	}
+}
+
+func TestABurstStaysInOrder(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, slacktest.Options{}, answerN)
+	r.hurry = func(c *times) { c.silence = time.Hour } // the double says nothing while it makes the burst
+	r.begin()
+	const n = 250 // more than a batch of a queue
+	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
+	r.eventually("all are acknowledged", r.acknowledged)
+	r.Idle(conversation(general))
+	all := r.Transcript(conversation(general))
+	check.Len(t, "messages", all, n)
+	for i, m := range all {
+		check.Require(t, m.Text == fmt.Sprintf("line #%d", i+1), "message %d is %q", i+1, m.Text)
+	}
+}
+
+func TestADiskThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.AckWithin = time.Second // after which Slack sends it again
+	r, general, ann := connectedRig(t, o, answerN)
+	r.ask(general, ann, 1)
+	r.Exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+	const told = "I cannot store your message right now. I will keep trying, and answer once I have it."
+	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
+	check.Equal(t, "what is not on disk was acknowledged", r.acknowledged(), false)
+	r.Exec("DROP TRIGGER broken")
+	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
+	check.Equal(t, "how often people are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
+	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
+	check.Equal(t, "warnings for one incident", strings.Count(r.Log.String(), "store_message_failed"), 1)
+}
+
+// holdQueue has the queue of a channel, once it has something, wait until it is released.
+func (r *rig) holdQueue(channelID string) (held <-chan struct{}, release func()) {
+	hold, begun := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	do := r.connector.queue.Do
+	r.connector.queue.Do = func(batch []*event) {
+		if batch[0].Channel == channelID {
+			once.Do(func() { close(begun) })
+			<-hold
 		}
-		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
-		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
-		list := r.own(general)[1]
-		r.w.Press(general, list.TS, ann, actionPrefix+"next")
-		check.Equal(t, "the result", r.told(general, ann, 2).Shown(), channel.TextRefused)
-		check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
-	})
-	t.Run("an administrator runs what is restricted", func(t *testing.T) {
-		r.w.Command(general, bob, "/cairn", "forget 1")
-		check.Contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
-	})
+		do(batch)
+	}
+	return begun, func() { close(hold) }
+}
+
+func TestAQueueThatIsHeldUp(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), answerN)
+	other := r.w.AddChannel("other", ann)
+	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
+	r.begin()
+	held, release := r.holdQueue(general)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
+	<-held
+	r.repeat("slowly")
+	r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "hello"})
+	r.awaitAnswers(other, 1)
+	for r.connector.queue.Offer(general, &event{ack: func() {}}) {
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
+	r.eventually("the queue is full", r.connector.overflowed.Load)
+	release()
+	r.answered(general, "answer 2")
+	r.stored(conversation(general), "user: slowly", "user: no room", "user: nor here", "assistant: answer 2") // read from history
 }

@@ -1,10 +1,17 @@
-// The supervisor, against everything that may happen to a socket and to tokens.
+// The supervisor, against everything that may happen to a socket and to tokens; the options and the app's manifest.
 
 package slack
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/json"
+	"errors"
 	"log/slog"
+	"net/url"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,62 +20,37 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// place is a general channel with ann in it.
-func (r *rig) place() (general, ann string) {
-	ann = r.w.AddUser("ann")
-	return r.w.AddChannel("general", ann), ann
-}
-
-// ask tells the bot something and waits for the n-th answer.
-func (r *rig) ask(channelID, user string, n int) {
-	r.t.Helper()
-	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
-	r.awaitAnswers(channelID, n)
-}
-
-// awaitAnswers waits for n answers, and sees that there is no other.
-func (r *rig) awaitAnswers(channelID string, n int) {
-	r.t.Helper()
-	var want []string
-	for i := range n {
-		want = append(want, fmt.Sprint("answer ", i+1))
-	}
-	r.answered(channelID, want...)
+// loseSocket has the bot lose its socket, and get no other until it may come back.
+func (r *rig) loseSocket() (back func()) {
+	r.T.Helper()
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
+	r.w.Sockets()[0].Cut()
+	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
+	return r.w.Heal
 }
 
 func TestALostSocketIsReplaced(t *testing.T) {
 	t.Parallel()
-	for claim, lose := range map[string]func(*slacktest.Socket){
-		"asked to go": func(k *slacktest.Socket) { k.Disconnect("warning") },
-		"cut":         func(k *slacktest.Socket) { k.Cut() },
-		"frozen":      func(k *slacktest.Socket) { k.Freeze() },
-	} {
+	for claim, lose := range map[string]func(*slacktest.Socket){"cut": (*slacktest.Socket).Cut, "frozen": (*slacktest.Socket).Freeze} {
 		t.Run(claim, func(t *testing.T) {
 			o := quick()
-			o.PingEvery, o.WarnFor = 100*time.Millisecond, 100*time.Millisecond
-			r := newRig(t, o, answerN)
+			o.PingEvery = 100 * time.Millisecond
+			r, general, ann := town(t, o, answerN)
 			if claim == "frozen" {
 				r.hurry = func(c *times) { c.silence = 2 * time.Second }
 			}
-			general, ann := r.place()
 			r.begin()
 			r.ask(general, ann, 1)
 			old := r.w.Sockets()[0]
 			lose(old)
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"}) // falls into the gap
-			r.awaitAnswers(general, 2)
-			r.eventually("there is another socket", func() bool {
-				open := r.w.Sockets()
-				return len(open) == 1 && open[0] != old
-			})
+			r.ask(general, ann, 2) // falls into the gap
+			r.eventually("there is another socket", func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0] != old })
 			r.ask(general, ann, 3)
-			r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2",
-				"user: question 3", "assistant: answer 3")
+			check.Len(t, "what is stored", r.Transcript(conversation(general)), 6)
 			// The probe, and one for each socket. A busy machine may let a good socket seem frozen too.
-			if n := len(r.w.Calls("apps.connections.open")); n != 3 && claim != "frozen" {
-				t.Errorf("%d sockets were asked for", n)
-			}
-			check.Equal(t, "how often the first connection is told", strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`), 1)
+			n := len(r.w.Calls("apps.connections.open"))
+			check.That(t, n == 3 || claim == "frozen", "%d sockets were asked for", n)
+			check.Equal(t, "how often the first connection is told", strings.Count(r.Log.String(), `level=INFO msg=connected connector=slack as=app`), 1)
 			r.uncomplaining()
 		})
 	}
@@ -79,7 +61,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.WarnFor = 4 * time.Second
+	o.WarnFor = soon
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
@@ -88,49 +70,76 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.eventually("another socket is asked for", func() bool { return r.w.Seen("apps.connections.open") > asked })
 	r.w.Command(general, ann, "/cairn", "help")
 	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "/cairn memories")
-	r.eventually("there is another socket", func() bool { return len(r.w.Sockets()) == 1 && r.connector.Connected() })
+	r.eventually("there is another socket", func() bool { return len(r.w.Sockets()) == 2 && r.connector.Connected() })
 	r.ask(general, ann, 2)
 	check.Len(t, "lists of channels to look for what was missed", r.w.Calls("users.conversations"), 0)
 	r.uncomplaining()
 }
 
-func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
-	t.Parallel()
+// A connector that lives for months connects again and again. This runs alone: goroutines of
+// other tests would be counted too.
+func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r, general, ann := connectedRig(t, quick(), answerN)
-	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
-	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
-	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
-	r.w.Sockets()[0].SendRaw(`not even JSON`)
-	r.ask(general, ann, 1)
-	for _, d := range r.w.Deliveries() {
-		if (d.EventID == id || d.EventID == odd) && (d.Acked.IsZero() || d.Attempt > 0) {
-			t.Errorf("attempt %d of %s: acknowledged %v", d.Attempt, d.Payload, !d.Acked.IsZero())
+	asked := 0
+	lose := func(times int) {
+		for range times {
+			sockets := r.w.Sockets()
+			if asked%2 == 0 {
+				sockets[len(sockets)-1].Cut()
+			} else {
+				sockets[len(sockets)-1].Disconnect("refresh_requested")
+			}
+			asked++
+			r.ask(general, ann, asked)
 		}
 	}
-	r.uncomplaining()
+	// A burst of requests leaves idle connections, however many it took.
+	count := func() (goroutines, sockets int) {
+		r.Idle(conversation(general))
+		r.connector.api.close()
+		return runtime.NumGoroutine(), openSockets()
+	}
+	lose(2) // what is made once is there then
+	goroutines, sockets := count()
+	lose(3)
+	r.eventually("goroutines and sockets are as before", func() bool {
+		g, s := count()
+		return g <= goroutines && s <= sockets
+	})
+}
+
+// openSockets counts the sockets of this process; 0 where the system does not tell. The
+// database opens another file when two things are read at the same time.
+func openSockets() (n int) {
+	all, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range all {
+		if to, _ := os.Readlink("/proc/self/fd/" + f.Name()); strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
 }
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
-	options := func(bot, app string) Options { return Options{BotToken: bot, AppToken: app} }
-	good := options(slacktest.BotToken, slacktest.AppToken)
+	const bot, app = slacktest.BotToken, slacktest.AppToken
 	for claim, c := range map[string]struct {
-		options Options
-		fault   slacktest.Fault
-		want    string
+		bot, app string
+		fault    slacktest.Fault
+		want     string
 	}{
-		"an unknown bot token":         {options("xoxb-other", slacktest.AppToken), slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
-		"an app token nobody knows":    {options(slacktest.BotToken, "xapp-other"), slacktest.Fault{}, "App-Level Tokens"},
-		"another kind of app token":    {options(slacktest.BotToken, "xoxp-other"), slacktest.Fault{}, "connections:write"},
-		"a revoked token":              {good, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
-		"a workspace that was deleted": {good, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
-		"an app token without a scope": {good, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
-		"a scope it cannot do without": {good, slacktest.Fault{}, "lacks the scope chat:write"},
+		"an unknown bot token":         {"xoxb-other", app, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
+		"an app token nobody knows":    {bot, "xapp-other", slacktest.Fault{}, "App-Level Tokens"},
+		"another kind of app token":    {bot, "xoxp-other", slacktest.Fault{}, "connections:write"},
+		"a revoked token":              {bot, app, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
+		"a workspace that was deleted": {bot, app, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
+		"an app token without a scope": {bot, app, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
+		"a scope it cannot do without": {bot, app, slacktest.Fault{}, "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			o := slacktest.Options{}
 			if strings.Contains(claim, "it cannot do without") {
-				o.Scopes = without(t, "chat:write")
+				o.Scopes = without("chat:write")
 			}
 			server := slacktest.New(o)
 			defer server.Close()
@@ -138,63 +147,38 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 				server.Fail(c.fault)
 			}
 			var log check.Buffer
-			c.options.APIBase, c.options.Log = server.APIURL, slog.New(slog.NewTextHandler(&log, nil))
-			err := check.Must(New(c.options))(t).Run(t.Context(), nil)
+			s := check.Must(New(Options{BotToken: c.bot, AppToken: c.app, APIBase: server.APIURL, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
+			err := s.Run(t.Context(), nil)
 			check.ErrorContains(t, "the error", err, c.want, "api.slack.com/apps")
-			check.Lacks(t, "what is told", err.Error()+log.String(), c.options.BotToken, c.options.AppToken)
+			check.Lacks(t, "what is told", err.Error()+log.String(), c.bot, c.app)
 		})
 	}
 }
 
-func TestAScopeThatItCanDoWithoutIsNamed(t *testing.T) {
+// without are the scopes of the manifest but for one.
+func without(scope string) []string {
+	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
+}
+
+func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.Scopes = without(t, "users:read")
+	o.Scopes = without("users:read") // without which it can do
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
-	check.Contains(t, "the log", r.logs.String(), "scopes=users:read", "OAuth & Permissions")
-}
+	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
 
-// ended waits until Run ends by itself, and returns why.
-func (r *rig) ended() error {
-	r.t.Helper()
-	select {
-	case <-r.gone:
-	case <-time.After(soon):
-		r.t.Fatalf("Run goes on\n%s", r.logs)
-	}
-	err := r.stop()
-	r.stop = func() error { return nil }
-	return err
-}
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+	check.ErrorContains(t, "the error", r.Ended(), "lacks the scope chat:write")
+	r.end()
+	r.w.Heal()
+	r.begin() // the answer was kept
+	r.awaitAnswers(general, 2)
 
-// keepsSecrets sees that no token is in an error or in the log.
-func (r *rig) keepsSecrets(errs ...error) {
-	r.t.Helper()
-	check.Lacks(r.t, "what is told", fmt.Sprint(errs)+r.logs.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
-}
-
-func TestATokenRevokedWhileItRuns(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
-	check.ErrorContains(t, "the error", r.ended(), "App-Level Tokens")
-}
-
-func TestAMissingScopeIsNamed(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
-	r.hub.Close()
-	r.w.Heal()
-	r.store.Close()
-	r.hub = nil
-	r.begin() // the answer was kept
-	r.answered(general, "answer 1")
+	check.ErrorContains(t, "the error", r.Ended(), "App-Level Tokens")
 }
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
@@ -204,12 +188,76 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
 	r.launch()
-	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+	r.eventually("people are told what to click", func() bool { return strings.Contains(r.Log.String(), "your app → Socket Mode") })
 	r.w.SocketModeOn()
 	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
 	r.ask(general, ann, 1)
-	if n := strings.Count(r.logs.String(), "level=WARN"); n != 3 {
-		t.Errorf("%d warnings for three reasons\n%s", n, r.logs)
-	}
-	r.eventually("people are told that it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
+	check.Equal(t, "warnings for three reasons", strings.Count(r.Log.String(), "level=WARN"), 3)
+	r.eventually("people are told that it works", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
+
+func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
+	var m struct {
+		Display struct {
+			Name, Description string
+			Long              string `json:"long_description"`
+		} `json:"display_information"`
+	}
+	var compact bytes.Buffer
+	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &m), json.Compact(&compact, manifestJSON)))
+	check.Contains(t, "the manifest", compact.String(),
+		`"bot_events":["app_mention","message.channels","message.groups","message.im","message.mpim"]`, // of every kind of channel
+		`"socket_mode_enabled":true`, `"interactivity":{"is_enabled":true`, `"messages_tab_enabled":true`, `"messages_tab_read_only_enabled":false`,
+		`"slash_commands":[{"command":"/cairn",`, `"should_escape":false}]`)
+	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's
+		check.That(t, len(text) >= limits[0] && len(text) <= limits[1], "%q has %d characters", text, len(text))
+	}
+}
+
+func TestNewSaysWhatIsMissing(t *testing.T) {
+	for claim, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"no bot token":                 {Options{AppToken: "xapp-1"}, "bot token is missing"},
+		"no app-level token":           {Options{BotToken: "xoxb-1"}, "App-Level Tokens"},
+		"tokens in each other's place": {Options{BotToken: "xapp-1", AppToken: "xoxb-1"}, "Bot User OAuth Token"},
+		"a user's token":               {Options{BotToken: "xoxp-1", AppToken: "xapp-1"}, "xoxb-…"},
+		"an address without a scheme":  {Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "localhost:80"}, "api_base"},
+	} {
+		check.ErrorContains(t, claim, check.ErrorOf(New(c.o)), c.want)
+	}
+	s := check.Must(New(Options{BotToken: "any", AppToken: "thing", APIBase: "http://localhost:8080/api"}))(t)
+	check.Equal(t, "the address of a compatible server, which has tokens of its own", s.o.APIBase, "http://localhost:8080/api/")
+}
+
+func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
+	deployed := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t)
+	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
+	page := check.Must(os.ReadFile("../docs/slack.md"))(t)
+	var want, got any
+	query := check.Must(url.Parse(CreateURL()))(t).Query()
+	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
+	check.That(t, reflect.DeepEqual(got, want) && query.Get("new_app") == "1", "the link makes another app: %v", got)
+	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
+}
+
+func TestEachTokenIsCheckedAlone(t *testing.T) {
+	server := slacktest.New(slacktest.Options{})
+	defer server.Close()
+	ctx := t.Context()
+	app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL)
+	check.That(t, err == nil && app == "app" && workspace == "slacktest", "%q, %q, %v", app, workspace, err)
+	check.NoError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
+	for want, err := range map[string]error{
+		"Slack rejects the bot token (invalid_auth)": failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)),
+		"not a bot token":             failure3(CheckBotToken(ctx, slacktest.AppToken, server.APIURL)),
+		"not an app-level token":      CheckAppToken(ctx, slacktest.BotToken, server.APIURL),
+		"rejects the app-level token": CheckAppToken(ctx, "xapp-wrong", server.APIURL),
+	} {
+		check.ErrorContains(t, "the error", err, want)
+	}
+}
+
+// failure3 is the error of a call that returns two values more.
+func failure3[A, B any](_ A, _ B, err error) error { return err }

@@ -1,4 +1,4 @@
-// How people see that the bot is at work, and where its answers stand.
+// How people see that the bot is at work, where its answers stand, and that there was a compaction.
 
 package slack
 
@@ -17,13 +17,11 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// thinking is a bot whose model waits until it is let go.
-func thinking(t *testing.T, scopes []string, o Options) (r *rig, letGo func()) {
+// thinking is a bot that answers in threads, and whose model waits until it is let go, once for each answer.
+func thinking(t *testing.T) (r *rig, letGo func()) {
 	t.Helper()
 	wait := make(chan struct{})
-	w := quick()
-	w.Scopes = scopes
-	r = newRig(t, w, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r = newRig(t, quick(), func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
@@ -31,40 +29,25 @@ func thinking(t *testing.T, scopes []string, o Options) (r *rig, letGo func()) {
 		}
 		return answerN(ctx, n, req)
 	})
-	r.opts.Working, r.opts.ReplyIn = o.Working, o.ReplyIn
-	r.begin()
-	return r, func() { close(wait) }
-}
-
-// reactions are the bot's on a message.
-func (r *rig) reactions(channelID, ts string) (names []string) {
-	for _, m := range r.w.Messages(channelID) {
-		for _, reaction := range m.Reactions {
-			if m.TS == ts && reaction.User == slacktest.BotUserID {
-				names = append(names, reaction.Name)
-			}
-		}
-	}
-	return names
-}
-
-func without(t *testing.T, scope string) []string {
-	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
+	r.opts.ReplyIn = replyAuto
+	return r, func() { wait <- struct{}{} }
 }
 
 func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Parallel()
-	for claim, c := range map[string]struct {
+	r, letGo := thinking(t)
+	r.begin()
+	for n, c := range []struct {
+		claim                   string
 		thread, direct, refused bool
 		reactions               []string
 	}{
-		"in a channel by a reaction, until the answer is there": {reactions: []string{workingEmoji}},
-		"in a thread by a status":                               {thread: true},
-		"in a direct message too":                               {direct: true},
-		"in a thread by a reaction where no status is taken":    {thread: true, refused: true, reactions: []string{workingEmoji}},
+		{claim: "in a channel by a reaction, until the answer is there", reactions: []string{workingEmoji}},
+		{claim: "in a thread by a status", thread: true},
+		{claim: "in a direct message too", direct: true},
+		{claim: "in a thread by a reaction where no status is taken", thread: true, refused: true, reactions: []string{workingEmoji}},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			r, letGo := thinking(t, nil, Options{})
+		t.Run(c.claim, func(*testing.T) {
 			general, ann := r.place()
 			if c.refused {
 				r.w.Fail(slacktest.Fault{Method: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
@@ -82,64 +65,68 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 				return slices.Equal(r.reactions(general, ts), c.reactions) && status() == (c.reactions == nil)
 			})
 			letGo()
-			r.answered(general, "answer 1")
+			r.answered(general, fmt.Sprint("answer ", n+1))
 			r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 && !status() })
 		})
 	}
+	signs := func() int { return len(r.w.Calls("assistant.threads.setStatus")) + len(r.w.Calls("reactions.add")) }
+	before := signs()
+	general, ann := r.place()
 	t.Run("by a message that becomes the answer", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{Working: workingPlaceholder})
-		general, ann := r.place()
+		r.end()
+		r.opts.Working = workingPlaceholder
+		r.begin()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 		r.shows(general, placeholder)
 		first := r.own(general)[0].TS
 		letGo()
-		r.answered(general, "answer 1")
+		r.answered(general, "answer 5")
 		check.Equal(t, "there stands", r.own(general)[0].TS, first)
 	})
+	t.Run("or not at all", func(*testing.T) {
+		r.end()
+		r.opts.Working = workingOff
+		r.begin()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		letGo()
+		r.answered(general, "answer 5", "answer 6")
+		r.end()
+	})
+	check.Equal(t, "signs", signs(), before)
 }
 
-func TestASignOfWorkCanBeSwitchedOff(t *testing.T) {
+func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	t.Parallel()
-	r, letGo := thinking(t, nil, Options{Working: workingOff})
-	general, ann := r.place()
-	letGo()
-	r.ask(general, ann, 1)
-	r.end()
-	check.Equal(t, "calls", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
-}
-
-func TestASignThatComesLateIsNotLeft(t *testing.T) {
-	t.Parallel()
-	for claim, c := range map[string]struct {
-		method string
-		thread bool
-	}{
-		"a status":   {"assistant.threads.setStatus", true},
-		"a reaction": {"reactions.add", false},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r, letGo := thinking(t, nil, Options{})
-			letGo()
-			q := r.question(c.thread)
-			r.w.Fail(slacktest.Fault{Method: c.method, Delay: 300 * time.Millisecond, Late: true})
-			w := r.connector.Reply(q.name, q.to)
+	r := newRig(t, quick(), nil)
+	r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
+	r.begin()
+	q := r.question(true)
+	w := r.reply(q)
+	w.(*writer).Working()
+	const set = "assistant.threads.setStatus"
+	r.eventually("it is renewed", func() bool { return len(r.w.Calls(set)) > 3 })
+	w.Cancel()
+	for method, inThread := range map[string]bool{set: true, "reactions.add": false} {
+		t.Run(method, func(t *testing.T) {
+			q := r.question(inThread)
+			seen, calls := r.w.Seen(method), len(r.w.Calls(method))
+			r.w.Fail(slacktest.Fault{Method: method, Delay: 300 * time.Millisecond, Late: true})
+			w := r.reply(q)
 			w.(*writer).Working()
-			r.eventually("the sign is on its way", func() bool { return r.w.Seen(c.method) == 1 })
+			r.eventually("the sign is on its way", func() bool { return r.w.Seen(method) > seen })
 			r.send(w, piece("An answer."))
-			r.eventually("the sign is there", func() bool { return len(r.w.Calls(c.method)) == 1 })
+			r.eventually("the sign is there", func() bool { return len(r.w.Calls(method)) > calls })
 			r.end() // what was begun is done
-			if status, reactions := r.w.Status(q.channel, q.thread), r.reactions(q.channel, q.to[0]); status != "" || len(reactions) > 0 {
-				t.Errorf("left are status %q and reactions %q", status, reactions)
-			}
+			check.Equal(t, "the status that is left", r.w.Status(q.channel, q.thread), "")
+			check.Len(t, "reactions that are left", r.reactions(q.channel, q.to[0]), 0)
+			r.begin()
 		})
 	}
 	t.Run("and a notice has none", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		letGo()
-		q := r.question(true)
-		r.send(r.connector.Reply(q.name, q.to), piece("A notice."))
+		q, seen := r.question(true), r.w.Seen(set)
+		r.send(r.reply(q), piece("A notice."))
 		r.end()
-		check.Equal(t, "signs", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
+		check.Equal(t, "signs", r.w.Seen(set), seen)
 	})
 }
 
@@ -160,20 +147,31 @@ func TestWhereAnAnswerStands(t *testing.T) {
 		w := s.Reply(conversation(c.channel), []string{"1.000000"}).(*writer)
 		check.Equal(t, fmt.Sprintf("an answer is in a thread, %+v", c), w.place.Thread != "", c.threads)
 	}
-	r, letGo := thinking(t, nil, Options{})
-	letGo()
-	t.Run("in the channel if the question was deleted", func(t *testing.T) {
+	r, _ := thinking(t)
+	r.begin()
+	t.Run("in the channel if the question was deleted", func(*testing.T) {
 		q := r.question(false)
 		r.w.Delete(q.channel, q.to[0])
-		r.send(r.connector.Reply(q.name, q.to), piece("An answer."))
+		r.send(r.reply(q), piece("An answer."))
 		r.answered(q.channel, "An answer.")
 	})
-	t.Run("what may have been sent is found in the thread", func(t *testing.T) {
+	t.Run("what may have been sent is found in the thread", func(*testing.T) {
 		q := r.question(false)
 		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
-		w := r.connector.Reply(q.name, q.to)
+		w := r.reply(q)
 		r.send(w, r.doubtful(w, piece("An answer.")))
 		r.answered(q.channel, "An answer.")
+	})
+	t.Run("and is stopped there", func(*testing.T) {
+		general, ann := r.place()
+		question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
+		other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
+		r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 1 })
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
+		r.answered(general, "There is nothing to stop.")
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
+		r.answered(general, "There is nothing to stop.", "Stopped.")
+		r.Idle(conversation(general))
 	})
 }
 
@@ -181,54 +179,85 @@ func TestWhereAnAnswerStands(t *testing.T) {
 // question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	for name, goOn := range map[string]func(r *rig, say func()){
-		"after a restart":     func(r *rig, say func()) { r.end(); r.begin(); say() },
-		"while it restarts":   func(r *rig, say func()) { r.end(); say(); r.begin() },
-		"between two sockets": func(r *rig, say func()) { r.betweenSockets(say) },
+	r := newRig(t, quick(), answerN)
+	r.opts.ReplyIn = replyAuto
+	r.begin()
+	for i, c := range []struct {
+		claim string
+		goOn  func(say func())
+	}{
+		{"after a restart", func(say func()) { r.end(); r.begin(); say() }},
+		{"while it restarts", func(say func()) { r.end(); say(); r.begin() }},
+		{"between two sockets", func(say func()) { back := r.loseSocket(); say(); back() }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r, letGo := thinking(t, nil, Options{})
-			letGo()
+		t.Run(c.claim, func(t *testing.T) {
 			general, ann := r.place()
-			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "who painted it?"})
-			r.answered(general, "answer 1")
-			r.settled(conversation(general))
-			goOn(r, func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"}) })
-			r.awaitAnswers(general, 2)
-			r.stored(conversation(general), "user: who painted it?", "assistant: answer 1")
-			r.stored(conversation(general, root), "user: and when?", "assistant: answer 2")
+			say := func(thread, text string) string {
+				return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
+			}
+			first, second := fmt.Sprint("answer ", 2*i+1), fmt.Sprint("answer ", 2*i+2)
+			root := say("", mention+"who painted it?")
+			r.answered(general, first)
+			r.Idle(conversation(general))
+			c.goOn(func() { say(root, "and when?") })
+			r.answered(general, first, second)
+			r.stored(conversation(general), "user: who painted it?", "assistant: "+first)
+			r.stored(conversation(general, root), "user: and when?", "assistant: "+second)
 			var told strings.Builder
-			requests := r.model.Requests()
-			for _, m := range requests[len(requests)-1].Messages {
+			for _, m := range r.Model.Requests()[2*i+1].Messages {
 				told.WriteString(m.Text + "\n")
 			}
-			check.Contains(t, "what the model was told", told.String(), "who painted it?", "You answered: answer 1", "and when?")
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/stop"})
-			r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "among us"})
-			r.stored(conversation(general, root), "user: and when?", "assistant: answer 2", "user: among us")
+			check.Contains(t, "what the model was told", told.String(), "who painted it?", "You answered: "+first, "and when?")
+			root = say("", "lunch?") // nobody asked the bot
+			say(root, "at noon")
+			r.stored(conversation(general, root), "user: at noon")
 		})
 	}
-	t.Run("not where nobody asked the bot", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		letGo()
-		general, ann := r.place()
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "at noon"})
-		r.stored(conversation(general, root), "user: at noon")
-	})
 }
 
-func TestAnAnswerIsStoppedWhereItIsShown(t *testing.T) {
-	t.Parallel()
-	r, _ := thinking(t, nil, Options{})
+// compacted is a channel in which a compaction was shown by a mark, and the newest
+// message there.
+func (r *rig) compacted() (channelID, newest string) {
+	r.T.Helper()
 	general, ann := r.place()
-	question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
-	other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
-	r.eventually("it thinks", func() bool { return len(r.model.Requests()) == 1 })
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
-	r.answered(general, "There is nothing to stop.")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
-	r.answered(general, "There is nothing to stop.", "Stopped.")
-	r.settled(conversation(general))
+	for i := range 12 {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20))})
+	}
+	newest = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.awaitAnswers(general, 1)
+	for _, line := range []string{"/settings compaction.notify reaction", "/compact"} {
+		if answer := r.run(general, ann, line); answer.Then != nil {
+			answer.Then(r.T.Context())
+		}
+		r.Idle(conversation(general))
+	}
+	return general, newest
+}
+
+func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	r.opts.Working = workingOff
+	r.begin()
+	channelID, ts := r.compacted()
+	r.eventually("the mark", func() bool { return len(r.reactions(channelID, ts)) > 0 })
+	check.Error(t, r.connector.React(t.Context(), conversation(channelID), ts), nil) // where it has been marked so
+	r.end()
+	check.EqualAll(t, "the marks", r.reactions(channelID, ts), []string{summarizedReaction})
+	check.Lacks(t, "the log", r.Log.String(), "was not marked", "WARN")
+}
+
+func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.Scopes = without("reactions:write")
+	r := newRig(t, o, nil)
+	r.begin()
+	q := r.question(false)
+	for range 3 {
+		check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
+	}
+	check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
+	check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
+	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
 }

@@ -1,5 +1,5 @@
-// Package channeltest has test doubles for conversations: the tools of another program, models that
-// use tools, and empty databases. It imports channel, store, llm and llm/llmtest.
+// Package channeltest has test doubles for conversations: a hub with one connector, the tools of
+// another program, and models that use tools.
 package channeltest
 
 import (

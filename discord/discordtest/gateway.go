@@ -31,7 +31,6 @@ type connection struct {
 	record    *Connection
 	session   *session
 	gone      chan struct{}
-	noAcks    bool      // see StopAcks
 	window    time.Time // start of the window for the limit of 120 packets per minute
 	inWindow  int
 }
@@ -56,7 +55,7 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	defer func() { _ = ws.Close() }()
 	c := &connection{
 		Socket: loopback.NewSocket(ws), version: r.URL.Query().Get("v"), handshake: h, gone: make(chan struct{}),
-		record: &Connection{At: time.Now(), Open: true}, window: time.Now(),
+		record: &Connection{Open: true}, window: time.Now(),
 	}
 	if !s.attach(c, r.URL.Query().Get("encoding")) {
 		return
@@ -214,9 +213,6 @@ func (s *Server) Cut() {
 func (s *Server) HalfOpen() {
 	s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) })
 }
-
-// StopAcks makes each connection stop acknowledging heartbeats; events still come.
-func (s *Server) StopAcks() { s.onEach(func(_ *world, c *connection) { c.noAcks = true }) }
 
 // Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
 // connected until it is cut, but gets no more events.

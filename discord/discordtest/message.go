@@ -20,14 +20,7 @@ type Message struct {
 	Components []json.RawMessage `json:"components"`
 	Nonce      json.RawMessage   `json:"nonce,omitempty"`
 
-	Edits   []Edit `json:"-"` // each later content, oldest first
-	Deleted bool   `json:"-"`
-}
-
-// Edit is a new content with its time.
-type Edit struct {
-	At      time.Time
-	Content string
+	Deleted bool `json:"-"`
 }
 
 // Post is a person's message with more than plain text.
@@ -163,7 +156,6 @@ func (m *Message) reply(to *Message) {
 func (m *Message) edit(content string) {
 	now := time.Now().UTC()
 	m.Content, m.EditedTimestamp = content, &now
-	m.Edits = append(m.Edits, Edit{now, content})
 }
 
 // visibleTo returns the message as a bot with or without access to content sees it: without, only
@@ -230,7 +222,7 @@ func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 
 // serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
-	record := &Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
+	record := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	s.exchange(rw, r, record, func(w *world, f Fault) answer {
 		if f.breaks() {
 			return f.answer()

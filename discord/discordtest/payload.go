@@ -88,7 +88,7 @@ func (w *world) checkMentions(p *payload, edit bool, fallback discordgo.MessageA
 	both := slices.Contains(a.Parse, "users") && len(a.Users) > 0 || slices.Contains(a.Parse, "roles") && len(a.Roles) > 0
 	refuseIf(both, invalid("allowed_mentions", "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", "parse and an id list exclude each other."))
 	refuseIf(max(len(a.Users), len(a.Roles)) > 100, invalid("allowed_mentions", "BASE_TYPE_MAX_LENGTH", "Must be 100 or fewer in length."))
-	refuseIf(w.options.RefusePings && len(a.Parse)+len(a.Users)+len(a.Roles) > 0, errPings)
+	refuseIf(w.options.RefusePings && (len(a.Parse)+len(a.Users)+len(a.Roles) > 0 || a.RepliedUser), errPings)
 	p.allow = a
 }
 

@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -72,7 +71,7 @@ func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e en
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
 	q, refusal := s.unpack(r)
 	record := &Request{
-		At: time.Now(), Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
+		Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
 		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
 	}
 	s.exchange(rw, r, record, func(w *world, f Fault) answer {

@@ -131,7 +131,6 @@ func (s *Server) view(f func(w *world)) {
 
 // Connection is one connection of the client to the gateway.
 type Connection struct {
-	At          time.Time
 	Open        bool
 	Identify    bool
 	Intents     discordgo.Intent // of the IDENTIFY
@@ -142,7 +141,6 @@ type Connection struct {
 
 // Request is one request to the REST API.
 type Request struct {
-	At     time.Time
 	Method string
 	Path   string // without /api/v9
 	Query  string

@@ -119,7 +119,6 @@ func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 
 // Close codes (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 const (
-	CloseUnknown           = 4000
 	CloseUnknownOpcode     = 4001
 	CloseDecodeError       = 4002
 	CloseAuthFailed        = 4004
@@ -151,9 +150,7 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	case opHeartbeat:
 		c.record.Heartbeats++
 		_ = c.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
-		if !c.noAcks {
-			c.Send(packet(opHeartbeatAck, nil))
-		}
+		c.Send(packet(opHeartbeatAck, nil))
 	case opIdentify:
 		return w.identified(c, p.RawData)
 	case opResume:

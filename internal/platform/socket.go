@@ -49,8 +49,13 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 		}
 		return nil, status, err
 	}
+	return NewSocket(ws, timeout), 0, nil
+}
+
+// NewSocket reads from a connection that is open already, as Dial does.
+func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
 	messages := make(chan []byte, readAhead)
-	s = &Socket{Messages: messages, ws: ws}
+	s := &Socket{Messages: messages, ws: ws}
 	s.noteRead()
 	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, here and below
 	ws.SetReadLimit(maxMessage)
@@ -78,7 +83,7 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 			s.noteRead() // the time in which no one took the message does not count
 		}
 	}()
-	return s, 0, nil
+	return s
 }
 
 // Expect has the socket end with ErrSilent once nothing, not even a PING or PONG, was received for

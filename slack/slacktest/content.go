@@ -161,16 +161,16 @@ func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 		f := s.files[id]
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+BotToken || !s.granted("files:read"):
-			a := newReply(http.StatusFound, "text/html", nil, "not_authed")
+			a := newReply(http.StatusFound, "text/html", nil)
 			a.Header.Set("Location", "/?redir="+r.URL.Path)
 			return a
 		case f == nil:
-			return newReply(http.StatusNotFound, "text/html", []byte("<html>not found</html>"), "file_not_found")
+			return newReply(http.StatusNotFound, "text/html", []byte("<html>not found</html>"))
 		}
-		return newReply(http.StatusOK, f.Mimetype, f.content, "")
+		return newReply(http.StatusOK, f.Mimetype, f.content)
 	})
 }
 
 func (s *Server) serveSignIn(w http.ResponseWriter, _ *http.Request) {
-	newReply(http.StatusOK, "text/html; charset=utf-8", []byte("<!DOCTYPE html><title>Sign in</title>"), "").Write(w)
+	newReply(http.StatusOK, "text/html; charset=utf-8", []byte("<!DOCTYPE html><title>Sign in</title>")).Write(w)
 }

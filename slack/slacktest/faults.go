@@ -76,21 +76,18 @@ func (f Fault) reply() reply {
 	case f.Error != "":
 		return refusal(http.StatusOK, f.Error, nil)
 	}
-	r := newReply(cmp.Or(f.Status, http.StatusOK), "text/plain", []byte(f.Body), "fault")
+	r := newReply(cmp.Or(f.Status, http.StatusOK), "text/plain", []byte(f.Body))
 	if r.Cut = f.Cut; strings.HasPrefix(f.Body, "<") {
 		r.Header.Set("Content-Type", "text/html; charset=utf-8")
 	}
 	return r
 }
 
-// reply is one HTTP response with Slack's error code.
-type reply struct {
-	loopback.Reply
-	code string
-}
+// reply is one HTTP response.
+type reply struct{ loopback.Reply }
 
-func newReply(status int, contentType string, body []byte, code string) reply {
-	return reply{loopback.Reply{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: body}, code}
+func newReply(status int, contentType string, body []byte) reply {
+	return reply{loopback.Reply{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: body}}
 }
 
 // serve responds to one request, with the Fault that applies to it.
@@ -107,9 +104,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	}
 	if f.spoils() {
 		a = f.reply()
-	}
-	if call.Error = a.code; waiting && !a.Cut {
-		call.Status = a.Status
 	}
 	s.mu.Lock()
 	s.calls = append(s.calls, call)

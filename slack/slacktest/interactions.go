@@ -13,9 +13,12 @@ import (
 	"cairn/internal/loopback"
 )
 
-// responseUses is how often a response_url can be used
+// How often, and for how long, a response_url can be used
 // (interactivity/handling-user-interaction#message_responses).
-const responseUses = 5
+const (
+	responseUses = 5
+	responseLife = 30 * time.Minute
+)
 
 type responseURL struct {
 	channel, user string
@@ -89,7 +92,7 @@ func (m *Message) button(actionID string) slack.BlockAction {
 
 func (s *Server) responseURLLocked(channel, person string, m *Message) string {
 	key := s.idLocked("R")
-	s.replies[key] = &responseURL{channel: channel, user: person, until: time.Now().Add(s.opt.ResponseURLLife), message: m}
+	s.replies[key] = &responseURL{channel: channel, user: person, until: time.Now().Add(responseLife), message: m}
 	return s.http.URL + "/respond/" + key
 }
 

@@ -36,7 +36,6 @@ type Options struct {
 	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients consider a socket dead after 30 s); negative: none
 	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
 	PostEvery       time.Duration   // minimum time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
-	ResponseURLLife time.Duration   // 30 min (interactivity/handling-user-interaction#message_responses)
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 }
@@ -45,7 +44,6 @@ func (o *Options) fill() {
 	o.AckWithin = cmp.Or(o.AckWithin, 3*time.Second)
 	o.PingEvery = cmp.Or(o.PingEvery, 10*time.Second)
 	o.WarnFor = cmp.Or(o.WarnFor, 10*time.Second)
-	o.ResponseURLLife = cmp.Or(o.ResponseURLLife, 30*time.Minute)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
 	}
@@ -142,8 +140,6 @@ type Call struct {
 	At     time.Time
 	Method string // chat.postMessage, for example; files.download, files.upload and response_url for the others
 	Args   map[string]string
-	Error  string // Slack's error code; empty: success
-	Status int    // of the HTTP response; 0: the connection was cut, or the client disconnected
 }
 
 // Calls returns the answered requests of one method, or of all methods (""), oldest first. A
@@ -235,7 +231,7 @@ func (s *Server) Status(channel, thread string) string {
 // Wait waits until condition returns true; it returns false after the timeout. The condition is
 // called on the calling goroutine and may call the server's methods.
 func (s *Server) Wait(timeout time.Duration, condition func() bool) bool {
-	for end := time.Now().Add(timeout); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
 		if condition() {
 			return true
 		}

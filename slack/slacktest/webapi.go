@@ -57,7 +57,7 @@ func refusal(status int, code string, fields answer) reply {
 	body := answer{"ok": false, "error": code}
 	maps.Copy(body, fields)
 	a := jsonReply(body)
-	a.Status, a.code = status, code
+	a.Status = status
 	return a
 }
 
@@ -82,7 +82,7 @@ func refuseIf(wrong bool, code string, messages ...string) {
 }
 
 func jsonReply(v any) reply {
-	return newReply(http.StatusOK, "application/json; charset=utf-8", loopback.Encode(v), "")
+	return newReply(http.StatusOK, "application/json; charset=utf-8", loopback.Encode(v))
 }
 
 // serveAPI also shows the token's scopes (authentication/installing-with-oauth).

@@ -1,0 +1,274 @@
+// How strict the double of the other tests is over REST, asked without a library. Linked into their program,
+// these tests cost no program of their own.
+
+package discord
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/discord/discordtest"
+	"cairn/internal/check"
+)
+
+// double has a server, a channel in it, and one person.
+type double struct {
+	*discordtest.Server
+	t       *testing.T
+	person  *discordgo.User
+	channel string
+	client  *http.Client
+}
+
+func newDouble(t *testing.T, o discordtest.Options) *double {
+	t.Helper()
+	transport := &http.Transport{}
+	v := &double{Server: discordtest.New(o), t: t, client: &http.Client{Transport: transport}}
+	t.Cleanup(v.Close)
+	t.Cleanup(transport.CloseIdleConnections)
+	v.person = v.User("ann")
+	v.channel = v.Channel(v.Guild("town", v.person).ID, "square").ID
+	return v
+}
+
+// answer is what a request got.
+type answer struct {
+	*http.Response
+	code int // Discord's own
+	body []byte
+}
+
+// ask makes a request with the bot's token; of a path, {channel} is the double's.
+func (v *double) ask(method, path, body string, header ...string) answer {
+	v.t.Helper()
+	path = strings.ReplaceAll(path, "{channel}", v.channel)
+	q := check.Must(http.NewRequest(method, v.URL+"/api/v10"+path, bytes.NewBufferString(body)))(v.t)
+	q.Header.Set("Authorization", "Bot token")
+	q.Header.Set("User-Agent", "DiscordBot (https://example.com, 1)")
+	if body != "" {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		q.Header.Set(header[i], header[i+1])
+	}
+	resp := check.Must(v.client.Do(q))(v.t)
+	defer resp.Body.Close()
+	a := answer{Response: resp, body: check.Must(io.ReadAll(resp.Body))(v.t)}
+	a.code = read[struct{ Code int }](a.body).Code
+	return a
+}
+
+// post sends a message and returns its id.
+func (v *double) post(channel, body string) string {
+	v.t.Helper()
+	a := v.ask("POST", "/channels/"+channel+"/messages", body)
+	check.Require(v.t, a.StatusCode == 200, "HTTP %d, %s", a.StatusCode, a.body)
+	return read[message](a.body).ID
+}
+
+// refused fails unless a request was refused with this HTTP status and code.
+func (v *double) refused(a answer, status, code int) {
+	v.t.Helper()
+	check.That(v.t, a.StatusCode == status && a.code == code, "HTTP %d, %s, want %d with code %d", a.StatusCode, a.body, status, code)
+}
+
+func TestRequestsAreJudged(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{RefusePings: true})
+	for claim, c := range map[string]struct {
+		path   string
+		header []string
+		status int
+	}{
+		"the bot's token":                    {"/users/@me", []string{"Authorization", "Bot other"}, 401},
+		"the word Bot":                       {"/users/@me", []string{"Authorization", "token"}, 401},
+		"a proper user agent":                {"/users/@me", []string{"User-Agent", "curl"}, 403},
+		"a snowflake":                        {"/channels/x", nil, 400},
+		"a known route":                      {"/nothing", nil, 404},
+		"a known channel":                    {"/channels/1", nil, 404},
+		"no content type without a body":     {"/users/@me", []string{"Content-Type", "application/json"}, 400},
+		"at most 100 messages":               {"/channels/{channel}/messages?limit=101", nil, 400},
+		"before or after":                    {"/channels/{channel}/messages?before=1&after=2", nil, 400},
+		"nothing, for the gateway's address": {"/gateway", []string{"Authorization", ""}, 200},
+	} {
+		check.Equal(t, claim, v.ask("GET", c.path, "", c.header...).StatusCode, c.status)
+	}
+	path := "/channels/{channel}/messages" // pings are refused
+	id := v.post(v.channel, `{"content":"x","allowed_mentions":{"parse":[]}}`)
+	v.refused(v.ask("POST", path, `{"content":"x"}`), 400, 50035)
+	v.refused(v.ask("POST", path, `{"content":"x","allowed_mentions":{"parse":[],"replied_user":true}}`), 400, 50035)
+	v.refused(v.ask("PATCH", path+"/"+id, `{"content":"x"}`), 400, 50035)
+	v.refused(v.ask("PATCH", path+"/"+id, `{"content":"x","allowed_mentions":{"parse":["users"]}}`), 400, 50035)
+	limited := func() bool {
+		for range 200 {
+			if v.ask("GET", "/users/@me", "").Header.Get("X-RateLimit-Global") == "true" {
+				return true
+			}
+		}
+		return false
+	}
+	check.That(t, limited(), "no limit on all routes together")
+}
+
+func TestMessagesAreJudged(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{GlobalPerSecond: 1000})
+	text := func(content string) string {
+		return string(check.Must(json.Marshal(map[string]string{"content": content}))(t))
+	}
+	pinned := v.Post(v.channel, v.person.ID, discordtest.Post{Type: 6}).ID
+	row := func(buttons string) string {
+		return `{"content":"x","components":[{"type":1,"components":[` + buttons + `]}]}`
+	}
+	for claim, c := range map[string]struct {
+		body string
+		code int // 0: taken
+	}{
+		"2000 characters":                     {text(strings.Repeat("é", 2000)), 0},
+		"2001 characters":                     {text(strings.Repeat("é", 2001)), 50035},
+		"1001 characters of two UTF-16 units": {text(strings.Repeat("😀", 1001)), 50035},
+		"no content":                          {`{}`, 50006},
+		"blank content":                       {text(" \n "), 50006},
+		"a null parse":                        {`{"content":"x","allowed_mentions":{"parse":null}}`, 50035},
+		"null allowed_mentions":               {`{"content":"x","allowed_mentions":null}`, 50035},
+		"a list of allowed_mentions":          {`{"content":"x","allowed_mentions":[]}`, 50035},
+		"an unknown kind of mention":          {`{"content":"x","allowed_mentions":{"parse":["all"]}}`, 50035},
+		"parse and ids of one kind":           {`{"content":"x","allowed_mentions":{"parse":["users"],"users":["1"]}}`, 50035},
+		"an empty parse":                      {`{"content":"x","allowed_mentions":{"parse":[]}}`, 0},
+		"a reply to nothing":                  {`{"content":"x","message_reference":{"message_id":"1"}}`, 50035},
+		"a reply to nothing that may fail":    {`{"content":"x","message_reference":{"message_id":"1","fail_if_not_exists":false}}`, 0},
+		"a reply to the system's message":     {`{"content":"x","message_reference":{"message_id":"` + pinned + `"}}`, 50035},
+		"a nonce of 26 characters":            {`{"content":"x","nonce":"` + strings.Repeat("n", 26) + `"}`, 50035},
+		"a button without a row":              {`{"content":"x","components":[{"type":2,"custom_id":"a"}]}`, 50035},
+		"six buttons in a row":                {row(strings.Repeat(`{"type":2},`, 5) + `{"type":2}`), 50035},
+		"a row with a button":                 {row(`{"type":2,"style":1,"custom_id":"a","label":"A"}`), 0},
+		"two buttons with one id":             {row(`{"type":2,"custom_id":"a"},{"type":2,"custom_id":"a"}`), 50035},
+	} {
+		a := v.ask("POST", "/channels/{channel}/messages", c.body)
+		check.That(t, a.code == c.code && (a.StatusCode == 200) == (c.code == 0), "%s: HTTP %d, %s", claim, a.StatusCode, a.body)
+	}
+	const once = `{"content":"once","nonce":"n-1","enforce_nonce":true}`
+	sent := len(v.Sent(v.channel))
+	check.Equal(t, "the second post with a nonce", v.post(v.channel, once), v.post(v.channel, once))
+	check.Equal(t, "messages", len(v.Sent(v.channel)), sent+1)
+}
+
+func TestWhatTheBotMayNotDo(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{})
+	const path, hello = "/channels/{channel}/messages", `{"content":"x"}`
+	theirs, ours := v.Say(v.channel, v.person.ID, "hello").ID, v.post(v.channel, hello)
+	thread := v.Thread(v.channel, v.person.ID, "aside").ID
+	aside := v.post(thread, hello)
+	v.refused(v.ask("PATCH", path+"/"+theirs, hello), 403, 50005)
+	v.refused(v.ask("DELETE", path+"/"+theirs, ""), 403, 50013)
+	v.refused(v.ask("PATCH", path+"/"+ours, `{"content":""}`), 400, 50006)
+	v.refused(v.ask("PUT", path+"/"+theirs+"/reactions/books/@me", ""), 404, 10014)
+	v.Archive(thread, false)
+	v.refused(v.ask("PATCH", "/channels/"+thread+"/messages/"+aside, hello), 400, 50083)
+	v.post(thread, hello) // which makes it active again
+	v.Archive(thread, true)
+	v.refused(v.ask("POST", "/channels/"+thread+"/messages", hello), 400, 160005)
+
+	v.Deny(v.channel, discordgo.PermissionAddReactions)
+	v.refused(v.ask("PUT", path+"/"+theirs+"/reactions/"+url.PathEscape("📚")+"/@me", ""), 403, 50013)
+	v.Deny(v.channel, discordgo.PermissionSendMessages)
+	v.refused(v.ask("POST", path, hello), 403, 50013)
+	v.refused(v.ask("POST", "/channels/{channel}/typing", ""), 403, 50013)
+	v.Deny(v.channel, discordgo.PermissionReadMessageHistory)
+	v.refused(v.ask("GET", path+"/"+theirs, ""), 403, 50013)
+	check.Equal(t, "the history", string(v.ask("GET", path, "").body), "[]")
+	v.Deny(v.channel, discordgo.PermissionViewChannel)
+	v.refused(v.ask("POST", path, hello), 403, 50001)
+	v.refused(v.ask("GET", "/channels/"+thread, ""), 403, 50001)
+}
+
+func TestCommandsAreJudged(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{})
+	path := "/applications/" + v.Bot.ID + "/commands"
+	with := func(options string) string { return `[{"name":"a","description":"x","options":[` + options + `]}]` }
+	for _, bad := range []string{
+		`[{"name":"Help","description":"x"}]`,
+		`[{"name":"a b","description":"x"}]`,
+		`[{"name":"a"}]`,
+		`[{"name":"a","description":"` + strings.Repeat("x", 101) + `"}]`,
+		`[{"name":"a","description":"x"},{"name":"a","description":"y"}]`,
+		with(`{"type":3,"name":"b","description":"x"},{"type":3,"name":"c","description":"x","required":true}`),
+		with(`{"type":3,"name":"b","description":"x","autocomplete":true,"choices":[{"name":"x","value":"x"}]}`),
+		with(`{"type":99,"name":"b","description":"x"}`),
+	} {
+		v.refused(v.ask("PUT", path, bad), 400, 50035)
+	}
+	v.ask("PUT", path, `[{"name":"a","description":"x"},{"name":"b","description":"x"}]`)
+	v.ask("PUT", path, `[{"name":"help","description":"x","options":[{"type":3,"name":"topic","description":"x","autocomplete":true}]}]`)
+	known := v.Commands()
+	check.That(t, len(known) == 1 && known[0].Name == "help", "registered are %v, want only the last set", known)
+
+	callback := func(i discordtest.Interaction, body string) answer {
+		return v.ask("POST", "/interactions/"+i.ID+"/"+i.Token+"/callback", body)
+	}
+	const deferred = `{"type":5,"data":{"flags":64}}`
+	t.Run("a use is deferred, then answered", func(t *testing.T) {
+		i := v.Slash(v.channel, v.person.ID, "help")
+		webhook := "/webhooks/" + v.Bot.ID + "/" + i.Token
+		original := webhook + "/messages/@original"
+		v.refused(v.ask("PATCH", original, `{"content":"too early"}`), 404, 10015)
+		v.refused(callback(i, `{"type":5,"data":{"flags":4}}`), 400, 50035)
+		callback(i, deferred)
+		is := v.Interaction(i.ID)
+		check.That(t, is.Loading && is.Answer == nil, "deferred: %+v", is)
+		v.refused(callback(i, deferred), 400, 40060)
+		v.ask("PATCH", original, `{"content":"first"}`)
+		v.ask("PATCH", original, `{"content":"last"}`)
+		v.ask("POST", webhook, `{"content":"more"}`)
+		is = v.Interaction(i.ID)
+		check.That(t, is.Ephemeral && !is.Loading && is.Answer.Content == "last" && is.Answer.Flags == discordgo.MessageFlagsEphemeral, "the answer is %+v of %+v", is.Answer, is)
+		sent := v.Sent(v.channel)
+		check.That(t, len(is.Followups) == 1 && len(sent) == 1 && sent[0].Content == "more", "the channel has %+v, want only what is not ephemeral", sent)
+	})
+	t.Run("a follow-up completes a deferral", func(t *testing.T) {
+		i, before := v.Slash(v.channel, v.person.ID, "help"), len(v.Sent(v.channel))
+		callback(i, `{"type":5}`)
+		v.ask("POST", "/webhooks/"+v.Bot.ID+"/"+i.Token, `{"content":"done","flags":64}`)
+		is, sent := v.Interaction(i.ID), v.Sent(v.channel)
+		check.That(t, !is.Loading && len(is.Followups) == 0 && len(sent) == before+1 && sent[before].Flags == 0, "%+v with %+v", is, sent)
+	})
+	t.Run("suggestions are judged", func(t *testing.T) {
+		i := v.Autocomplete(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "c", Focused: true})
+		choices := func(n int) string {
+			return fmt.Sprintf(`{"type":8,"data":{"choices":[%s]}}`, strings.TrimSuffix(strings.Repeat(`{"name":"cats","value":"cats"},`, n), ","))
+		}
+		v.refused(callback(i, deferred), 400, 50035)
+		v.refused(callback(i, choices(26)), 400, 50035)
+		callback(i, choices(25))
+		check.Equal(t, "choices", len(v.Interaction(i.ID).Choices), 25)
+	})
+	t.Run("interactions expire", func(t *testing.T) {
+		for _, c := range []struct {
+			o            discordtest.Options
+			status, code int
+		}{
+			{discordtest.Options{AnswerWithin: time.Nanosecond}, 404, 10062},
+			{discordtest.Options{TokenLife: time.Nanosecond}, 401, 50027},
+		} {
+			v := newDouble(t, c.o)
+			v.ask("PUT", "/applications/"+v.Bot.ID+"/commands", `[{"name":"help","description":"x"}]`)
+			i := v.Slash(v.channel, v.person.ID, "help")
+			a := v.ask("POST", "/interactions/"+i.ID+"/"+i.Token+"/callback", deferred)
+			if c.status == 401 { // it was answered, but its token is old
+				a = v.ask("PATCH", "/webhooks/"+v.Bot.ID+"/"+i.Token+"/messages/@original", `{"content":"x"}`)
+			}
+			v.refused(a, c.status, c.code)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+// How strict the workspace of the other tests is, asked by bare clients: linked into their program, these
+// tests cost no program of their own.
+
+package slack
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/check"
+	"cairn/slack/slacktest"
+)
+
+// double is a workspace with ann in a channel, and a bare client.
+type double struct {
+	*slacktest.Server
+	t            *testing.T
+	general, ann string
+	api          *slackgo.Client
+}
+
+func newDouble(t *testing.T, o slacktest.Options) *double {
+	t.Helper()
+	t.Parallel()
+	if o.AckWithin == 0 {
+		o.AckWithin = soon
+	}
+	d, transport := &double{Server: slacktest.New(o), t: t}, &http.Transport{}
+	t.Cleanup(d.Close)
+	t.Cleanup(transport.CloseIdleConnections)
+	d.ann = d.AddUser("ann")
+	d.general = d.AddChannel("general", d.ann)
+	d.api = slackgo.New(slacktest.BotToken, slackgo.OptionAPIURL(d.APIURL), slackgo.OptionAppLevelToken(slacktest.AppToken),
+		slackgo.OptionHTTPClient(&http.Client{Transport: transport}))
+	return d
+}
+
+func (d *double) eventually(what string, condition func() bool) {
+	d.t.Helper()
+	check.Require(d.t, d.Wait(soon, condition), "never: %s", what)
+}
+
+// send posts, edits or deletes; the result is Slack's error code, empty if there is none.
+func (d *double) send(channelID string, options ...slackgo.MsgOption) string {
+	_, _, _, err := d.api.SendMessage(channelID, options...)
+	return codeOrText(err)
+}
+
+func codeOrText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestPostingIsAsStrictAsSlack(t *testing.T) {
+	d := newDouble(t, slacktest.Options{})
+	elsewhere := d.AddChannel("elsewhere", d.ann)
+	d.Leave(elsewhere, slacktest.BotUserID)
+	parent := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "a question"})
+	section := func(n int) slackgo.Block {
+		return slackgo.NewSectionBlock(slackgo.NewTextBlockObject("mrkdwn", strings.Repeat("x", n), false, false), nil, nil)
+	}
+	blocks := func(n int, b slackgo.Block) slackgo.MsgOption {
+		return slackgo.MsgOptionBlocks(slices.Repeat([]slackgo.Block{b}, n)...)
+	}
+	text := func(n int) slackgo.MsgOption { return slackgo.MsgOptionText(strings.Repeat("é", n), false) }
+	markdown := func(n int) slackgo.MsgOption { return slackgo.MsgOptionMarkdownText(strings.Repeat("é", n)) }
+	metadata := func(kind string) slackgo.MsgOption {
+		return slackgo.MsgOptionMetadata(slackgo.SlackMetadata{EventType: kind, EventPayload: map[string]any{"k": 1}})
+	}
+	for claim, c := range map[string]struct {
+		channel string
+		options []slackgo.MsgOption
+		refusal string
+	}{
+		"a text is taken":                             {d.general, []slackgo.MsgOption{text(4000)}, ""},
+		"a reply is taken":                            {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionTS(parent)}, ""},
+		"an unknown channel is refused":               {"C9", []slackgo.MsgOption{text(1)}, "channel_not_found"},
+		"a channel without the app is refused":        {elsewhere, []slackgo.MsgOption{text(1)}, "not_in_channel"},
+		"an unknown thread is refused":                {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionTS("1.000000")}, "thread_not_found"},
+		"nothing to say is refused":                   {d.general, []slackgo.MsgOption{slackgo.MsgOptionText(" ", false)}, "no_text"},
+		"12 000 of markdown_text are taken":           {d.general, []slackgo.MsgOption{markdown(12_000)}, ""},
+		"12 001 of markdown_text are refused":         {d.general, []slackgo.MsgOption{markdown(12_001)}, "msg_too_long"},
+		"markdown_text beside a text is refused":      {d.general, []slackgo.MsgOption{text(1), markdown(1)}, "markdown_text_conflict"},
+		"a section of 3 000 is taken":                 {d.general, []slackgo.MsgOption{blocks(1, section(3000))}, ""},
+		"a section of 3 001 is refused":               {d.general, []slackgo.MsgOption{blocks(1, section(3001))}, "invalid_blocks"},
+		"an empty section is refused":                 {d.general, []slackgo.MsgOption{blocks(1, section(0))}, "invalid_blocks"},
+		"50 blocks are taken":                         {d.general, []slackgo.MsgOption{blocks(50, section(1))}, ""},
+		"51 blocks are refused":                       {d.general, []slackgo.MsgOption{blocks(51, section(1))}, "invalid_blocks"},
+		"metadata with type and payload are taken":    {d.general, []slackgo.MsgOption{text(1), metadata("a")}, ""},
+		"metadata without an event_type are refused":  {d.general, []slackgo.MsgOption{text(1), metadata("")}, "invalid_metadata_schema"},
+		"an edit of what the app did not say":         {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionUpdate(parent)}, "cant_update_message"},
+		"an edit of what nobody said":                 {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionUpdate("1.000000")}, "message_not_found"},
+		"a deletion of what the app did not say":      {d.general, []slackgo.MsgOption{slackgo.MsgOptionDelete(parent)}, "cant_delete_message"},
+		"an ephemeral message for somebody elsewhere": {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionPostEphemeral("U9")}, "user_not_in_channel"},
+	} {
+		check.Equal(t, claim, d.send(c.channel, c.options...), c.refusal)
+	}
+	check.Len(t, "complaints", d.Complaints(), 0)
+	own := d.Posted()[0].TS
+	check.Equal(t, "an edit beyond 4 000", d.send(d.general, text(4001), slackgo.MsgOptionUpdate(own)), "msg_too_long")
+	check.Equal(t, "a long text", d.send(d.general, slackgo.MsgOptionText("<!here>"+strings.Repeat("x", 40_000), false)), "")
+	check.Len(t, "complaints of a call to everybody and a long text", d.Complaints(), 2)
+
+	url := d.Command(d.general, d.ann, "/weather", "Oslo")
+	for n := range 6 { // a response_url works five times
+		refusal := d.send(d.general, slackgo.MsgOptionText("rain", false), slackgo.MsgOptionResponseURL(url, slackgo.ResponseTypeEphemeral))
+		check.Equal(t, fmt.Sprint("refused is response ", n), refusal != "", n == 5)
+	}
+}
+
+func TestTokensAndScopes(t *testing.T) {
+	d := newDouble(t, slacktest.Options{Scopes: []string{"chat:write", "channels:read"}})
+	const form = "application/x-www-form-urlencoded"
+	for claim, c := range map[string]struct{ method, kind, token, body, want string }{
+		"a form may carry the token":            {"auth.test", form, "", "token=" + slacktest.BotToken, `"ok":true`},
+		"a form with the token in the header":   {"auth.test", form, slacktest.BotToken, "a=b", `"ok":true`},
+		"an unknown bot token":                  {"auth.test", form, "xoxb-other", "a=b", "invalid_auth"},
+		"an app token for the Web API":          {"auth.test", form, slacktest.AppToken, "a=b", "not_allowed_token_type"},
+		"a bot token for Socket Mode":           {"apps.connections.open", form, slacktest.BotToken, "a=b", "not_allowed_token_type"},
+		"an unknown method":                     {"chat.shout", form, slacktest.BotToken, "a=b", "unknown_method"},
+		"text is no content type for arguments": {"auth.test", "text/plain", slacktest.BotToken, "a=b", "invalid_post_type"},
+		"a missing argument of conversations.*": {"conversations.info", form, slacktest.BotToken, "a=b", "channel_not_found"},
+	} {
+		request := check.Must(http.NewRequest(http.MethodPost, d.APIURL+c.method, strings.NewReader(c.body)))(t)
+		request.Header = http.Header{"Content-Type": {c.kind}, "Authorization": {"Bearer " + c.token}}
+		if c.token == "" {
+			request.Header.Del("Authorization")
+		}
+		response := check.Must(http.DefaultClient.Do(request))(t)
+		check.Contains(t, claim, string(check.Must(io.ReadAll(response.Body))(t)), c.want)
+		response.Body.Close()
+	}
+	info := func(channelID string) error {
+		return check.ErrorOf(d.api.GetConversationInfo(&slackgo.GetConversationInfoInput{ChannelID: channelID}))
+	}
+	check.NoError(t, info(d.general))
+	for needed, err := range map[string]error{
+		"groups:read": info(d.AddPrivateChannel("private", d.ann)),
+		"im:history":  check.ErrorOf(d.api.GetConversationHistory(&slackgo.GetConversationHistoryParameters{ChannelID: d.DM(d.ann)})),
+		"users:read":  check.ErrorOf(d.api.GetUserInfo(d.ann)),
+	} {
+		refused, _ := errors.AsType[slackgo.SlackErrorResponse](err)
+		check.Equal(t, "a scope is", refused.Err+" "+refused.Needed+" "+refused.Provided, "missing_scope "+needed+" chat:write,channels:read")
+	}
+	check.Equal(t, "X-OAuth-Scopes", check.Must(d.api.AuthTest())(t).Header.Get("X-OAuth-Scopes"), "chat:write,channels:read")
+}
+
+func TestStreamsAreAsStrictAsSlack(t *testing.T) {
+	d := newDouble(t, slacktest.Options{})
+	asked, dm := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "explain"}), d.DM(d.ann)
+	recipient := slackgo.MsgOptionCompose(slackgo.MsgOptionRecipientTeamID(slacktest.TeamID), slackgo.MsgOptionRecipientUserID(d.ann))
+	text := slackgo.MsgOptionMarkdownText
+	start := func(channelID string, options ...slackgo.MsgOption) (ts, refusal string) {
+		_, ts, err := d.api.StartStream(channelID, options...)
+		return ts, codeOrText(err)
+	}
+	do := func(what func(channelID, ts string, options ...slackgo.MsgOption) (string, string, error), ts string, options ...slackgo.MsgOption) string {
+		return codeOrText(failure3(what(d.general, ts, options...)))
+	}
+	_, refusal := start(d.general, slackgo.MsgOptionTS(asked))
+	check.Equal(t, "a channel wants the recipient", refusal, "missing_recipient_user_id")
+	_, refusal = start(dm, slackgo.MsgOptionTS(d.Say(slacktest.Post{Channel: dm, User: d.ann, Text: "explain"})))
+	check.Equal(t, "a DM does not", refusal, "")
+	_, refusal = start(d.general, recipient)
+	check.Equal(t, "a stream that answers no message", refusal, "invalid_arguments")
+
+	check.NoError(t, d.api.SetAssistantThreadsStatus(slackgo.AssistantThreadsSetStatusParameters{ChannelID: d.general, ThreadTS: asked, Status: "thinks"}))
+	check.Equal(t, "status", d.Status(d.general, asked), "thinks")
+	ts, _ := start(d.general, recipient, slackgo.MsgOptionTS(asked), text("one "))
+	check.Equal(t, "status", d.Status(d.general, asked), "")
+	check.Equal(t, "more", do(d.api.AppendStream, ts, text("two ")), "")
+	check.Equal(t, "an edit meanwhile", d.send(d.general, slackgo.MsgOptionText("x", false), slackgo.MsgOptionUpdate(ts)), "streaming_state_conflict")
+	check.Equal(t, "deleted while open", d.send(d.general, slackgo.MsgOptionDelete(ts)), "cant_delete_message")
+	check.Equal(t, "too much", do(d.api.AppendStream, ts, text(strings.Repeat("x", 12_000))), "msg_too_long")
+	check.Equal(t, "the end", do(d.api.StopStream, ts, text("three")), "")
+	check.Equal(t, "afterwards", do(d.api.AppendStream, ts, text("four")), "message_not_in_streaming_state")
+	for _, m := range d.Posted() {
+		check.That(t, m.TS != ts || m.Shown() == "one two three" && m.Thread == asked && !m.Streaming, "%+v", m)
+	}
+	ts, _ = start(d.general, recipient, slackgo.MsgOptionTS(asked), text("one"))
+	d.EndStream(d.general, ts)
+	check.Equal(t, "after Slack has ended it", do(d.api.AppendStream, ts, text("two")), "message_not_in_streaming_state")
+	check.Equal(t, "deleted after the end", d.send(d.general, slackgo.MsgOptionDelete(ts)), "")
+	ts, _ = start(d.general, recipient, slackgo.MsgOptionTS(asked))
+	d.StopStream(d.general, ts)
+	check.Equal(t, "after a person has ended it", do(d.api.AppendStream, ts, text("more")), "stopped_by_user")
+}
+
+func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
+	d := newDouble(t, slacktest.Options{})
+	said := d.Burst(150, slacktest.Post{Channel: d.general, User: d.ann, Text: "message"})
+	d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "reply", Thread: said[0]})
+	for _, c := range []struct {
+		p             slackgo.GetConversationHistoryParameters
+		n             int
+		first, refuse string
+	}{
+		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13]}, n: 2, first: said[12]},
+		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13], Inclusive: true}, n: 4, first: said[13]},
+		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Limit: 1}, n: 1, first: said[149]}, // the newest come first
+		{p: slackgo.GetConversationHistoryParameters{Oldest: "yesterday"}, refuse: "invalid_ts_oldest"},
+		{p: slackgo.GetConversationHistoryParameters{Limit: 1000}, refuse: "invalid_limit"},
+	} {
+		c.p.ChannelID = d.general
+		page, err := d.api.GetConversationHistory(&c.p)
+		check.Equal(t, "the refusal", codeOrText(err), c.refuse)
+		check.That(t, err != nil || len(page.Messages) == c.n && page.Messages[0].Timestamp == c.first && page.HasMore == (c.p.Limit == 1), "%+v: %v", c, page)
+	}
+
+	post := func() string { return d.send(d.general, slackgo.MsgOptionText("x", false)) }
+	d.Fail(slacktest.Fault{Cut: true})
+	check.That(t, post() != "" && len(d.Posted()) == 0, "a cut answer took effect")
+	d.Fail(slacktest.Fault{Cut: true, Body: `{"ok":tr`, TakesEffect: true})
+	check.That(t, post() == io.ErrUnexpectedEOF.Error() && len(d.Posted()) == 1, "a cut answer took no effect")
+	d.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "fatal_error", Skip: 1, Times: 2})
+	check.EqualAll(t, "a fault skips, counts and ends", []string{post(), post(), post(), post()}, []string{"", "fatal_error", "fatal_error", ""})
+	d.Fail(slacktest.Fault{Status: 500, Times: -1})
+	d.Heal()
+	check.Equal(t, "healed", post(), "")
+}
