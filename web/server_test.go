@@ -35,7 +35,8 @@ func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 		s := &Server{mux: http.NewServeMux(), streams: t.Context(), hosts: allowedHosts(Options{})}
 		s.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
 			time.Sleep(10 * writeTimeout)
-			return answer(w, http.StatusOK, "late")
+			writeJSON(w, http.StatusOK, "application/json", "late")
+			return nil
 		})
 		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 		s.guarded(s.mux).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/slow", nil).WithContext(t.Context()))
