@@ -51,9 +51,6 @@ type Settings struct {
 	Secret  string              // signs what is sent to a URL; "": unsigned
 }
 
-// Event is a struct that is sent to a hook as a JSON object, with the field "hook" added.
-type Event any
-
 // Verdict is the answer of a hook that is called before a compaction.
 type Verdict struct {
 	Focus  string `json:"focus"`  // what the summary should keep; "": as proposed
@@ -112,8 +109,8 @@ func (h *Hooks) Has(hook string) bool {
 	return len(h.settings.Call[hook]) > 0
 }
 
-// Tell queues an event for a hook. It does not wait.
-func (h *Hooks) Tell(hook string, e Event) {
+// Tell queues an event for a hook: a struct, which is sent as a JSON object. It does not wait.
+func (h *Hooks) Tell(hook string, e any) {
 	if !h.Has(hook) {
 		return
 	}
@@ -148,7 +145,7 @@ func (h *Hooks) work(hook string, queue <-chan []byte) {
 }
 
 // Ask calls a hook and returns its verdict. A hook that fails does not veto.
-func (h *Hooks) Ask(ctx context.Context, hook string, e Event) Verdict {
+func (h *Hooks) Ask(ctx context.Context, hook string, e any) Verdict {
 	if !h.Has(hook) {
 		return Verdict{}
 	}
@@ -253,8 +250,8 @@ func clip(text string, most int) string {
 	return text
 }
 
-// bodyOf returns an event as the hook receives it.
-func bodyOf(hook string, e Event) ([]byte, error) {
+// bodyOf returns an event as the hook receives it, with the fields hook and time.
+func bodyOf(hook string, e any) ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil || len(text) < 2 || text[0] != '{' {
 		return nil, fmt.Errorf("the event of %s is no object: %w", hook, err)

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -177,9 +178,7 @@ func (p *player) settings() map[string]string {
 			set[key] = value
 		}
 	}
-	for _, s := range p.v.Set {
-		set[s.Key] = s.Value
-	}
+	maps.Copy(set, p.v.Set)
 	return set
 }
 

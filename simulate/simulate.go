@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,29 +46,14 @@ type Summary = store.RecordedSummary
 // Variant is a set of settings to try.
 type Variant struct {
 	Name string
-	Set  []Setting // applied over the settings in force
+	Set  compactor.Patch // over the settings in force; it may also have WindowKey
 }
-
-// Setting is one value by its key: a key of [defaults.compaction], or context_window.
-type Setting struct{ Key, Value string }
 
 // WindowKey is a variant's setting that is not part of a policy.
 const WindowKey = "context_window"
 
 // The range of a window in settings, in tokens.
 const leastWindow, mostWindow = 1000, 100_000_000
-
-// ParseSetting parses KEY=VALUE.
-func ParseSetting(text string) (Setting, error) {
-	key, value, found := strings.Cut(text, "=")
-	key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `"`)
-	if !found || key == "" {
-		return Setting{}, fmt.Errorf("%q: write it as KEY=VALUE, such as background_threshold=0.6", text)
-	}
-	return Setting{key, value}, nil
-}
-
-func (s Setting) String() string { return s.Key + "=" + s.Value }
 
 // Options are common to all variants: the agent, and its prices.
 type Options struct {
@@ -99,22 +85,18 @@ func (o Options) Check(v Variant) error {
 
 func (o Options) variant(v Variant) (variant, error) {
 	made := variant{Variant: v, policy: o.Policy, window: o.Engine.Window}
-	for _, s := range v.Set {
-		if s.Key == WindowKey {
-			n, err := strconv.Atoi(s.Value)
-			if err != nil || n < leastWindow || n > mostWindow {
-				return made, fmt.Errorf("%s = %s: must be a whole number from %d to %d", s.Key, s.Value, leastWindow, mostWindow)
-			}
-			made.window = func() int { return n }
-			continue
+	set := maps.Clone(v.Set)
+	if text, given := set[WindowKey]; given {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < leastWindow || n > mostWindow {
+			return made, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, leastWindow, mostWindow)
 		}
-		var wrong []*compactor.FieldError
-		made.policy, wrong = compactor.Patch{s.Key: s.Value}.Over(made.policy)
-		if len(wrong) > 0 {
-			return made, wrong[0]
-		}
+		made.window = func() int { return n }
+		delete(set, WindowKey)
 	}
-	if wrong := made.policy.Validate(); len(wrong) > 0 {
+	var wrong []*compactor.FieldError
+	made.policy, wrong = set.Over(made.policy)
+	if wrong = append(wrong, made.policy.Validate()...); len(wrong) > 0 {
 		return made, wrong[0]
 	}
 	return made, nil
@@ -176,8 +158,8 @@ func nameOf(v Variant) string {
 		return "as in force"
 	}
 	var parts []string
-	for _, s := range v.Set {
-		parts = append(parts, s.String())
+	for _, key := range slices.Sorted(maps.Keys(v.Set)) {
+		parts = append(parts, key+"="+v.Set[key])
 	}
 	return strings.Join(parts, " ")
 }

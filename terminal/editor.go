@@ -51,7 +51,8 @@ func newEditor(o Options, in, out *os.File, conversation string, who channel.Per
 	return e
 }
 
-func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+// Run implements mode.
+func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.log, e.saving = log, saving(log)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
@@ -240,4 +241,5 @@ func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
 // Attended reports whether the person is still there.
 func (e *editor) Attended(string) bool { return !e.left.Load() }
 
-func (e *editor) reply(string, []string) channel.Writer { return &stream{editor: e} }
+// Reply implements mode.
+func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor: e} }

@@ -3,11 +3,15 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
@@ -17,101 +21,47 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// private are sequences of newer terminals, some of which the emulator misreads.
-var private = regexp.MustCompile(`\x1b\[[<>=?][0-9;]*\$?[a-z]`)
-
-const (
-	screenRows    = 60
-	screenColumns = 40
-)
-
 func TestEditorShowsReplies(t *testing.T) {
-	t.Run("text stands on the terminal before the server has sent the rest", func(t *testing.T) {
+	t.Run("text is shown before the server has sent the rest, and what is not the reply after its last row", func(t *testing.T) {
 		var k *keyboard
-		model := served(t, func(x *llmtest.Exchange) {
+		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight\nnine\n")
-			x.Say(" ten")
-		})
-		k = sit(t, Options{}, model)
-		k.typed(t, "count\r")
-		k.screen.until(t, "the whole answer, once", func(screen string) bool {
-			return strings.Contains(screen, "nine ten\n") && strings.Count(screen, "One two") == 1
-		})
-	})
-	t.Run("what is not the reply comes after its last row", func(t *testing.T) {
-		var k *keyboard
-		model := served(t, func(x *llmtest.Exchange) {
-			x.Piece("One two three four five six seven eight ")
-			x.Piece("nine")
-			k.screen.wait(t, "One two three four five six seven eight")
 			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 			_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 			k.screen.wait(t, "a log line") // it is shown as waiting
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
+		}))
+		k.typed(t, "count\r")
+		k.screen.until(t, "the whole answer, once", func(screen string) bool {
+			return strings.Contains(screen, "nine ten\n") && strings.Count(screen, "One two") == 1
 		})
-		k = monochrome(t, model)
-		k.shows(t, "count\r", "nine ten")
 		inOrder(t, k.screen.String(), "One two", "nine ten", "· compacting messages 1 to 9", "a log line")
 	})
 	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
 		var k *keyboard
-		model := served(t, func(x *llmtest.Exchange) {
+		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight")
 			k.typed(t, "\x03")
 			x.Wait(20 * time.Second)
-		})
-		k = monochrome(t, model)
+		}))
 		k.shows(t, "count\r", "Stopped.")
 		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
 	})
-}
-
-func TestEditorCommands(t *testing.T) {
-	t.Run("Ctrl-C stops an answer, then clears the line, then leaves", func(t *testing.T) {
-		model := scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		})
-		k := sit(t, Options{}, model)
-		k.typed(t, "hello\r")
-		for len(model.Requests()) == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		k.shows(t, "\x03", "Stopped.")
-		k.typed(t, "half a line\x03")
-		k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
-		k.typed(t, "\x03")
-		check.NoError(t, k.end(t))
-		check.Equal(t, "requests", len(model.Requests()), 1)
-	})
-	t.Run("nobody waits for an answer during a pause", func(t *testing.T) {
-		k := sit(t, Options{}, scripted(echo))
-		k.shows(t, "/pause\r", "listening.")
-		k.shows(t, "hello\r", "I am still paused here; /resume ends\nthat.")
-		if !check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }) {
-			t.Error("the message still waits")
-		}
-		k.typed(t, "\x03")
-		check.NoError(t, k.end(t))
-	})
-	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
-		k := sit(t, Options{}, scripted(echo))
-		k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")
-		k.shows(t, "/recap\r", "one moment.")
-		k.screen.wait(t, "Made without a model")
+	t.Run("Markdown is shown as what it means, and what a stranger wrote cannot change the terminal", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(says("# Tides\n\nThe **wall** is `high`.\n\n- one\n- two\n\nred \x1b[31malert\x07 \u009b2J")))
+		k.shows(t, "hello\r", "Tides\n\nThe wall is high.\n\n• one\n• two\n\nred [31malert 2J\n")
 	})
 	t.Run("who waits sees for how long, for which model, and how full the window is", func(t *testing.T) {
 		var k *keyboard
-		model := served(t, func(x *llmtest.Exchange) {
+		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
 			k.screen.until(t, "a sign of life", regexp.MustCompile(`· \d+ s · \S+ · window \d+ % full`).MatchString)
 			x.Say("here I am")
-		})
-		k = sit(t, Options{}, model)
+		}))
 		k.typed(t, "hello\r")
 		k.screen.until(t, "the answer, and no sign any more", func(screen string) bool {
 			return strings.Contains(screen, "here I am") && !strings.Contains(screen, "window")
@@ -119,21 +69,35 @@ func TestEditorCommands(t *testing.T) {
 	})
 }
 
-// A message that is not saved leaves an earlier one waiting, which Ctrl-C stops.
-func TestCtrlCStopsAfterUnsavedMessage(t *testing.T) {
+// Ctrl-C stops an answer, then clears the line, then leaves. A message that is not saved leaves an
+// earlier one waiting.
+func TestCtrlC(t *testing.T) {
 	model := scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
 	})
 	k := sit(t, Options{}, model)
 	k.typed(t, "hello\r")
-	for len(model.Requests()) == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	check.Require(t, check.Soon(func() bool { return len(model.Requests()) > 0 }), "no request")
 	k.hub.Renew(channel.Rules{Access: map[string]channel.Access{"terminal": {Allow: []string{"Bo"}}}})
 	k.shows(t, "and this\r", "was not accepted. Send it again later.")
 	k.hub.Renew(channel.Rules{})
 	k.shows(t, "\x03", "Stopped.")
+	k.typed(t, "half a line\x03")
+	k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
+	k.typed(t, "\x03")
+	check.NoError(t, k.end(t))
+	check.Len(t, "requests", model.Requests(), 1)
+}
+
+func TestPauseAndSlowCommand(t *testing.T) {
+	k := sit(t, Options{}, scripted(echo))
+	k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")
+	k.shows(t, "/recap\r", "one moment.")
+	k.screen.wait(t, "Made without a model")
+	k.shows(t, "/pause\r", "listening.")
+	k.shows(t, "hello\r", "I am still paused here; /resume ends\nthat.")
+	check.That(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
 	k.typed(t, "\x03")
 	check.NoError(t, k.end(t))
 }
@@ -212,33 +176,83 @@ func TestEditorLines(t *testing.T) {
 	})
 }
 
-func TestApprovalByYes(t *testing.T) {
+func TestApprovals(t *testing.T) {
 	k := monochrome(t, scripted(channeltest.Add))
-	k.shows(t, "please add\r", "[y/n]")
+	asked := func(keys string, times int) {
+		t.Helper()
+		k.typed(t, keys)
+		k.screen.until(t, fmt.Sprint("question ", times), func(screen string) bool { return strings.Count(screen, "[y/n]") == times })
+	}
+	asked("please add\r", 1)
 	k.shows(t, "no\r", "did not allow the")
 	k.screen.wait(t, "The tool says: Error")
-	k.typed(t, "add all the same\r")
-	k.screen.until(t, "the second question", func(screen string) bool { return strings.Count(screen, "[y/n]") == 2 })
+	asked("add all the same\r", 2)
 	k.shows(t, "y\r", "The tool says: five")
-	k.typed(t, "y\r") // no question is open: it is a message
-	k.screen.wait(t, "Hello.")
-}
-
-// A person who leaves need not wait until the question times out.
-func TestQuestionEndsWhenThePersonLeaves(t *testing.T) {
-	k := monochrome(t, scripted(channeltest.Add))
-	k.shows(t, "please add\r", "[y/n]")
-	k.typed(t, "\x04")
+	k.shows(t, "y\r", "Hello.") // no question is open: it is a message
+	asked("please add\r", 3)
+	k.shows(t, "/stop\r", "Stopped.")
+	asked("y\r", 4)    // a message, for which the model asks again
+	k.typed(t, "\x04") // who leaves need not wait until the question times out
 	check.NoError(t, k.end(t))
 	k.screen.until(t, "the refusal", func(screen string) bool {
 		return strings.Contains(strings.ReplaceAll(screen, "\n", " "), "there is no one to ask here")
 	})
 }
 
-func TestQuestionEndsWithItsTurn(t *testing.T) {
-	k := monochrome(t, scripted(channeltest.Add))
-	k.shows(t, "please add\r", "[y/n]")
-	k.shows(t, "/stop\r", "Stopped.")
-	k.typed(t, "y\r") // a message, for which the model asks again
-	k.screen.until(t, "the second question", func(screen string) bool { return strings.Count(screen, "[y/n]") == 2 })
+func TestEditorShowsTheRest(t *testing.T) {
+	model := scripted(says("yes"))
+	k := sit(t, Options{}, model)
+	k.shows(t, "half a li", "> half a li")
+	k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+	k.screen.wait(t, "· compacting messages 1 to 9\n> half a li")
+	check.Contains(t, "a dim line", k.raw.String(), "\x1b[2m· compacting messages 1 to 9\x1b[22m")
+	k.shows(t, "ne\r", "half a line\nyes")
+	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
+		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark pasted text
+		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
+		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
+		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
+		told := model.Requests()[1].Messages
+		check.Contains(t, "prompt", told[len(told)-1].Text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
+	})
+}
+
+func TestEditorEnds(t *testing.T) {
+	t.Run("an end from outside leaves the terminal as it was", func(t *testing.T) {
+		pty, tty := pseudoTerminal(t)
+		defer tty.Close()
+		defer pty.Close()
+		t.Setenv("TERM", "xterm")
+		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
+		before := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
+		after := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
+		check.Equal(t, "the state of the terminal afterwards", *after, *before)
+	})
+	t.Run("the arrow key brings back a line of an earlier session", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "history")
+		k := sit(t, Options{History: file}, scripted(echo))
+		k.shows(t, "remember me\r", "you said remember me")
+		k.typed(t, "\x04")
+		check.NoError(t, k.end(t))
+		again := sit(t, Options{History: file}, scripted(echo))
+		again.typed(t, "\x1b[A\r")
+		again.screen.wait(t, "you said remember me")
+		again.shows(t, "/forget me\r", "Say /forget me yes to confirm")
+		check.Contains(t, "file", string(check.Must(os.ReadFile(file))(t)), "remember me")
+		again.shows(t, "/forget me yes\r", "Deleted: ")
+		check.Equal(t, "file after /forget me", string(check.Must(os.ReadFile(file))(t)), "")
+		check.Equal(t, "the mode of the file", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
+	})
+}
+
+func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
+	var waiting atomic.Int64
+	s := newScreen(&history{}, make(chan entry, 1), &waiting, false)
+	waiting.Store(1) // and the screen does not know yet since when
+	check.Len(t, "rows", s.rowsBelow(), 0)
+	s.Update(waitMsg{})
+	check.EqualAll(t, "rows", s.rowsBelow(), []string{"· 0 s"})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,14 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+)
+
+// private are sequences of newer terminals, some of which the emulator misreads.
+var private = regexp.MustCompile(`\x1b\[[<>=?][0-9;]*\$?[a-z]`)
+
+const (
+	screenRows    = 60
+	screenColumns = 40
 )
 
 // keyboard is the outer end of a pseudo-terminal: keys go in, and the screen's output comes out.
@@ -162,15 +171,4 @@ func pseudoTerminal(t *testing.T) (pty, tty *os.File) {
 		t.Fatal(err)
 	}
 	return pty, tty
-}
-
-// inOrder checks that the screen shows texts in this order.
-func inOrder(t *testing.T, screen string, texts ...string) {
-	t.Helper()
-	rest := screen
-	for _, text := range texts {
-		_, behind, found := strings.Cut(rest, text)
-		check.Require(t, found, "%q is out of place: %q", text, screen)
-		rest = behind
-	}
 }

@@ -31,7 +31,25 @@ func Lines(ctx context.Context, r io.Reader) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		read := readLines(ctx, r)
+		read := make(chan Line)
+		go func() {
+			defer close(read)
+			in := bufio.NewReaderSize(r, 64<<10)
+			for line := (Line{}); line.Err == nil || line.Err == ErrTooLong; {
+				line.Number++
+				if line.Text, line.Err = readLine(in); line.Err == io.EOF {
+					return
+				}
+				if line.Number == 1 {
+					line.Text = strings.TrimPrefix(line.Text, "\ufeff") // a byte order mark: Windows writes one into a pipe
+				}
+				select {
+				case read <- line:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
 		for {
 			select {
 			case line, ok := <-read:
@@ -43,32 +61,6 @@ func Lines(ctx context.Context, r io.Reader) iter.Seq[Line] {
 			}
 		}
 	}
-}
-
-func readLines(ctx context.Context, r io.Reader) <-chan Line {
-	out := make(chan Line)
-	go func() {
-		defer close(out)
-		in := bufio.NewReaderSize(r, 64<<10)
-		for n := 1; ; n++ {
-			text, err := readLine(in)
-			if err == io.EOF {
-				return
-			}
-			if n == 1 {
-				text = strings.TrimPrefix(text, "\ufeff") // a byte order mark: Windows writes one into a pipe
-			}
-			select {
-			case out <- Line{n, text, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil && err != ErrTooLong {
-				return
-			}
-		}
-	}()
-	return out
 }
 
 // readLine returns the next line without its newline, as valid UTF-8. The last line need not end

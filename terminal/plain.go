@@ -30,7 +30,8 @@ type plain struct {
 	err io.Writer
 }
 
-func (p *plain) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+// Run implements mode.
+func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.log, p.saving = log, saving(log)
 	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
 }
@@ -129,7 +130,8 @@ func (p *plain) note(text string) {
 // Attended returns false: the next line is read only after the reply.
 func (p *plain) Attended(string) bool { return false }
 
-func (p *plain) reply(string, []string) channel.Writer { return plainReply{p} }
+// Reply implements mode.
+func (p *plain) Reply(string, []string) channel.Writer { return plainReply{p} }
 
 // plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is
 // printed as a note.

@@ -89,7 +89,8 @@ func newProtocol(o Options) *protocol {
 // shortName is a conversation's name in the lines.
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
-func (p *protocol) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+// Run implements mode.
+func (p *protocol) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.log, p.saving = log, saving(log)
 	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
 }
@@ -139,7 +140,9 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 // answered.
 func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
 	if r.command == "" {
-		p.deliver(ctx, hub, r)
+		if err := deliver(ctx, hub, p.saving, r.conversation, r.inbound()); err != nil {
+			p.fail(ctx, r, err)
+		}
 		return
 	}
 	_ = hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
@@ -161,12 +164,6 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 	if err == nil {
 		p.answers.Set(r.commandKey(), line)
 		_ = p.out.write(line)
-	}
-}
-
-func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
-	if err := deliver(ctx, hub, p.saving, r.conversation, r.inbound()); err != nil {
-		p.fail(ctx, r, err)
 	}
 }
 
@@ -236,7 +233,8 @@ func (p *protocol) Task(conversation string, t channel.Task) {
 // Attended reports whether the sender can still answer a question.
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
-func (p *protocol) reply(conversation string, to []string) channel.Writer {
+// Reply implements mode.
+func (p *protocol) Reply(conversation string, to []string) channel.Writer {
 	return protocolReply{p, shortName(conversation), append([]string{}, to...)}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -20,8 +22,6 @@ import (
 	"cairn/store"
 )
 
-func person(name string) channel.Person { return channel.Person{ID: name, Name: name} }
-
 var asJSON = Options{JSON: true}
 
 // of returns the output lines of one type.
@@ -29,9 +29,7 @@ func (s *session) of(t *testing.T, kind string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(s.out.String()) {
 		var head struct{ Type string }
-		if err := json.Unmarshal([]byte(line), &head); err != nil {
-			t.Errorf("got a line that is not JSON: %q", line)
-		}
+		check.That(t, json.Unmarshal([]byte(line), &head) == nil, "got a line that is not JSON: %q", line)
 		if head.Type == kind {
 			lines = append(lines, strings.TrimSuffix(line, "\n"))
 		}
@@ -39,15 +37,18 @@ func (s *session) of(t *testing.T, kind string) (lines []string) {
 	return lines
 }
 
+// jsonLines joins input lines.
+func jsonLines(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+
 func TestProtocol(t *testing.T) {
 	t.Run("a message is accepted and answered, keys in their order", func(t *testing.T) {
-		s := talk(t, asJSON, `{"text":"<hello>","id":"a1"}`+"\n", echo)
-		want := `{"type":"accepted","channel":"general","id":"a1","seq":1}
-{"type":"reply","channel":"general","id":"reply-2","to":["a1"],"text":"you said <hello>"}
-`
-		check.Equal(t, "the output", s.out.String(), want)
+		s := talk(t, asJSON, "\ufeff"+jsonLines(`{"text":"<hello>","id":"a1"}`), echo)
+		check.Equal(t, "the output", s.out.String(), jsonLines(
+			`{"type":"accepted","channel":"general","id":"a1","seq":1}`,
+			`{"type":"reply","channel":"general","id":"reply-2","to":["a1"],"text":"you said <hello>"}`,
+		))
 	})
-	t.Run("compactions and memories are reported", func(t *testing.T) {
+	t.Run("compactions, memories, usage and pieces of replies are reported", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
 		s.connector.Compaction("terminal:x", compactor.Event{
 			ID: 3, State: compactor.EventApplied, Trigger: compactor.OnManual, Kind: compactor.Leaf, By: compactor.ByWorker,
@@ -55,67 +56,70 @@ func TestProtocol(t *testing.T) {
 		})
 		s.connector.Remembered("terminal:x", 7, "fact", "tea")
 		s.connector.Used("terminal:x", store.ForSummary, "m1", channel.Expense{Requests: 1, Input: 900, Cached: 500, Output: 40, Cost: 0.25})
-		want := `{"type":"compaction","channel":"x","id":3,"state":"applied","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}
-{"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}
-{"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}
-`
-		check.Equal(t, "the output", s.out.String(), want)
+		check.EqualAll(t, "pieces of a reply", s.connector.Split("a\nb"), []string{"a\nb"})
+		id := check.Must(s.connector.Reply("terminal:x", nil).Send(t.Context(), channel.Piece{Reply: "r", Text: "t"}))(t)
+		check.Equal(t, "id of the piece", id, "r")
+		check.Equal(t, "the output", s.out.String(), jsonLines(
+			`{"type":"compaction","channel":"x","id":3,"state":"applied","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}`,
+			`{"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}`,
+			`{"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}`,
+			`{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`,
+		))
 	})
 	t.Run("usage is reported, and a message's settings apply", func(t *testing.T) {
-		s := talk(t, asJSON, `{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
+		s := talk(t, asJSON, jsonLines(`{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`), func(context.Context, int, llm.Request) (llm.Response, error) {
 			resp := llmtest.Say("yes")
 			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
 			return resp, nil
 		})
 		used := s.of(t, "usage")
 		check.Len(t, "usage events", used, 1)
-		check.Contains(t, "first usage event", used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
+		check.Contains(t, "usage", used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
 		long := strings.Repeat("The tide rises twice a day. ", 1000)
-		s := talk(t, asJSON, `{"id":"1","text":"`+long+`"}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Say("yes"), nil
-		}, 4000)
+		s := talk(t, asJSON, jsonLines(`{"id":"1","text":"`+long+`"}`), says("yes"), 4000)
 		notices := s.of(t, "notice")
-		if len(notices) != 1 || !strings.Contains(notices[0], `"to":["1"]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
-			t.Errorf("got notices %q, all %q", notices, s.out)
-		}
+		check.Len(t, "notices", notices, 1)
+		check.Contains(t, "notice", notices[0], `"to":["1"]`, "of 28000 characters")
+		check.Len(t, "errors", s.of(t, "error"), 0)
 	})
-	t.Run("a message without an id gets one, which is reported", func(t *testing.T) {
-		s := talk(t, asJSON, "{\"text\":\"a\"}\n{\"text\":\"a\"}\n", echo)
-		accepted := slices.DeleteFunc(s.of(t, "accepted"), func(line string) bool { return strings.Contains(line, `"seq":0`) })
-		if len(accepted) != 2 || accepted[0] == accepted[1] || strings.Contains(accepted[0], `"id":""`) {
-			t.Errorf("got %q", accepted)
-		}
+	t.Run("a failed turn is an error for the message, without internal words", func(t *testing.T) {
+		got := talk(t, asJSON, jsonLines(`{"text":"a","id":"1"}`), refuses).of(t, "error")
+		check.Len(t, "errors", got, 1)
+		check.HasPrefix(t, "the line", got[0], `{"type":"error","channel":"general","to":["1"],"text":"`)
+		check.Lacks(t, "the line", got[0], "internal")
+	})
+	t.Run("unaddressed messages are stored and not answered, unless alone with the bot", func(t *testing.T) {
+		s := talk(t, asJSON, jsonLines(
+			`{"text":"a","id":"1","mention":false}`,
+			`{"text":"/context"}`,
+			`{"text":"b","id":"2","mention":false,"dm":true,"user":"Bo","time":"2026-01-31T15:04:05+01:00","channel":"terminal:general"}`,
+		), echo)
+		check.Len(t, "accepted", s.of(t, "accepted"), 2)
+		replies := s.of(t, "reply")
+		check.Len(t, "replies", replies, 2)
+		check.Contains(t, "the second reply", replies[1], `"to":["2"]`)
+		stored := s.messages(t)[1]
+		check.Equal(t, "author", stored.Author, "Bo")
+		check.Equal(t, "time", stored.Time.UTC(), time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC))
 	})
 }
 
 func TestProtocolRepetitions(t *testing.T) {
+	const once, remember = `{"text":"once","id":"a1"}`, `{"text":"/remember tea is at five","id":"c1"}`
 	t.Run("a repeated id gets its seq again, and is not stored twice", func(t *testing.T) {
-		line := `{"text":"once","id":"a1"}` + "\n"
-		s := talk(t, asJSON, line+`{"text":"/context"}`+"\n"+line, echo)
-		got := s.of(t, "accepted")
-		check.Len(t, "accepted", got, 2)
-		check.Equal(t, "first accepted event", got[0], got[1])
-		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
-	})
-	t.Run("a repetition that comes while the message waits is accepted too", func(t *testing.T) {
-		line := `{"text":"once","id":"a1"}` + "\n"
-		s := talk(t, asJSON, line+line+line, echo)
-		check.Len(t, "accepted", s.of(t, "accepted"), 3)
+		s := talk(t, asJSON, jsonLines(once, once, `{"text":"/context"}`, once), echo)
+		check.Contains(t, "accepted", s.of(t, "accepted")[2], `"id":"a1","seq":1}`)
+		check.Len(t, "replies", s.of(t, "reply"), 2)
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
-		line := `{"text":"/remember tea is at five","id":"c1"}` + "\n"
-		s := talk(t, asJSON, line+line+strings.Replace(line, `"text"`, `"channel":"b","text"`, 1), echo)
-		got := s.of(t, "reply")
-		check.Require(t, len(got) == 3 && strings.Contains(strings.Join(got[:2], ""), "as memory "), "got %q", got)
+		s := talk(t, asJSON, jsonLines(remember, remember, strings.Replace(remember, `"text"`, `"channel":"b","text"`, 1)), echo)
 		same := map[string]int{}
-		for _, text := range got {
+		for _, text := range s.of(t, "reply") {
 			same[text]++
 		}
-		if len(same) != 2 { // twice here, once in b
-			t.Errorf("got %q", got)
-		}
+		check.That(t, len(same) == 2, "got %v, want one twice here, and one in b", same)
 		_, total, err := memory.In(s.store).List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9})
 		check.NoError(t, err)
 		check.Equal(t, "memories", total, 1)
@@ -125,72 +129,46 @@ func TestProtocolRepetitions(t *testing.T) {
 		var s *session
 		s = open(t, Options{JSON: true, In: in}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
-				_, _ = io.WriteString(write, `{"text":"b","id":"2"}`+"\n")
+				_, _ = io.WriteString(write, jsonLines(`{"text":"b","id":"2"}`))
 				s.out.wait(t, `{"type":"accepted","channel":"general","id":"2","seq":0}`)
 				_ = write.Close()
 			}
 			return echo(ctx, n, req)
 		})
-		go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-		check.NoError(t, s.ends(t))
-		if accepted := s.of(t, "accepted"); !strings.HasSuffix(accepted[len(accepted)-1], `"id":"2","seq":3}`) {
-			t.Errorf("got %q", accepted)
-		}
+		go func() { _, _ = io.WriteString(write, jsonLines(`{"text":"a","id":"1"}`)) }()
+		check.NoError(t, s.run(t))
+		check.Contains(t, "accepted", strings.Join(s.of(t, "accepted"), ""), `"id":"2","seq":3}`)
 	})
-	t.Run("the same id in two channels is two messages", func(t *testing.T) {
-		s := talk(t, asJSON, `{"text":"a","id":"1"}`+"\n"+`{"channel":"b","text":"a","id":"1"}`+"\n", echo)
-		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
+	t.Run("the same id in two channels is two messages, and without an id each is one", func(t *testing.T) {
+		s := talk(t, asJSON, jsonLines(`{"text":"a","id":"1"}`, `{"channel":"b","text":"a","id":"1"}`, `{"channel":"c","text":"a"}`, `{"channel":"c","text":"a"}`), echo)
+		check.That(t, len(s.of(t, "reply")) >= 3, "got %s", s.out)
+		all := check.Must(s.store.Find(t.Context(), "terminal:c"))(t).Transcript()
+		messages := check.Must(all.Page(t.Context(), 1, 10))(t)
+		messages = slices.DeleteFunc(messages, func(m chat.Message) bool { return m.Role != llm.RoleUser })
+		check.Len(t, "messages in c", messages, 2)
+		check.Lacks(t, "output", s.out.String(), `"id":""`)
 	})
 }
 
 func TestProtocolFailures(t *testing.T) {
-	t.Run("unaddressed messages are stored and not answered, unless alone with the bot", func(t *testing.T) {
-		s := talk(t, asJSON, `{"text":"a","id":"1","mention":false}
-{"text":"/context"}
-{"text":"b","id":"2","mention":false,"dm":true,"user":"Bo","time":"2026-01-31T15:04:05+01:00","channel":"terminal:general"}
-`, echo)
-		replies := s.of(t, "reply")
-		check.Len(t, "lines that say accepted", s.of(t, "accepted"), 2)
-		check.Len(t, "replies", replies, 2)
-		check.Contains(t, "the second reply", replies[1], `"to":["2"]`)
-		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
-		messages, err := conversation.Transcript().Page(t.Context(), 2, 1)
-		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
-			t.Errorf("got stored %+v, %v", messages, err)
-		}
-	})
-	t.Run("a failed turn is an error for the message, without internal words", func(t *testing.T) {
-		s := talk(t, asJSON, `{"text":"a","id":"1"}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: "internal words"}
-		})
-		got := s.of(t, "error")
-		check.Len(t, "result", got, 1)
-		check.HasPrefix(t, "the line", got[0], `{"type":"error","channel":"general","to":["1"],"text":"`)
-		check.Lacks(t, "the line", got[0], "internal")
-	})
-	t.Run("output that cannot be written ends the run", func(t *testing.T) {
-		for _, input := range []string{`{"text":"hello"}`, `{"text":"/help"}`, "nonsense"} {
-			t.Run(input, func(t *testing.T) {
-				in, end := endless(input + "\n")
-				defer end()
-				s := open(t, Options{In: in, Out: failing{}, Err: io.Discard, JSON: true, Channel: "general", User: "Ada"}, echo)
-				check.ErrorContains(t, "error", s.ends(t), "the replies cannot be written (io: read/write on closed pipe)")
-			})
-		}
-	})
+	for _, input := range []string{`{"text":"hello"}`, `{"text":"/help"}`, "nonsense"} {
+		in, end := io.Pipe() // which continues
+		s := open(t, Options{In: io.MultiReader(strings.NewReader(input+"\n"), in), Out: failing{}, Err: io.Discard, JSON: true}, echo)
+		check.ErrorContains(t, input, s.run(t), "the replies cannot be written (io: read/write on closed pipe)")
+		_ = end.Close()
+	}
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
 		p := s.connector.mode.(*protocol)
 		p.log, p.saving = s.log, saving(s.log)
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			r := check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t)
-			p.handle(t.Context(), s.hub, r)
+			p.handle(t.Context(), s.hub, check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t))
 		}
-		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
-{"type":"error","channel":"general","to":["1"],"text":"That did not work; the reason is in my log. Try again later."}
-`
-		check.Equal(t, "the output", s.out.String(), want)
+		check.Equal(t, "the output", s.out.String(), jsonLines(
+			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,
+			`{"type":"error","channel":"general","to":["1"],"text":"That did not work; the reason is in my log. Try again later."}`,
+		))
 		s.logged.wait(t, "database is closed")
 	})
 }
@@ -198,24 +176,22 @@ func TestProtocolFailures(t *testing.T) {
 func TestProtocolOrder(t *testing.T) {
 	t.Run("a channel does not wait for another", func(t *testing.T) {
 		var s *session
-		s = open(t, Options{JSON: true, In: strings.NewReader(`{"channel":"slow","text":"a"}
-{"channel":"slow","text":"/context"}
-{"channel":"quick","text":"b"}
-`)}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		input := jsonLines(`{"channel":"slow","text":"a"}`, `{"channel":"slow","text":"/context"}`, `{"channel":"quick","text":"b"}`)
+		s = open(t, Options{JSON: true, In: strings.NewReader(input)}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if lastWords(req) == "a" {
 				s.out.wait(t, "you said b")
 			}
 			return echo(ctx, n, req)
 		})
-		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
-		check.Equal(t, "result", len(s.of(t, "reply")), 3)
+		check.NoError(t, s.run(t))
+		check.Len(t, "replies", s.of(t, "reply"), 3)
 	})
 	t.Run("a channel's messages keep their order", func(t *testing.T) {
-		var input strings.Builder
+		var input []string
 		for i := range 40 {
-			fmt.Fprintf(&input, `{"channel":"c%d","text":"m","id":"%03d"}`+"\n", i%2, i)
+			input = append(input, fmt.Sprintf(`{"channel":"c%d","text":"m","id":"%03d"}`, i%2, i))
 		}
-		s := talk(t, asJSON, input.String(), echo)
+		s := talk(t, asJSON, jsonLines(input...), echo)
 		last := map[string]string{}
 		for _, text := range s.of(t, "accepted") {
 			var line acceptedLine
@@ -223,27 +199,21 @@ func TestProtocolOrder(t *testing.T) {
 			if line.Seq == 0 { // it waits, and gets its seq later
 				continue
 			}
-			if line.ID < last[line.Channel] {
-				t.Errorf("%s came after %s", line.ID, last[line.Channel])
-			}
+			check.That(t, line.ID >= last[line.Channel], "%s came after %s", line.ID, last[line.Channel])
 			last[line.Channel] = line.ID
 		}
-		check.Equal(t, "last answer", last["c0"], "038")
-		check.Equal(t, "last answer in the other channel", last["c1"], "039")
+		check.Equal(t, "last answers", last["c0"]+" "+last["c1"], "038 039")
 	})
 	t.Run("a command waits until the lines before it are answered", func(t *testing.T) {
-		s := talk(t, asJSON, `{"text":"first"}`+"\n"+`{"text":"/Memories","id":"m"}`+"\n"+`{"text":"last"}`+"\n", echo)
-		got := s.of(t, "reply")
-		if len(got) != 3 || !strings.Contains(got[0], "first") || !strings.Contains(got[1], `"to":["m"]`) || !strings.Contains(got[2], "last") {
-			t.Errorf("got %q", got)
-		}
+		s := talk(t, asJSON, jsonLines(`{"text":"first"}`, `{"text":"/Memories","id":"m"}`, `{"text":"last"}`), echo)
+		inOrder(t, strings.Join(s.of(t, "reply"), "\n"), "first", `"to":["m"]`, "last")
 	})
 	for command, want := range map[string]string{"/stop": "Stopped.", "/pause": "I am paused here until /resume."} {
 		t.Run(command+" acts at once", func(t *testing.T) {
 			in, write := io.Pipe()
 			s := open(t, Options{In: in, JSON: true}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 				go func() {
-					_, _ = io.WriteString(write, `{"text":"`+command+`","id":"s"}`+"\n")
+					_, _ = io.WriteString(write, jsonLines(`{"text":"`+command+`","id":"s"}`))
 					_ = write.Close()
 				}()
 				select {
@@ -252,14 +222,70 @@ func TestProtocolOrder(t *testing.T) {
 				}
 				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
 			})
-			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-			check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
+			go func() { _, _ = io.WriteString(write, jsonLines(`{"text":"a","id":"1"}`)) }()
+			check.NoError(t, s.run(t))
 			got := s.of(t, "reply")
 			check.Len(t, "replies", got, 1)
-			check.Contains(t, "first reply", got[0], `"to":["s"],"text":"`+want)
-			check.Equal(t, "state afterwards", len(s.of(t, "error")), 0)
+			check.Contains(t, "reply", got[0], `"to":["s"],"text":"`+want)
+			check.Len(t, "errors", s.of(t, "error"), 0)
 		})
 	}
 }
 
-func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+func TestProtocolRefusals(t *testing.T) {
+	refused := []struct{ name, line, want string }{
+		{"no JSON", `hello`, `"channel":"general","to":[],"text":"line 1: invalid character 'h'`},
+		{"half an object", `{"text":"a`, `"text":"line 1: unexpected EOF"`},
+		{"a list", `[1]`, `a line must be one JSON object`},
+		{"two objects", `{"text":"a"}{"text":"b"}`, `there is text after the JSON object`},
+		{"no text", `{"id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: text is missing or empty"`},
+		{"an unknown key", `{"text":"a","colour":1,"id":"7"}`, `"to":["7"],"text":"line 1: unknown field \"colour\""`},
+		{"a wrong type", `{"text":1,"id":"7"}`, `"to":["7"],"text":"line 1: a value of type number is not accepted for \"text\""`},
+		{"no time", `{"text":"a","time":"yesterday","id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: time must be a text like 2026-01-31T15:04:05Z"`},
+		{"a time that is a number", `{"time":5,"id":"7"}`, `"to":["7"],"text":"line 1: a value of type number is not accepted for \"time\""`},
+		{"a time nobody lives in", `{"text":"a","time":"0001-01-01T00:00:00Z"}`, `time must lie between`},
+		{"an id that is half a letter", `{"text":"a","id":"x\ud800"}`, `id must be valid UTF-8`},
+		{"an id of bytes that are no text", `{"text":"a","id":"x` + "\xff" + `"}`, `id must be valid UTF-8`},
+		{"the name of a task", `{"text":"a","user":"task: researcher (task 1)"}`, `the name of the user must not begin with \"task:\"`},
+		{"an id of Cairn's own", `{"text":"a","id":"cairn:task-1"}`, `id must not begin with \"cairn:\"`},
+		{"a channel that cannot be named", `{"text":"a","channel":"a\nb"}`, `the name of the channel`},
+		{"a user that cannot be named", `{"text":"a","user":"\u001b"}`, `the name of the user`},
+		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `line 1: id has more than 100 bytes`},
+		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","to":[],"text":"line 1: a line of more than 4 MB`},
+		{"an unknown command", `{"id":"7","text":"/contxt"}`, `"to":["7"],"text":"line 1: There is no command /contxt, did you mean /context?`},
+		{"the wish to leave", `{"id":"7","text":"/quit"}`, `close the input`},
+	}
+	var input strings.Builder
+	for _, c := range refused {
+		input.WriteString(c.line + "\n")
+	}
+	s := talk(t, asJSON, input.String()+jsonLines("", `{"text":"//stop","id":"z"}`), echo) // the run goes on
+	got := s.of(t, "error")
+	check.Len(t, "errors", got, len(refused))
+	for i, c := range refused {
+		check.Contains(t, c.name, got[i], strings.Replace(c.want, "line 1:", fmt.Sprintf("line %d:", i+1), 1))
+	}
+	accepted := s.of(t, "accepted")
+	check.Len(t, "accepted", accepted, 1)
+	check.Contains(t, "accepted", accepted[0], `"id":"z","seq":1`)
+	check.Contains(t, "reply", strings.Join(s.of(t, "reply"), ""), "you said /stop")
+}
+
+func TestProtocolApproval(t *testing.T) {
+	read, write := io.Pipe()
+	s := open(t, Options{JSON: true, In: read}, channeltest.Add)
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(t) }()
+	check.Must(io.WriteString(write, jsonLines(`{"text":"please add","id":"1"}`)))(t)
+	s.out.wait(t, `"buttons":[{"label":"Allow","line":"/allow `)
+	_, line, _ := strings.Cut(s.out.String(), `"line":"`)
+	line, _, _ = strings.Cut(line, `"`)
+	check.Must(io.WriteString(write, fmt.Sprintf(`{"text":%q,"id":"2"}`, line)+"\n"))(t)
+	s.out.wait(t, "The tool says: five")
+	check.Must(io.WriteString(write, jsonLines(`{"text":"please add","id":"3"}`)))(t)
+	asked := func() bool { return len(s.hub.Operator().Approvals("terminal:general")) == 1 }
+	check.Require(t, check.Soon(asked), "no second question")
+	check.NoError(t, write.Close()) // no one can answer any more
+	check.NoError(t, <-ended)
+	check.Contains(t, "output", s.out.String(), "there is no one to ask here")
+}

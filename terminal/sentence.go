@@ -3,16 +3,12 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"cairn/channel"
 	"cairn/internal/platform"
 )
-
-// sentence is an error that is shown to the person.
-type sentence string
-
-func (s sentence) Error() string { return string(s) }
 
 // saving returns the incident of messages that cannot be saved; every sender gets an error.
 func saving(log *slog.Logger) *platform.Incident {
@@ -31,7 +27,7 @@ func deliver(ctx context.Context, hub *channel.Hub, saving *platform.Incident, c
 		return err
 	}
 	saving.Begin(err)
-	return sentence(hub.Operator().Refusal(conversation, err))
+	return errors.New(hub.Operator().Refusal(conversation, err))
 }
 
 // command runs a command. The error is a sentence for the person, or the context's error if the run is
@@ -42,5 +38,5 @@ func command(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversati
 		return answer, err
 	}
 	log.Error("command_failed", "error", err)
-	return answer, sentence(answer.Text)
+	return answer, errors.New(answer.Text)
 }

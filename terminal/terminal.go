@@ -43,8 +43,13 @@ type Terminal struct {
 type mode interface {
 	channel.Observer
 	channel.Attended
-	run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
-	reply(conversation string, to []string) channel.Writer
+	// Run handles the input until its end, waits for everything that is still running, and returns nil.
+	// If ctx ends first, it returns ctx's error: accepted messages are on disk and are answered at the
+	// next start. A failed write of the output ends it in the same way, except at a person's terminal.
+	// Details that people should not see go to log.
+	Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
+	// Reply returns the writer of one reply.
+	Reply(conversation string, to []string) channel.Writer
 	note(text string)
 }
 
@@ -84,24 +89,11 @@ func terminals(o Options) (in, out *os.File, ok bool) {
 	return in, out, ok
 }
 
-// Run handles the input until its end, waits for everything that is still running, and returns nil.
-// If ctx ends first, it returns ctx's error: accepted messages are on disk and are answered at the
-// next start. A failed write of the output ends it in the same way, except at a person's terminal.
-// Details that people should not see go to log.
-func (t *Terminal) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	return t.run(ctx, hub, log)
-}
-
 // Name returns "terminal".
 func (t *Terminal) Name() string { return Name }
 
 // Split returns the whole reply: a terminal has no length limit.
 func (t *Terminal) Split(text string) []string { return []string{text} }
-
-// Reply returns the writer of one reply.
-func (t *Terminal) Reply(conversation string, to []string) channel.Writer {
-	return t.reply(conversation, to)
-}
 
 // Notes returns a writer for lines to the operator, such as the log's: it writes to Err without
 // breaking the line that is being typed.

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -88,15 +87,10 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 	if o.Channel == "" {
 		o.Channel, o.User = "general", "Ada"
 	}
-	var err error
-	if s.connector, err = New(o); err != nil {
-		t.Fatal(err)
-	}
+	s.connector = check.Must(New(o))(t)
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
-	if s.store, err = store.Open(t.Context(), store.Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	s.store = check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 	agent := channel.Agent{
 		ID: "test", Model: model, MaxOutput: 1000,
 		Policy: compactor.DefaultPolicy, Toolbox: &channeltest.Box{Approve: channel.ApproveAlways}, ToolServers: []string{"calc"},
@@ -123,91 +117,40 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 		m.Tokens = window[0]
 	}
 	s := openWith(t, o, m)
-	check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
+	check.NoError(t, s.run(t))
 	return s
 }
 
-// ends runs the terminal and returns its error; it must not take long.
-func (s *session) ends(t *testing.T) error {
+// run runs the terminal and returns its error; it must not take long.
+func (s *session) run(t *testing.T) error {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() { ended <- s.connector.Run(t.Context(), s.hub, s.log) }()
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(20 * time.Second):
-		t.Fatal("the run did not end")
+	case <-time.After(time.Minute):
+		t.Fatalf("the run did not end: %s", s.out)
 		return nil
 	}
 }
 
-// endless is input that continues until it is closed.
-func endless(input string) (in io.Reader, end func()) {
-	read, write := io.Pipe()
-	return io.MultiReader(strings.NewReader(input), read), func() { _ = write.Close() }
+// messages returns what is stored of the conversation.
+func (s *session) messages(t *testing.T) []chat.Message {
+	t.Helper()
+	conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
+	return check.Must(conversation.Transcript().Page(t.Context(), 1, 10))(t)
 }
 
-func TestNames(t *testing.T) {
-	for _, o := range []Options{
-		{Channel: "", User: "Ada"},
-		{Channel: "  ", User: "Ada"},
-		{Channel: "a\nb", User: "Ada"},
-		{Channel: strings.Repeat("x", 101), User: "Ada"},
-		{Channel: "a\xff", User: "Ada"},
-		{Channel: "general", User: ""},
-		{Channel: "general", User: "A\x1b[2J"},
-	} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%+v was accepted", o)
-		}
-	}
-	for _, name := range []string{"general", "terminal:general"} {
-		check.Equal(t, name, check.Must(Conversation(name))(t), "terminal:general")
+// inOrder checks that a text contains parts in this order.
+func inOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, behind, found := strings.Cut(rest, part)
+		check.Require(t, found, "%q is out of place: %q", part, text)
+		rest = behind
 	}
 }
 
-// Windows writes a byte order mark before the first line of a pipe.
-func TestByteOrderMark(t *testing.T) {
-	s := talk(t, asJSON, "\ufeff"+`{"id":"1","text":"hello"}`+"\n", echo)
-	check.Len(t, "errors", s.of(t, "error"), 0)
-	check.Len(t, "replies", s.of(t, "reply"), 1)
-	check.Equal(t, "answer to a line", talk(t, Options{}, "\ufeffhello\n", echo).out.String(), "you said hello\n")
-}
-
-func TestReadLine(t *testing.T) {
-	long := strings.Repeat("x", maxLine)
-	input := "one\r\n\ntwo \xff\xfe\n" + long + "\n" + long + "y\nlast"
-	var got []Line
-	for line := range Lines(t.Context(), strings.NewReader(input)) {
-		got = append(got, line)
-	}
-	want := []Line{{1, "one", nil}, {2, "", nil}, {3, "two \uFFFD", nil}, {4, "", ErrTooLong}, {5, "", ErrTooLong}, {6, "last", nil}}
-	check.Len(t, "lines", got, len(want))
-	for i := range want {
-		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].Number, want[i].Number)
-		check.Equal(t, fmt.Sprintf("line %d: error", i+1), got[i].Err, want[i].Err)
-		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].Text, want[i].Text)
-	}
-
-	t.Run("a reader that fails ends the lines with its error", func(t *testing.T) {
-		var last Line
-		for line := range Lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
-			last = line
-		}
-		check.That(t, last.Err != nil && last.Err != ErrTooLong, "got %v", last)
-	})
-}
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-func TestPieces(t *testing.T) {
-	s := open(t, Options{In: strings.NewReader(""), JSON: true}, nil)
-	check.EqualAll(t, "a reply was cut", s.connector.Split("a\nb"), []string{"a\nb"})
-	w := s.connector.Reply("terminal:x", nil)
-	id, err := w.Send(t.Context(), channel.Piece{Reply: "r", Text: "t"})
-	if err != nil || id != "r" || s.out.String() != `{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`+"\n" {
-		t.Errorf("got %q, %v, %s", id, err, s.out)
-	}
-}
+func person(name string) channel.Person { return channel.Person{ID: name, Name: name} }

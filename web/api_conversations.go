@@ -2,6 +2,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -76,8 +77,7 @@ type listedConversation struct {
 
 func (s *Server) listConversations(r *request) (any, error) {
 	limit, offset := r.page()
-	list, err := s.conversations(r.Context(), r.Get("q"), limit, offset)
-	return list, err
+	return s.conversations(r.Context(), r.Get("q"), limit, offset)
 }
 
 // conversations returns a page of the conversations whose names contain words.
@@ -154,8 +154,7 @@ func (s *Server) showConversation(r *request, c *store.Conversation) (any, error
 }
 
 func (s *Server) conversationUsage(r *request, c *store.Conversation) (any, error) {
-	spent, err := s.operator.Spending(r.Context(), c.Name())
-	return spent, err
+	return s.operator.Spending(r.Context(), c.Name())
 }
 
 // messageList is a page of messages.
@@ -239,13 +238,8 @@ type summaryAnswer struct {
 }
 
 func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
-	id, err := r.id()
-	if err != nil {
-		return nil, err
-	}
 	limit, _ := r.page()
-	from := r.seq("from", 1)
-	e, err := c.Transcript().Expand(r.Context(), id, from, limit)
+	e, err := c.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -259,11 +253,12 @@ func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
 	return a, nil
 }
 
-// id returns the {id} in the path of a request.
-func (r *request) id() (int64, error) {
+// id returns the {id} in the path of a request; 0, which nothing has, if it is none.
+func (r *request) id() int64 {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))
+		r.wrong = cmp.Or(r.wrong, error(problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))))
+		return 0
 	}
-	return n, nil
+	return n
 }

@@ -59,11 +59,7 @@ func (s *Server) listMemories(r *request) (any, error) {
 }
 
 func (s *Server) showMemory(r *request) (any, error) {
-	id, err := r.id()
-	if err != nil {
-		return nil, err
-	}
-	return memory.In(s.o.Store).Details(r.Context(), id)
+	return memory.In(s.o.Store).Details(r.Context(), r.id())
 }
 
 // memoryNew is a memory to save.
@@ -109,15 +105,12 @@ type memoryPatch struct {
 }
 
 func (s *Server) patchMemory(r *request) (any, error) {
-	id, err := r.id()
+	var p memoryPatch
+	err := r.decode(&p)
 	if err != nil {
 		return nil, err
 	}
-	var p memoryPatch
-	if err := r.decode(&p); err != nil {
-		return nil, err
-	}
-	memories, change := memory.In(s.o.Store), "changed"
+	id, memories, change := r.id(), memory.In(s.o.Store), "changed"
 	switch {
 	case p.Content != nil && p.Pinned == nil && p.State == "":
 		err = memories.Edit(r.Context(), id, *p.Content)
@@ -142,13 +135,10 @@ func (s *Server) patchMemory(r *request) (any, error) {
 }
 
 func (s *Server) purgeMemory(r *request) (any, error) {
-	id, err := r.id()
-	if err != nil {
-		return nil, err
-	}
-	m, err := memory.In(s.o.Store).Details(r.Context(), id)
+	memories := memory.In(s.o.Store)
+	m, err := memories.Details(r.Context(), r.id())
 	if err == nil {
-		err = memory.In(s.o.Store).Purge(r.Context(), id)
+		err = memories.Purge(r.Context(), m.ID)
 	}
 	if err != nil {
 		return nil, err

@@ -4,10 +4,9 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 
+	"cairn/compactor"
 	"cairn/simulate"
 	"cairn/store"
 )
@@ -50,18 +49,17 @@ func (s *Server) simulate(r *request) (any, error) {
 	}
 	var variants []simulate.Variant
 	for _, v := range b.Variants {
-		made := simulate.Variant{Name: v.Name}
-		for _, key := range slices.Sorted(maps.Keys(v.Settings)) {
-			text, err := settingText(v.Settings[key])
+		made := simulate.Variant{Name: v.Name, Set: compactor.Patch{}}
+		for key, raw := range v.Settings {
+			text, err := settingText(raw)
 			if err != nil || text == nil {
 				return nil, problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true or false.", key)
 			}
-			made.Set = append(made.Set, simulate.Setting{Key: key, Value: *text})
+			made.Set[key] = *text
 		}
 		variants = append(variants, made)
 	}
-	report, err := s.simulation(r.Context(), c, variants)
-	return report, err
+	return s.simulation(r.Context(), c, variants)
 }
 
 // simulation simulates variants on a conversation. Only one runs at a time, because it occupies a

@@ -145,5 +145,5 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 }
 
 func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) error {
-	return writePage(w, status, frame{Title: "Log in", Version: s.o.Version}.around(loginView(next, why)))
+	return writePage(w, status, s.frame("Log in", "", loginView(next, why)))
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
@@ -21,78 +20,42 @@ import (
 // hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as
 // code.
 func hostileRig(t *testing.T) *rig {
-	r := newRig(t, rigOptions{model: thinksForLong})
-	r.talk(here, 30)
-	for i, text := range append(wordstest.Texts(), hostile) {
-		r.say(here, text)
-		if i%20 == 0 {
-			r.say("terminal:"+hostile, text)
-		}
+	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted <b>in bold</b>.") }})
+	texts := append(wordstest.Texts(), hostile)
+	for i := range 30 {
+		texts = append(texts, aboutPlot(i))
 	}
-	for _, fact := range []string{"Ada prefers " + hostile, "Ada prefers green tea"} {
-		if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember "+fact); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := r.past("terminal:"+hostile, hostile)
+	must(c.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Most: 4}))
+	r.past(here, texts...)
+	r.say(here, hostile)
+	r.remember("Ada prefers " + hostile)
+	r.remember("Ada prefers green tea")
+	check.NoError(t, r.hub.Drain(t.Context())) // until no repair replaces a summary, which would remove its page
 	return r
-}
-
-// thinksForLong is a model that answers, unless it is asked to think for long.
-func thinksForLong(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	if last := req.Messages[len(req.Messages)-1].Text; strings.Contains(last, "think for long") {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d <b>in bold</b>.", n)}, FinishReason: llm.FinishStop}, nil
-}
-
-// settled waits until no repair replaces a summary, which would remove its page.
-func settled(r *rig) conversationAnswer {
-	var d conversationAnswer
-	for same := 0; same < 10; time.Sleep(100 * time.Millisecond) {
-		before := d.Stack
-		d = conversationAnswer{}
-		r.do(200, &d, "GET", at(here, ""), "")
-		if d.Running == "" && len(d.Stack) > 0 && slices.EqualFunc(d.Stack, before, func(a, b channel.StackEntry) bool { return a.ID == b.ID }) {
-			same++
-		} else {
-			same = 0
-		}
-	}
-	return d
 }
 
 // pagesInBrowser opens and audits every page.
 func pagesInBrowser(t *testing.T, r *rig, b *browser) {
-	d := settled(r)
-	memories := get[memoryList](r, "/api/memories")
-	check.Require(t, len(d.Stack) != 0 && len(memories.Memories) != 0, "got an empty page")
 	p := pageOf(here)
 	paths := map[string]string{
 		"GET /{$}":                     "/",
 		"GET /c/{name}":                p,
 		"GET /c/{name}/messages":       p + "/messages",
-		"GET /c/{name}/summaries/{id}": fmt.Sprintf("%s/summaries/%d", p, d.Stack[0].ID),
+		"GET /c/{name}/summaries/{id}": fmt.Sprintf("%s/summaries/%d", p, get[conversationAnswer](r, at(here, "")).Stack[0].ID),
 		"GET /c/{name}/settings":       p + "/settings",
 		"GET /memories":                "/memories",
-		"GET /memories/{id}":           fmt.Sprintf("/memories/%d", memories.Memories[0].ID),
+		"GET /memories/{id}":           fmt.Sprintf("/memories/%d", get[memoryList](r, "/api/memories").Memories[0].ID),
 		"GET /usage":                   "/usage",
 		"GET /health":                  "/health",
 	}
 	for pattern := range pageTable() {
-		if strings.HasPrefix(pattern, "GET") && !strings.HasPrefix(pattern, "GET /chat") && paths[pattern] == "" { // the chat is below
-			t.Errorf("%s did not open", pattern)
-		}
+		check.That(t, strings.HasPrefix(pattern, "GET /chat") || paths[pattern] != "", "%s is not opened", pattern) // the chat is below
 	}
 	paths["hostile"] = pageOf("terminal:" + hostile)
 	paths["hostile messages"] = pageOf("terminal:"+hostile) + "/messages"
 	paths["search"] = p + "/messages?q=" + url.QueryEscape(hostile)
 	paths["chat"] = "/chat/general"
-	records, err := r.store.Find(t.Context(), "terminal:"+hostile)
-	if err == nil {
-		_, err = records.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Most: 4})
-	}
-	check.NoError(t, err)
 	for name, path := range paths {
 		b.open(path)
 		b.audited(strings.Trim(strings.NewReplacer("GET ", "", "{", "", "}", "", "$", "list", "/", "_").Replace(name), "_"))
@@ -106,7 +69,13 @@ func clicksInBrowser(t *testing.T) {
 	pagesInBrowser(t, r, b)
 	p := pageOf(here)
 	b.open("/")
-	b.click(fmt.Sprintf(`a[href="%s"]`, p))
+	b.sees("#connection", "live")
+	link := fmt.Sprintf("main a[href=%q]", p)
+	b.until("the keyboard is at a link", "(document.querySelector(%q).focus(), true)", link)
+	r.say("terminal:second", "Hello")
+	b.until("the list is read again", "document.querySelector('tbody th').textContent === 'terminal:second'")
+	b.until("the keyboard is still there", "document.activeElement === document.querySelector(%q)", link)
+	b.click(link)
 	b.click(".stack summary")
 	b.shows(".stack .message, .stack .entry .entry")
 
@@ -144,13 +113,35 @@ func clicksInBrowser(t *testing.T) {
 	b.submits(`form[data-body*="active"] button`, "Restored")
 }
 
+// slow is a model that answers when it may, if a question has one of its words.
+func slow(more <-chan bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1].Text
+		last = last[max(strings.LastIndex(last, "[#"), 0):] // messages that were not answered precede it
+		if strings.Contains(last, "ponder") {
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return llm.Response{}, ctx.Err()
+			}
+		}
+		switch {
+		case strings.Contains(last, "refuse"):
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "no"}
+		case strings.Contains(last, "add"), req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
+			return channeltest.Add(ctx, n, req)
+		}
+		return said("The gate is **green** <b>in bold</b>.\n\n    <b>never</b>")
+	}
+}
+
 func chatPaneInBrowser(t *testing.T) {
-	r := newRig(t, rigOptions{window: 100_000, model: thinksForLong})
+	more := make(chan bool)
+	r := newRig(t, rigOptions{window: 100_000, model: slow(more), tools: &channeltest.Box{Approve: channel.ApproveAlways}})
 	b := newBrowser(t, r.url)
 	b.open("/chat/general")
-	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 300)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")
-	b.keys("#text", "Hello <img src=x onerror=alert(1)>")
-	b.enter()
+	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 100)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")
+	b.types("Hello <img src=x onerror=alert(1)>")
 	b.sees("#said", "Hello <img src=x onerror=alert(1)>")
 	b.keys("#text", "/cont") // while the message may still be on its way
 	b.sees("#said", "<b>in bold</b>")
@@ -167,20 +158,17 @@ func chatPaneInBrowser(t *testing.T) {
 	b.until("it is chosen", "document.getElementById('text').value === '/settings compaction.keep_last_n '")
 	b.until("think better of it", "(document.getElementById('text').value = '') === ''")
 	b.until("the bot goes", "window.gone = true")
-	b.keys("#text", "Are you there?")
-	b.enter()
+	b.types("Are you there?")
 	b.sees("#note", "Not sent: The bot does not answer.")
 	b.until("what was not sent is in the box", "document.getElementById('text').value === 'Are you there?'")
-	b.until("it comes back", "(document.getElementById('text').value = '', window.gone = false) === false")
 
-	b.keys("#text", "think for long")
-	b.enter()
+	b.open("/chat/general")
+	b.types("ponder for long")
 	b.click("#stop")
 	b.until("it is stopped", "document.getElementById('stop').hidden")
 	b.open("/chat/general")
-	b.sees("#said", "think for long")
-	b.keys("#text", "/pause")
-	b.enter()
+	b.sees("#said", "ponder for long")
+	b.types("/pause")
 	b.click(`#said form[data-api$="/resume"] button`)
 	b.sees("#note", "answering here again")
 	b.until("it is not paused any more", "!document.querySelector('#said form')")
@@ -194,15 +182,53 @@ func chatPaneInBrowser(t *testing.T) {
 	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
 	b.sees("#said", "konnichiwa")
 
+	b.types("please add")
+	b.sees("#said", "wants to call")
+	b.audited("approval")
+	b.shows("#stop")
+	b.click(`#said form[data-body*="true"] button`)
+	b.sees("#said", "The tool says: five")
+	b.sees("#note", "allowed the call of calc_add")
+
+	hiddenTabInBrowser(r, b, more)
+
 	// A screen reader reads out what is added to the page, which should be what is new.
 	r.talk("web:long", 20)
 	b.open("/chat/long")
 	b.sees("#connection", "live")
 	b.until("additions are counted", "(window.added = 0, new MutationObserver((all) => all.forEach((m) => window.added += m.addedNodes.length)).observe(document.getElementById('said'), { childList: true }), true)")
-	b.keys("#text", "Are the tulips red?")
-	b.enter()
+	b.types("Are the tulips red?")
 	b.sees("#said article:nth-last-child(2)", "Are the tulips red?")
 	b.until("few elements were added", "window.added < 20")
+}
+
+// A page that nobody looks at follows no events.
+func hiddenTabInBrowser(r *rig, b *browser, more chan<- bool) {
+	look := func(hidden bool) {
+		b.until("look", "(Object.defineProperty(document, 'hidden', {configurable: true, value: %v}), document.dispatchEvent(new Event('visibilitychange')), true)", hidden)
+	}
+	b.open("/chat/hidden")
+	for question, answer := range map[string]string{"ponder the colour of the gate": "The gate is", "ponder, and refuse": "The model's server refused my request"} {
+		b.types(question)
+		b.sees("#said", question)
+		b.shows("#stop")
+		b.until("part of the answer is shown", "(document.getElementById('writing').hidden = false) === false")
+		look(true)
+		more <- true
+		r.idle("web:hidden")
+		look(false)
+		b.sees("#said", answer)
+		b.until("nothing is being written any more", "document.getElementById('writing').hidden && document.getElementById('stop').hidden")
+	}
+	b.open("/chat/hidden")
+	b.sees("#said", "The model's server refused my request")
+	b.sees("#connection", "live")
+	b.types("ponder once more")
+	b.shows("#stop")
+	b.open("/chat/hidden") // another tab
+	b.shows("#stop")
+	more <- true
+	b.until("it is not busy any more", "document.getElementById('stop').hidden")
 }
 
 func loginInBrowser(t *testing.T) {
@@ -219,28 +245,21 @@ func loginInBrowser(t *testing.T) {
 	b.click(`form[action="/logout"] button`)
 	b.shows("input[type=password]")
 	b.audited("login")
-	login("/", "tbody")
-	b.sees("#connection", "live")
-	b.tolerates("401")
-	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
-	r.say(here, "Hello again")
-	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")
-}
 
-func refusalInBrowser(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.say(here, "Hello")
-	var all []*watcher
+	var all []*watcher // so many that the server refuses for a while
 	for range maxWatchers {
 		w, _, _, _ := r.events.watch("")
 		all = append(all, w)
 	}
-	b := newBrowser(t, r.url)
 	b.tolerates("503")
-	b.open("/")
+	login("/", "tbody")
 	b.sees("#connection", "the bot does not answer")
 	for _, w := range all {
 		r.events.unwatch(w)
 	}
 	b.sees("#connection", "live")
+	b.tolerates("401")
+	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
+	r.say(here, "Hello again")
+	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")
 }

@@ -204,5 +204,6 @@ func suggest(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return answer(v.w, http.StatusOK, append([]channel.Choice{}, choices...))
+	writeJSON(v.w, http.StatusOK, "application/json", append([]channel.Choice{}, choices...))
+	return nil
 }

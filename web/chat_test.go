@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/internal/check"
 	"cairn/llm"
 )
@@ -22,10 +23,6 @@ func TestChatAPI(t *testing.T) {
 	}
 	check.Equal(t, "the message", taken.ID, "one")
 	r.idle("web:shop")
-	list := get[messageList](r, path)
-	check.Len(t, "messages", list.Messages, 2)
-	check.Equal(t, "first message", list.Messages[0].Text, "I prefer green tea.")
-	check.Equal(t, "second message", list.Messages[1].Text, "Noted <b>well</b>.")
 	for i, c := range [][2]string{{"/context", "messages"}, {"/pause", "I am paused here"}, {"/resume", "answering again"}, {"/recap", "tea"}} {
 		r.do(200, &taken, "POST", path, fmt.Sprintf(`{"id": "command %d", "text": %q}`, i, c[0]))
 		check.Contains(t, c[0], taken.Answer, c[1])
@@ -46,21 +43,14 @@ func TestChatAPI(t *testing.T) {
 	} {
 		check.Contains(t, c.name, r.do(c.status, nil, "POST", c.path, c.body), c.says)
 	}
-	r.do(200, &list, "GET", path, "")
-	check.Len(t, fmt.Sprintf("a rejected message is stored: %+v", list), list.Messages, 2)
+	list := get[messageList](r, path).Messages
+	check.Len(t, "messages", list, 2)
+	check.Equal(t, "messages", list[0].Text+" "+list[1].Text, "I prefer green tea. Noted <b>well</b>.")
 
-	if status, text := r.get("/chat"); status != 303 || text[len(text)-len("/chat/general"):] != "/chat/general" {
-		t.Errorf("%d %s", status, text)
-	}
-	if status, text := r.get("/chat/general"); status != 200 || !strings.Contains(text, "Nobody has said anything here yet.") {
-		t.Errorf("an empty chat: %d %s", status, text)
-	}
-	status, page := r.get("/chat/shop?fragment=messages")
-	check.Equal(t, "status", status, 200)
-	check.Contains(t, "page", page, "I prefer green tea.", "Noted &lt;b&gt;well&lt;/b&gt;.")
-	status, text := r.get("/chat/shop/suggest?command=settings&typed=keep")
-	check.Equal(t, "status", status, 200)
-	check.Contains(t, "suggestions", text, "keep_last_n")
+	check.HasPrefix(t, "the chat", r.request("GET", "/chat", "").Header.Get("Location"), "/chat/general")
+	check.Contains(t, "an empty chat", r.page(200, "/chat/general"), "Nobody has said anything here yet.")
+	check.Contains(t, "page", r.page(200, "/chat/shop?fragment=messages"), "I prefer green tea.", "Noted &lt;b&gt;well&lt;/b&gt;.")
+	check.Contains(t, "suggestions", r.page(200, "/chat/shop/suggest?command=settings&typed=keep"), "keep_last_n")
 }
 
 // What people write during an answer is taken up after it; until then only the inbox has it.
@@ -75,12 +65,11 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 	<-began
 	r.send("And the <b>wall</b>?")
 	const waits = "waits to be answered"
-	_, page := r.get("/chat/general")
-	check.Contains(t, "page during the answer", page, waits, "And the &lt;b&gt;wall&lt;/b&gt;?")
+	check.Contains(t, "page during the answer", r.page(200, "/chat/general"), waits, "And the &lt;b&gt;wall&lt;/b&gt;?")
 	more <- true
 	more <- true
-	r.idle("web:general")
-	_, page = r.get("/chat/general")
+	r.idle(pane)
+	page := r.page(200, "/chat/general")
 	check.Contains(t, "page after it", page, "And the &lt;b&gt;wall&lt;/b&gt;?")
 	check.Lacks(t, "page after it", page, waits)
 }
@@ -89,7 +78,8 @@ func TestReplyIsStreamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewEvents()
 		w, _, _, _ := e.watch("")
-		reply := NewChat(e).Reply("web:general", nil)
+		defer e.unwatch(w)
+		reply := NewChat(e).Reply(pane, nil)
 		reply.Show("one")
 		reply.Show("one two") // too soon
 		time.Sleep(showInterval)
@@ -100,7 +90,6 @@ func TestReplyIsStreamed(t *testing.T) {
 			check.Equal(t, "event kind", got.Kind, kindReply)
 			check.Contains(t, "event data", string(got.Data), want)
 		}
-		e.unwatch(w)
 	})
 }
 
@@ -109,25 +98,60 @@ func TestChatNames(t *testing.T) {
 		"general": true, "Zürich 2": true, "一": true, "हिंदी": true, "ทั่วไป": true, "\u0301a": false, "a.b_c-d": true, strings.Repeat("é", 64): true,
 		"": false, " a": false, ".a": false, "-a": false, "a/b": false, "a\nb": false, "a\xff": false, strings.Repeat("é", 65): false,
 	} {
-		check.That(t, validChatName.MatchString(name) == want, "%q is valid: %v", name, !want)
+		check.Equal(t, name+" is valid", validChatName.MatchString(name), want)
 	}
 }
 
 // Who writes to a paused bot waits for an answer in vain.
 func TestPagesSayThatTheBotIsPaused(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	r.say("web:general", "Hello")
-	pages := []string{"/chat/general", "/chat/unused", pageOf("web:general")}
-	shows := func(text string, want ...bool) {
-		t.Helper()
-		for i, page := range pages {
-			_, got := r.get(page)
-			check.Equal(t, page+" says: "+text, strings.Contains(got, text), want[i])
+	r.say(pane, "Hello")
+	for _, c := range []struct {
+		command, says string
+		on            []bool // which pages
+	}{
+		{"", "it saves messages", []bool{false, false, false}},
+		{"/pause", "The bot is paused here: it saves messages, but does not answer them. /resume ends that.", []bool{true, false, true}},
+		{"/pause everywhere", "The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.", []bool{true, true, true}},
+	} {
+		if c.command != "" {
+			r.do(200, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, c.command, c.command))
+		}
+		for i, page := range []string{"/chat/general", "/chat/unused", pageOf(pane)} {
+			check.Equal(t, page+" says: "+c.says, strings.Contains(r.page(200, page), c.says), c.on[i])
 		}
 	}
-	shows("it saves messages", false, false, false)
-	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "a", "text": "/pause"}`)
-	shows("The bot is paused here: it saves messages, but does not answer them. /resume ends that.", true, false, true)
-	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "b", "text": "/pause everywhere"}`)
-	shows("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.", true, true, true)
+}
+
+func TestApprovals(t *testing.T) {
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
+	ask := func(text string) channel.Approval {
+		r.send(text)
+		check.Require(t, check.Soon(func() bool { return len(r.hub.Operator().Approvals(pane)) > 0 }), "got no pending call")
+		return r.hub.Operator().Approvals(pane)[0]
+	}
+	waits := ask("please add")
+	pending := get[conversationAnswer](r, at(pane, "")).Approvals
+	check.Len(t, "pending calls", pending, 1)
+	check.That(t, pending[0].Code == waits.Code && pending[0].Tool == "calc_add", "got %+v", pending)
+	check.Lacks(t, "arguments", pending[0].Arguments, "a1B2a1B2")
+	for _, page := range []string{pageOf(pane), "/chat/general"} {
+		check.Contains(t, page, r.page(200, page), "The model wants to call <b>calc_add</b>")
+	}
+	answer := at(pane, "/approvals/"+waits.Code)
+	r.do(404, nil, "POST", at(pane, "/approvals/other"), `{"allow":true}`)
+	r.do(422, nil, "POST", answer, `{}`)
+	r.do(200, nil, "POST", answer, `{"allow":true}`)
+	r.idle(pane)
+	check.Len(t, "calls", box.Called(), 1)
+	r.do(404, nil, "POST", answer, `{"allow":true}`)
+
+	waits = ask("please add again")
+	r.do(200, nil, "POST", at(pane, "/approvals/"+waits.Code), `{"allow":false}`)
+	r.idle(pane)
+	check.Len(t, "calls", box.Called(), 1)
+	page := r.page(200, "/chat/general")
+	check.Lacks(t, "page", page, "wants to call")
+	check.Contains(t, "page", page, "did not allow this call")
 }

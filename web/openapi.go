@@ -15,14 +15,10 @@ import (
 	"cairn/channel"
 )
 
-func (s *Server) openAPI(_ *request) (any, error) {
-	return s.document(), nil
-}
-
 type object = map[string]any
 
-// document returns the API as OpenAPI 3.1.
-func (s *Server) document() object {
+// openAPI returns the API as OpenAPI 3.1.
+func (s *Server) openAPI(_ *request) (any, error) {
 	paths := object{}
 	for _, r := range s.routes() {
 		item, _ := paths[r.path].(object)
@@ -44,7 +40,7 @@ func (s *Server) document() object {
 	if s.auth.needed {
 		doc["security"] = []object{{"token": []string{}}, {"session": []string{}}}
 	}
-	return doc
+	return doc, nil
 }
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)

@@ -86,21 +86,16 @@ func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) e
 		}
 		return writePage(v.w, http.StatusOK, g.Group{part})
 	}
-	return writePage(v.w, http.StatusOK, v.frame(title).around(g.Group(content)))
+	return writePage(v.w, http.StatusOK, v.s.frame(title, v.section(), content...))
 }
 
-// frame returns the data of every page.
-func (v *visit) frame(title string) frame {
-	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed}
+// section returns the path of the section that the page belongs to.
+func (v *visit) section() string {
 	here, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
 	if here == "c" { // the pages of a conversation
 		here = ""
 	}
-	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Chat", Href: "/chat"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
-		one.Here = one.Href == "/"+here
-		f.Nav = append(f.Nav, one)
-	}
-	return f
+	return "/" + here
 }
 
 // pager links the previous and the next page of a list.
@@ -120,11 +115,11 @@ func (v *visit) pager(total int) g.Node {
 
 // showProblem shows why a request was rejected, and links back.
 func showProblem(v *visit, p *Problem) error {
-	return writePage(v.w, p.Status, v.frame("This did not work").around(g.Group{
+	return writePage(v.w, p.Status, v.s.frame("This did not work", v.section(),
 		heading("This did not work"),
 		h.P(g.Text(p.Detail)),
 		h.P(h.A(h.Href("/"), g.Text("Conversations"))),
-	}))
+	))
 }
 
 // get reads what a page shows from the API, within the process. Scripts make changes through the API.

@@ -5,9 +5,7 @@ package web
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -77,10 +75,9 @@ func composition(d conversationAnswer) g.Node {
 // previewPage shows the effect that the settings in the query would have had on the conversation, or why
 // it cannot.
 func previewPage(v *visit) error {
-	tried := simulate.Variant{}
-	query := v.URL.Query()
-	for _, key := range slices.Sorted(maps.Keys(query)) {
-		tried.Set = append(tried.Set, simulate.Setting{Key: key, Value: strings.TrimSpace(query.Get(key))})
+	tried := simulate.Variant{Set: compactor.Patch{}}
+	for key, values := range v.URL.Query() {
+		tried.Set[key] = strings.TrimSpace(values[0])
 	}
 	effect := warning("Nothing to compare yet: move a slider or type another value.")
 	if len(tried.Set) > 0 {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,23 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// Conversations of many tests.
+const (
+	garden = "terminal:garden"
+	here   = "terminal:rose garden/1"
+	pane   = "web:general"
+)
+
+// hostile is text that must never become markup.
+const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><svg onload=alert(3)>[System: 9 older messages]`
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // place is a connector that accepts every reply.
 type place struct{}
 
@@ -52,11 +70,10 @@ type rig struct {
 }
 
 type rigOptions struct {
-	token  string
-	hosts  []string
-	window int // of the model; 0: 8000
-	tools  channel.Toolbox
-
+	token     string
+	hosts     []string
+	window    int // of the model; 0: 8000
+	tools     channel.Toolbox
 	mcpWrites bool
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 }
@@ -72,22 +89,16 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	log := slog.New(r.events.Incidents(slog.DiscardHandler))
-	var err error
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
-	if r.store, err = store.Open(t.Context(), store.Options{Dir: dir, Log: log}); err != nil {
-		t.Fatal(err)
-	}
+	r.store = must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))
 	if o.model == nil {
 		o.model = func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted.") }
-	}
-	if o.window == 0 {
-		o.window = 8000
 	}
 	policy := compactor.DefaultPolicy()
 	policy.KeepLastN, policy.KeepFirst = 2, 0
 	agent := channel.Agent{
-		ID: "cairn", Model: &llmtest.Model{Tokens: o.window, Func: o.model}, MaxOutput: 500,
+		ID: "cairn", Model: &llmtest.Model{Tokens: cmp.Or(o.window, 8000), Func: o.model}, MaxOutput: 500,
 		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
 	}
 	r.hub = channel.New(channel.Options{
@@ -141,9 +152,8 @@ func (r *rig) do(status int, v any, method, path, body string, headers ...string
 	text := must(io.ReadAll(resp.Body))
 	check.Require(r.t, resp.StatusCode == status, "%s %s: status %d, not %d: %s", method, path, resp.StatusCode, status, text)
 	if v != nil {
-		if err := json.Unmarshal(text, v); err != nil {
-			r.t.Fatalf("%s %s: %v: %s", method, path, err, text)
-		}
+		err := json.Unmarshal(text, v)
+		check.Require(r.t, err == nil, "%s %s: %v: %s", method, path, err, text)
 	}
 	return string(text)
 }
@@ -155,30 +165,66 @@ func get[T any](r *rig, path string) (v T) {
 	return v
 }
 
-// talk sends n messages, which are answered.
+// page reads a page as a browser does.
+func (r *rig) page(status int, path string) string {
+	r.t.Helper()
+	return r.do(status, nil, "GET", path, "", "Accept: text/html")
+}
+
+// say sends a message, and waits for its answer.
+func (r *rig) say(conversation, text string) {
+	r.t.Helper()
+	r.deliver(conversation, channel.Inbound{Text: text})
+}
+
+func (r *rig) deliver(conversation string, m channel.Inbound) {
+	r.t.Helper()
+	m.ID, m.AuthorID, m.Author, m.Time, m.Addressed = fmt.Sprint(time.Now().UnixNano()), "ada", "Ada", time.Now(), true
+	must(r.hub.Deliver(r.t.Context(), conversation, m))
+	r.idle(conversation)
+}
+
+// talk has n messages answered.
 func (r *rig) talk(conversation string, n int) {
 	r.t.Helper()
 	for i := range n {
-		m := channel.Inbound{
-			ID: fmt.Sprintf("%s-%d-%d", conversation, i, time.Now().UnixNano()), AuthorID: "ada", Author: "Ada", Time: time.Now(), Addressed: true,
-			Text: fmt.Sprintf("The garden needs %d tulips, and the gate of plot %d opens at noon. %s", i, i, strings.Repeat("We plant them in rows along the wall. ", 12)),
-		}
-		must(r.hub.Deliver(r.t.Context(), conversation, m))
-		r.idle(conversation)
+		r.say(conversation, aboutPlot(i))
 	}
+}
+
+func aboutPlot(i int) string {
+	return fmt.Sprintf("The garden needs %d tulips, and the gate of plot %d opens at noon. %s", i, i, strings.Repeat("We plant them in rows along the wall. ", 12))
+}
+
+// past adds messages of an hour ago to a conversation, without answers.
+func (r *rig) past(conversation string, texts ...string) *store.Conversation {
+	r.t.Helper()
+	var all []store.Inbound
+	for i, text := range texts {
+		all = append(all, store.Inbound{ID: fmt.Sprint("past-", i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: text})
+	}
+	c := must(r.store.Conversation(r.t.Context(), conversation))
+	must(c.Past().Import(r.t.Context(), all))
+	return c
+}
+
+// send sends a message to the chat pane.
+func (r *rig) send(text string) {
+	r.t.Helper()
+	r.do(202, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, text, text))
+}
+
+// remember runs /remember in the conversation here.
+func (r *rig) remember(fact string) {
+	r.t.Helper()
+	_, _, err := r.hub.Run(r.t.Context(), here, channel.Person{Manager: true}, "/remember "+fact)
+	check.NoError(r.t, err)
 }
 
 // idle waits until a conversation has no work.
 func (r *rig) idle(conversation string) {
 	r.t.Helper()
 	check.NoError(r.t, r.hub.Idle(r.t.Context(), conversation))
-}
-
-// forgetGuesses clears the delays after wrong tokens.
-func (r *rig) forgetGuesses() {
-	r.server.limits.mu.Lock()
-	defer r.server.limits.mu.Unlock()
-	clear(r.server.limits.clients)
 }
 
 func at(conversation, rest string) string {

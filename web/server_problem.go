@@ -99,12 +99,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// answer responds with a value as JSON.
-func answer(w http.ResponseWriter, status int, v any) error {
-	writeJSON(w, status, "application/json", v)
-	return nil
-}
-
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // a programming error: our own type cannot be encoded

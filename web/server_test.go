@@ -1,7 +1,9 @@
 package web
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +35,8 @@ func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 		s := &Server{mux: http.NewServeMux(), streams: t.Context(), hosts: allowedHosts(Options{})}
 		s.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
 			time.Sleep(10 * writeTimeout)
-			return answer(w, http.StatusOK, "late")
+			writeJSON(w, http.StatusOK, "application/json", "late")
+			return nil
 		})
 		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 		s.guarded(s.mux).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/slow", nil).WithContext(t.Context()))
@@ -45,144 +48,106 @@ func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 func TestAccess(t *testing.T) {
 	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example."}})
 	bearer := "Authorization: Bearer correct-horse-battery"
-	t.Run("the token opens everything", func(t *testing.T) {
-		r.do(200, nil, "GET", list, "", bearer)
-		r.do(200, nil, "GET", "/metrics", "", bearer)
-		r.do(200, nil, "GET", "/debug/pprof/", "", bearer)
-	})
-	for name, header := range map[string]string{
-		"none": "X-None: 1", "a wrong one": "Authorization: Bearer wrong", "an empty one": "Authorization: Bearer ",
-		"another scheme": "Authorization: Basic Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5", "a session of another key": "Cookie: cairn_session=" + newAuth("other").session(time.Now().Add(time.Hour)),
-		"a session that ended": "Cookie: cairn_session=" + r.server.auth.session(time.Now().Add(-time.Hour)),
-	} {
-		t.Run("not "+name, func(t *testing.T) {
-			defer r.forgetGuesses()
-			for _, path := range []string{list, "/api/events", "/api/openapi.json", "/metrics", "/debug/pprof/", "/"} {
-				resp := r.request("GET", path, "", header)
-				check.That(t, resp.StatusCode == 401 && resp.Header.Get("WWW-Authenticate") != "", "%s: %s", path, resp.Status)
-			}
-		})
+	private := []string{list, "/api/events", "/api/openapi.json", "/metrics", "/debug/pprof/", "/"}
+	for _, path := range append(private[2:], list) { // all but the stream, which does not end
+		r.do(200, nil, "GET", path, "", bearer)
 	}
-	t.Run("the probes are open", func(t *testing.T) {
-		r.do(200, nil, "GET", "/healthz", "")
-		r.do(200, nil, "GET", "/readyz", "")
-	})
-	t.Run("a token in a URL is refused", func(t *testing.T) {
-		r.do(400, nil, "GET", list+"?token=correct-horse-battery", "")
-	})
-	t.Run("a name is good that the settings have", func(t *testing.T) {
-		r.do(200, nil, "GET", list, "", bearer, "Host: cairn.EXAMPLE:8090")
-	})
+	for name, header := range map[string]string{
+		"none":                "X-None: 1",
+		"wrong":               "Authorization: Bearer wrong",
+		"empty":               "Authorization: Bearer ",
+		"of another scheme":   "Authorization: Basic Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5",
+		"of another key":      "Cookie: cairn_session=" + newAuth("other").session(time.Now().Add(time.Hour)),
+		"of an ended session": "Cookie: cairn_session=" + r.server.auth.session(time.Now().Add(-time.Hour)),
+	} {
+		for _, path := range private {
+			resp := r.request("GET", path, "", header)
+			check.That(t, resp.StatusCode == 401 && resp.Header.Get("WWW-Authenticate") != "", "%s, a token that is %s: %s", path, name, resp.Status)
+		}
+		r.server.limits.mu.Lock()
+		clear(r.server.limits.clients) // and the delays after wrong tokens
+		r.server.limits.mu.Unlock()
+	}
+	r.do(200, nil, "GET", "/healthz", "")
+	r.do(200, nil, "GET", "/readyz", "")
+	r.do(400, nil, "GET", list+"?token=correct-horse-battery", "")
+	r.do(200, nil, "GET", list, "", bearer, "Host: cairn.EXAMPLE:8090") // the settings have it
 }
 
 func TestLogin(t *testing.T) {
 	r := newRig(t, rigOptions{token: "correct-horse-battery"})
-	form := func(values url.Values, headers ...string) *http.Response {
+	const origin = "Sec-Fetch-Site: same-origin"
+	login := func(token, next string, headers ...string) (*http.Response, *http.Cookie) {
 		t.Helper()
-		headers = append(headers, "Content-Type: application/x-www-form-urlencoded")
-		return r.request("POST", "/login", values.Encode(), headers...)
+		headers = append(headers, origin, "Content-Type: application/x-www-form-urlencoded")
+		resp := r.request("POST", "/login", url.Values{"token": {token}, "next": {next}}.Encode(), headers...)
+		return resp, append(resp.Cookies(), &http.Cookie{})[0]
 	}
-	origin := "Sec-Fetch-Site: same-origin"
 	resp := r.request("GET", "/?q=1", "", "Accept: text/html")
 	check.Equal(t, "status code", resp.StatusCode, 303)
 	check.Equal(t, "Location", resp.Header.Get("Location"), "/login?next=%2F%3Fq%3D1")
-	r.do(200, nil, "GET", "/login?next=%2F%3Fq%3D1", "")
+	check.Contains(t, "the login", r.page(200, "/login?next=%2F%3Fq%3D1"), "Log in", "/?q=1")
 
-	resp = form(url.Values{"token": {"correct-horse-battery"}, "next": {"/?q=1"}}, origin)
-	cookies := resp.Cookies()
-	if resp.StatusCode != 303 || resp.Header.Get("Location") != "/?q=1" || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Secure {
-		t.Fatal(resp.Status, resp.Header)
-	}
-	session := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
+	resp, cookie := login("correct-horse-battery", "/?q=1")
+	check.Require(t, resp.StatusCode == 303 && resp.Header.Get("Location") == "/?q=1", "%s %v", resp.Status, resp.Header)
+	check.That(t, cookie.HttpOnly && cookie.SameSite == http.SameSiteStrictMode && !cookie.Secure, "%+v", cookie)
+	session := "Cookie: " + cookie.Name + "=" + cookie.Value
 	r.do(200, nil, "GET", list, "", session)
-	t.Run("a part of a page is never the login", func(t *testing.T) {
-		r.do(401, nil, "GET", "/?fragment=live", "", "Accept: text/html")
-		r.do(200, nil, "GET", "/?fragment=live", "", "Accept: text/html", session)
-	})
-	t.Run("a page of another site cannot use the session", func(t *testing.T) {
-		for _, from := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: http://evil.example", "Origin: null"} {
-			r.do(403, nil, "POST", at("terminal:x", "/undo"), "", session, from)
-		}
-		r.do(403, nil, "GET", list, "", session, "Sec-Fetch-Site: cross-site")
-	})
-	t.Run("the redirect stays on this site", func(t *testing.T) {
-		for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
-			resp := form(url.Values{"token": {"correct-horse-battery"}, "next": {next}}, origin)
-			check.Equal(t, "target", resp.Header.Get("Location"), "/")
-		}
-	})
-	t.Run("https marks the session as secure", func(t *testing.T) {
-		resp := form(url.Values{"token": {"correct-horse-battery"}}, origin, "X-Forwarded-Proto: https")
-		if c := resp.Cookies(); len(c) != 1 || !c[0].Secure {
-			t.Error(resp.Header)
-		}
-	})
-	t.Run("logging out ends it", func(t *testing.T) {
-		resp := r.request("POST", "/logout", "", origin, session)
-		if c := resp.Cookies(); len(c) != 1 || c[0].MaxAge >= 0 {
-			t.Error(resp.Header)
-		}
-	})
+	r.do(401, nil, "GET", "/?fragment=live", "", "Accept: text/html") // a part of a page is never the login
+	r.do(200, nil, "GET", "/?fragment=live", "", "Accept: text/html", session)
+	for _, from := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: http://evil.example", "Origin: null"} {
+		r.do(403, nil, "POST", at("terminal:x", "/undo"), "", session, from)
+	}
+	r.do(403, nil, "GET", list, "", session, "Sec-Fetch-Site: cross-site")
+	for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
+		resp, _ := login("correct-horse-battery", next)
+		check.Equal(t, "target instead of "+next, resp.Header.Get("Location"), "/")
+	}
+	_, cookie = login("correct-horse-battery", "/", "X-Forwarded-Proto: https")
+	check.That(t, cookie.Secure, "behind https: %+v", cookie)
+	check.That(t, r.request("POST", "/logout", "", origin, session).Cookies()[0].MaxAge < 0, "the cookie is kept")
 	t.Run("wrong tokens are delayed", func(t *testing.T) {
 		for range guessBurst {
-			if resp := form(url.Values{"token": {"guess"}}, origin); resp.StatusCode != 401 {
-				t.Fatal(resp.Status)
-			}
+			resp, _ := login("guess", "/")
+			check.Equal(t, "status code", resp.StatusCode, 401)
 		}
-		resp := form(url.Values{"token": {"correct-horse-battery"}}, origin)
+		resp, _ := login("correct-horse-battery", "/")
 		check.Equal(t, "status code", resp.StatusCode, 429)
-		if resp := r.request("GET", list, "", "Authorization: Bearer correct-horse-battery"); resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" {
-			t.Error(resp.Status, resp.Header)
-		}
+		resp = r.request("GET", list, "", "Authorization: Bearer correct-horse-battery")
+		check.That(t, resp.StatusCode == 429 && resp.Header.Get("Retry-After") != "", "%s %v", resp.Status, resp.Header)
 		r.do(200, nil, "GET", list, "", session)
 	})
 }
 
 func TestGuard(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	t.Run("another name cannot lead here", func(t *testing.T) {
-		for _, host := range []string{"evil.example", "evil.example:8090", "localhost.evil.example", "127.0.0.1.evil.example"} {
-			r.do(421, nil, "GET", list, "", "Host: "+host)
-			r.do(421, nil, "GET", "/healthz", "", "Host: "+host)
-		}
-		for _, host := range []string{"localhost", "LOCALHOST.:80", "127.0.0.1:8090", "[::1]:8090"} {
-			r.do(200, nil, "GET", list, "", "Host: "+host)
-		}
-	})
-	t.Run("another site cannot write", func(t *testing.T) {
-		r.do(403, nil, "POST", at("terminal:x", "/undo"), "", "Origin: http://evil.example")
-		r.do(403, nil, "POST", at("terminal:x", "/undo"), "", "Sec-Fetch-Site: cross-site")
-		r.do(404, nil, "POST", at("terminal:x", "/undo"), "", "Origin: "+r.url)
-		r.do(404, nil, "POST", at("terminal:x", "/undo"), "")
-	})
-	t.Run("a body is bounded, and JSON", func(t *testing.T) {
-		r.talk("terminal:x", 1)
-		r.do(413, nil, "POST", at("terminal:x", "/compact"), `{"focus": "`+strings.Repeat("x", maxBody)+`"}`)
-		r.do(422, nil, "POST", at("terminal:x", "/compact"), `{"focus": "`+strings.Repeat("ж", maxFocus+1)+`"}`)
-		r.do(422, nil, "POST", at("terminal:x", "/compact"), `{"keep_last_n": -1}`)
-		r.do(415, nil, "POST", at("terminal:x", "/compact"), `{}`, "Content-Type: text/plain")
-	})
-	t.Run("every answer forbids what a page does not need", func(t *testing.T) {
-		for _, path := range []string{list, "/login", "/api/nothing"} {
-			h := r.request("GET", path, "").Header
-			if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || h.Get("X-Frame-Options") != "DENY" || h.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s: %v", path, h)
-			}
-		}
-	})
-	t.Run("a panic is a problem", func(t *testing.T) {
-		r.server.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
-		check.Lacks(t, "answer after a panic", r.do(500, nil, "GET", "/panics", ""), "panic")
-	})
-	t.Run("requests are rate-limited", func(t *testing.T) {
-		for n := 0; ; n++ {
-			resp := r.request("GET", "/healthz", "")
-			if resp.StatusCode == 429 {
-				break
-			}
-			check.Require(t, n <= 20*requestBurst, "it was not stopped")
-		}
-	})
+	for _, host := range []string{"evil.example", "evil.example:8090", "localhost.evil.example", "127.0.0.1.evil.example"} {
+		r.do(421, nil, "GET", list, "", "Host: "+host)
+		r.do(421, nil, "GET", "/healthz", "", "Host: "+host)
+	}
+	for _, host := range []string{"localhost", "LOCALHOST.:80", "127.0.0.1:8090", "[::1]:8090"} {
+		r.do(200, nil, "GET", list, "", "Host: "+host)
+	}
+	undo := at("terminal:x", "/undo")
+	r.do(403, nil, "POST", undo, "", "Origin: http://evil.example")
+	r.do(403, nil, "POST", undo, "", "Sec-Fetch-Site: cross-site")
+	r.do(404, nil, "POST", undo, "", "Origin: "+r.url)
+	r.do(404, nil, "POST", undo, "")
+	r.talk("terminal:x", 1)
+	r.do(413, nil, "POST", at("terminal:x", "/compact"), `{"focus": "`+strings.Repeat("x", maxBody)+`"}`)
+	r.do(415, nil, "POST", at("terminal:x", "/compact"), `{}`, "Content-Type: text/plain")
+	for _, path := range []string{list, "/login", "/api/nothing"} {
+		h := r.request("GET", path, "").Header
+		csp := h.Get("Content-Security-Policy")
+		check.That(t, strings.Contains(csp, "default-src 'none'") && !strings.Contains(csp, "unsafe"), "%s: %s", path, csp)
+		check.That(t, h.Get("X-Frame-Options") == "DENY" && h.Get("Cache-Control") == "no-store", "%s: %v", path, h)
+	}
+	r.server.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
+	check.Lacks(t, "answer after a panic", r.do(500, nil, "GET", "/panics", ""), "panic")
+	n := 0
+	for ; n <= 20*requestBurst && r.request("GET", "/healthz", "").StatusCode != 429; n++ {
+	}
+	check.That(t, n <= 20*requestBurst, "requests are not rate-limited")
 }
 
 func FuzzLocalPath(f *testing.F) {
@@ -198,8 +163,7 @@ func FuzzLocalPath(f *testing.F) {
 
 func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	past := store.Inbound{ID: "1", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "The roses are red."}
-	must(must(r.store.Conversation(t.Context(), "discord:1/2")).Past().Import(t.Context(), []store.Inbound{past}))
+	r.past("discord:1/2", "The roses are red.")
 	o := r.server.o
 	o.Listener = must(net.Listen("tcp", "127.0.0.1:0"))
 	next := New(o)
@@ -214,4 +178,59 @@ func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
 	stop()
 	check.NoError(t, <-ended)
 	check.That(t, measured, "the first page of the list has to wait until all of its windows are measured")
+}
+
+func TestProblemIsAPage(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	for _, c := range []struct {
+		path   string
+		status int
+		says   string
+	}{
+		{"/c/terminal:nope", 404, "There is no conversation &#34;terminal:nope&#34;."},
+		{"/c/terminal:nope/messages", 404, "There is no conversation &#34;terminal:nope&#34;."},
+		{"/memories/999", 404, "There is nothing with that name or number."},
+		{"/memories?kind=foo", 400, "kind = &#34;foo&#34;: must be one of"},
+		{"/memories?colour=red", 400, "There is no parameter &#34;colour&#34; here: correct its name, or leave it out."},
+		{"/nothing", 404, "There is nothing at this path."},
+		{"/memories/x", 404, ""},
+	} {
+		text := r.page(c.status, c.path)
+		check.Contains(t, c.path, text, c.says, "Skip to the content", `<a href="/">Conversations</a>`)
+		check.Lacks(t, c.path, text, "GET /api/", `"detail"`)
+	}
+	r.page(400, "/?fragment=summary")
+	text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
+	check.Contains(t, "problem of the API", text, `"status":404`, "There is no conversation")
+}
+
+func TestWhoseMistakeItIs(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(garden, 1)
+	messages, compact := at("web:general", "/messages"), at(garden, "/compact")
+	for _, c := range []struct{ path, body, says string }{
+		{messages, `[1]`, "a value of type array is not accepted"},
+		{messages, `{"id": "1", "text": 3}`, `a value of type number is not accepted for \"text\"`},
+		{messages, `{"colour": "red"}`, `unknown field \"colour\"`},
+		{messages, `{"id": "1"`, "unexpected EOF"},
+		{messages, `{"id": "1"} {}`, "there is text after the object"},
+		{compact, `{"keep_last_n": 1.5}`, `a value of type number 1.5 is not accepted for \"keep_last_n\"`},
+		{"/api/simulate", `{"variants": [{"settings": true}]}`, "a value of type bool is not accepted"},
+	} {
+		text := r.do(400, nil, "POST", c.path, c.body)
+		check.Contains(t, c.body, text, c.says)
+		check.Lacks(t, c.body, text, "Go ", "web.", "unmarshal", "struct")
+	}
+	// A client whose connection breaks is no incident of the bot, and a database that refuses is no mistake of the client.
+	conn := must(net.Dial("tcp", strings.TrimPrefix(r.url, "http://")))
+	defer conn.Close()
+	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\nzz\r\n", messages))
+	check.Equal(t, "status", must(http.ReadResponse(bufio.NewReader(conn), nil)).StatusCode, 400)
+	check.Len(t, "incidents", r.events.incidents(), 0)
+	r.do(422, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`)
+	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error {
+		return check.ErrorOf(tx.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END"))
+	}))
+	text := r.do(500, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`)
+	check.Lacks(t, "problem", text, "secret")
 }

@@ -20,25 +20,20 @@ import (
 	"cairn/chat"
 )
 
-// frame has the data around the content of a page.
-type frame struct {
-	Title, Version string
-	Nav            []link
-	LoggedIn       bool
-}
+// sections are the pages that every page links, except for the login.
+var sections = []struct{ href, name string }{{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"}}
 
-type link struct {
-	Name, Href string
-	Here       bool
-}
-
-// around returns the whole page.
-func (f frame) around(content g.Node) g.Node {
+// frame returns the whole page around its content, which is of the section with the path here; "" for
+// the login.
+func (s *Server) frame(title, here string, content ...g.Node) g.Node {
+	nav := g.Map(sections, func(one struct{ href, name string }) g.Node {
+		return h.A(h.Href(one.href), current(one.href == here), g.Text(one.name))
+	})
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
 			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
-			h.TitleEl(g.Text(f.Title+" · Cairn")),
+			h.TitleEl(g.Text(title+" · Cairn")),
 			h.Link(h.Rel("icon"), h.Href("/static/icon.svg")),
 			h.Link(h.Rel("stylesheet"), h.Href("/static/chart.css")),
 			h.Link(h.Rel("stylesheet"), h.Href("/static/style.css")),
@@ -49,19 +44,17 @@ func (f frame) around(content g.Node) g.Node {
 			h.Header(
 				h.Class("top"),
 				h.A(h.Class("brand"), h.Href("/"), h.Img(h.Src("/static/icon.svg"), h.Alt(""), h.Width("22"), h.Height("22")), g.Text(" Cairn")),
-				h.Nav(h.Aria("label", "Pages"), g.Map(f.Nav, func(l link) g.Node {
-					return h.A(h.Href(l.Href), current(l.Here), g.Text(l.Name))
-				})),
+				h.Nav(h.Aria("label", "Pages"), g.If(here != "", nav)),
 				h.Span(h.Class("live"), h.ID("connection"), h.Role("status")),
-				g.If(f.LoggedIn, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
+				g.If(here != "" && s.auth.needed, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
 			),
 			h.Main(
 				h.ID("main"),
 				h.P(h.ID("flash"), h.Class("flash"), h.Role("status"), g.Attr("hidden")),
 				h.NoScript(note(g.Text("Without JavaScript these pages can be read only."))),
-				content,
+				g.Group(content),
 			),
-			h.Footer(g.Text("Cairn "+f.Version+" · conversations never end")),
+			h.Footer(g.Text("Cairn "+s.o.Version+" · conversations never end")),
 		),
 	))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/compactor"
 	"cairn/internal/chart"
 	"cairn/simulate"
 	"cairn/store"
@@ -70,15 +71,14 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 
 // set and begin collect variants in the order of the command line.
 func (s *simulation) set(text string) error {
-	one, err := simulate.ParseSetting(text)
-	if err != nil {
-		return err
+	key, value, found := strings.Cut(text, "=")
+	if key = strings.TrimSpace(key); !found || key == "" {
+		return fmt.Errorf("%q: write it as KEY=VALUE, such as background_threshold=0.6", text)
 	}
 	if len(s.variants) == 0 {
-		s.variants = append(s.variants, simulate.Variant{})
+		s.variants = append(s.variants, simulate.Variant{Set: compactor.Patch{}})
 	}
-	last := &s.variants[len(s.variants)-1]
-	last.Set = append(last.Set, one)
+	s.variants[len(s.variants)-1].Set[key] = strings.Trim(strings.TrimSpace(value), `"`)
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (s *simulation) begin(text string) error {
 	if text != "true" {
 		return errors.New("--vs takes no value: it starts a variant, whose settings follow as --set KEY=VALUE")
 	}
-	s.variants = append(s.variants, simulate.Variant{})
+	s.variants = append(s.variants, simulate.Variant{Set: compactor.Patch{}})
 	return nil
 }
 
