@@ -9,34 +9,30 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
+
+// imported adds n messages to a rig, and waits for the work they cause.
+func (r *rig) imported(n int, text string) {
+	batch := make([]store.Inbound, n)
+	for i := range batch {
+		seq := r.c.History().Next() + int64(i)
+		batch[i] = store.Inbound{ID: fmt.Sprint("m", seq), AuthorID: "u", Author: "Ada", Time: time.Unix(seq, 0), Text: text}
+	}
+	r.c.History().Append(check.Must(r.conv.Past().Import(context.Background(), batch))(r.t)...)
+	r.c.History().Stored()
+	r.waitIdle()
+}
 
 // past fills a conversation with n messages, nearly all of them summarized, like a bot that has run
 // for long. The window is small and the messages are long, so that the stack has its usual size
 // after a hundred of them.
 func past(b *testing.B, n int) *rig {
 	b.Helper()
-	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprint("Summary ", n, ": ", filler(150))), nil
-	}})
-	ctx := context.Background()
-	for done := 0; done < n; {
-		batch := make([]store.Inbound, min(20, n-done))
-		for i := range batch {
-			batch[i] = store.Inbound{
-				ID: fmt.Sprint("m", done+i), AuthorID: "u", Author: "Ada", Time: time.Unix(int64(done+i), 0),
-				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
-			}
-		}
-		added, err := r.conv.Past().Import(ctx, batch)
-		check.NoError(b, err)
-		r.c.History().Append(added...)
-		r.c.History().Stored()
-		r.waitIdle()
-		done += len(batch)
+	r := newRig(b, 4_000, wordyWorker(filler(150)))
+	for range n / 20 {
+		r.imported(20, "a message about "+filler(80))
 	}
 	r.compactAndWait()
 	return r
@@ -57,9 +53,7 @@ func BenchmarkTurn(b *testing.B) {
 				seq := h.Next()
 				h.Append(chat.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
 				h.Begin(compactor.Context{Text: "time: now"})
-				if _, _, err := r.c.Request(ctx); err != nil {
-					b.Fatal(err)
-				}
+				check.NoError(b, check.ErrorOf(r.c.Prompt(ctx)))
 				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
 				r.c.Answered()
 				r.c.Check(ctx)
@@ -82,46 +76,6 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest measures everything between a dequeued message and the model, with a nearly full
-// window of 128 000 tokens: check, plan, render.
-func BenchmarkRequest(b *testing.B) {
-	r := newRig(b, 128_000, nil)
-	r.policy.BackgroundThreshold, r.policy.AggressiveThreshold, r.policy.EmergencyThreshold = 0.97, 0.98, 0.99
-	h := r.c.History()
-	say := func(role llm.Role, text string) {
-		seq := h.Next()
-		m := chat.Message{Seq: seq, Turn: seq, Role: role, Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
-		m.Tokens = chat.TokensOf(m)
-		h.Append(m)
-	}
-	for g := r.c.Status(); g.Used < g.Window*9/10; g = r.c.Status() {
-		for range 3 {
-			say(llm.RoleUser, filler(25))
-		}
-		say(llm.RoleUser, filler(40))
-		say(llm.RoleAssistant, filler(200))
-	}
-	r.c.Answered()
-	full := h.Next()
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		if h.Next() > full+200 { // keep the window at its size
-			b.StopTimer()
-			h.Truncate(full)
-			say(llm.RoleUser, "and now?")
-			if _, _, err := r.c.Request(ctx); err != nil {
-				b.Fatal(err)
-			}
-			b.StartTimer()
-		}
-		say([]llm.Role{llm.RoleUser, llm.RoleAssistant}[h.Next()%2], "and what about tomorrow?")
-		if _, _, err := r.c.Request(ctx); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkCheck measures a check between two turns: of a half-full window without prepared
 // summaries, and of one that is three quarters full with most of it prepared. It must not grow with
 // the window.
@@ -130,23 +84,11 @@ func BenchmarkCheck(b *testing.B) {
 		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: goodSummary})
 		r.policy.PrepareThreshold = -1
 		ctx := context.Background()
-		fill := func(share int) {
-			for i := 0; r.c.Status().Used < window*share/100; i++ {
-				var batch []store.Inbound
-				for len(batch) < window/1000 {
-					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
-				}
-				added, err := r.conv.Past().Import(ctx, batch)
-				check.NoError(b, err)
-				r.c.History().Append(added...)
-				r.c.History().Stored()
-				r.c.Speak()
-				r.waitIdle()
-			}
-		}
 		for _, share := range []int{50, 76} {
 			b.Run(fmt.Sprintf("window=%d/full=%d%%", window, share), func(b *testing.B) {
-				fill(share)
+				for r.c.Status().Used < window*share/100 {
+					r.imported(window/1000, "a short message among people")
+				}
 				g := r.c.Status()
 				b.ReportAllocs()
 				for b.Loop() {

@@ -69,9 +69,8 @@ func TestWorkerOverflowHalvesSpan(t *testing.T) {
 	for i := range 96 {
 		check.Contains(t, fmt.Sprintf("material with message %d", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
-	if overflows == 0 || overflows > 10 || r.seen(compactor.EventApplied) != 1 {
-		t.Errorf("got %d overflows, %d applied compactions", overflows, r.seen(compactor.EventApplied))
-	}
+	check.That(t, overflows != 0 && overflows <= 10 && r.seen(compactor.EventApplied) == 1,
+		"got %d overflows, %d applied compactions", overflows, r.seen(compactor.EventApplied))
 	r.verify()
 }
 

@@ -160,9 +160,8 @@ func (g *secretRig) waitForRepair() {
 		g.waitIdle()
 	}
 	for _, row := range g.c.Status().Stack {
-		if row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord) {
-			g.t.Errorf("after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
-		}
+		check.That(g.t, row.By == compactor.ByWorker && !strings.Contains(row.Text, oddWord),
+			"after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
 	}
 	kept := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
 	g.restart()

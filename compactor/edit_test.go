@@ -98,9 +98,8 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	}
 	r.verify()
 	for _, row := range r.c.Status().Stack {
-		if row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ") {
-			t.Errorf("after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
-		}
+		check.That(t, row.By == compactor.ByWorker && !strings.Contains(row.Text, "note 3 "),
+			"after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
 	}
 	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
 }

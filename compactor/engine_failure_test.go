@@ -44,9 +44,8 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 			g := r.c.Status()
 			check.Len(t, "messages", g.Stack, 0)
 			check.Equal(t, "view", g.Lines, len(r.said))
-			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
-				t.Errorf("got status paused %q, last failure %q", g.Paused, g.Last.Error)
-			}
+			check.That(t, g.Paused != "" && strings.Contains(g.Last.Error, "nothing was lost"),
+				"got status paused %q, last failure %q", g.Paused, g.Last.Error)
 			calls := len(r.worker.Requests())
 			r.deliverNotes("one more")
 			r.waitIdle()
@@ -62,14 +61,12 @@ func (r *rig) wantExtractiveFallback(t *testing.T) {
 	t.Helper()
 	check.Equal(t, "failures", r.seen(compactor.EventFailed), r.policy.FailureLimit)
 	for _, row := range r.c.Status().Stack {
-		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
-			t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
-		}
+		check.That(t, row.By == compactor.ByExtractive && row.Kind != compactor.Placeholder,
+			"got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
 	}
 	for _, e := range r.events {
-		if e.State == compactor.EventFailed && !strings.Contains(e.Error, "nothing was lost") {
-			t.Errorf("got failure %q", e.Error)
-		}
+		check.That(t, e.State != compactor.EventFailed || strings.Contains(e.Error, "nothing was lost"),
+			"got failure %q", e.Error)
 	}
 	r.verify()
 }

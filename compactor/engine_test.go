@@ -27,9 +27,8 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 		t.Errorf("%d applied compactions, want several", applied)
 	}
 	for _, e := range r.events {
-		if e.State == compactor.EventApplied && e.Trigger == compactor.OnBackground && e.AfterTokens >= e.BeforeTokens {
-			t.Errorf("got an applied compaction from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
-		}
+		check.That(t, e.State != compactor.EventApplied || e.Trigger != compactor.OnBackground || e.AfterTokens < e.BeforeTokens,
+			"got an applied compaction from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
 	}
 	view := r.render()
 	check.Contains(t, "view", view, "[Compaction Summary] messages #1 to #")

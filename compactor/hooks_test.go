@@ -125,12 +125,10 @@ func TestEventsReachEveryListener(t *testing.T) {
 			}
 			r.compactAndWait()
 			told := r.last(test.state)
-			if told.State == "" || !reflect.DeepEqual(r.c.Status().Last, told) {
-				t.Fatalf("got event %+v, status %+v", told, r.c.Status().Last)
-			}
-			if test.state == compactor.EventFailed && !strings.HasSuffix(told.Error, "nothing was lost") {
-				t.Errorf("got failure %q", told.Error)
-			}
+			check.Require(t, told.State != "" && reflect.DeepEqual(r.c.Status().Last, told),
+				"got event %+v, status %+v", told, r.c.Status().Last)
+			check.That(t, test.state != compactor.EventFailed || strings.HasSuffix(told.Error, "nothing was lost"),
+				"got failure %q", told.Error)
 			var last map[string]any
 			for line := range strings.Lines(log.String()) {
 				var entry struct{ Event map[string]any }

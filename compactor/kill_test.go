@@ -139,9 +139,8 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 			changes++
 		}
 	}
-	if changes != a.changes || a.kind != "" && !slices.Contains(whole.Kinds, a.kind) {
-		t.Fatalf("got %d view changes, want %d; stack %v", changes, a.changes, whole.Kinds)
-	}
+	check.Require(t, changes == a.changes && (a.kind == "" || slices.Contains(whole.Kinds, a.kind)),
+		"got %d view changes, want %d; stack %v", changes, a.changes, whole.Kinds)
 	for i, step := range steps {
 		kills++
 		dir := filepath.Join(base, fmt.Sprint(i+1))

@@ -59,9 +59,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	if err != nil && m.refusing {
 		return
 	}
-	if err != nil || len(got) < len(seqs) {
-		rt.Fatalf("deletion of %v: %v, %v", seqs, got, err)
-	}
+	check.Require(rt, err == nil && len(got) >= len(seqs), "deletion of %v: %v, %v", seqs, got, err)
 	turns := map[int64]bool{}
 	for _, seq := range seqs {
 		turns[r.said[seq-1].Turn] = true
@@ -71,9 +69,8 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 			continue
 		}
 		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // arguments and results of tools in the turn
-		if err != nil || !turns[emptied.Turn] || emptied.Role == llm.RoleUser {
-			rt.Fatalf("deletion of %v changed %+v, %v", seqs, emptied, err)
-		}
+		check.Require(rt, err == nil && turns[emptied.Turn] && emptied.Role != llm.RoleUser,
+			"deletion of %v changed %+v, %v", seqs, emptied, err)
 		r.said[seq-1] = emptied
 	}
 	m.last = view{}

@@ -54,7 +54,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 		return float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
 	}
 	squeezed = crowded()
-	applied, version := m.applied.Load(), m.disk.newest()
+	applied, version := m.applied.Load(), m.disk.version.Load()
 	messages, maxTokens, err := r.c.Request(ctx)
 	count := func() int {
 		if r.size == 0 {
@@ -72,15 +72,11 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 		messages, maxTokens, err = r.c.Request(ctx)
 		tokens = count()
 	}
-	if m.disk.isDead() {
+	if m.disk.dead.Load() {
 		return false
 	}
-	if err != nil {
-		rt.Fatalf("request: %v", err)
-	}
-	if tokens+maxTokens > r.window {
-		rt.Fatalf("got a request of %d tokens, window %d", tokens+maxTokens, r.window)
-	}
+	check.Require(rt, err == nil, "request: %v", err)
+	check.Require(rt, tokens+maxTokens <= r.window, "got a request of %d tokens, window %d", tokens+maxTokens, r.window)
 	if problem := strict(messages); problem != "" {
 		rt.Fatalf("a strict provider rejects the request: %s\n%s", problem, flat(messages))
 	}
@@ -88,7 +84,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	if r.size > 0 {
 		r.c.Reported(llm.Usage{Prompt: tokens})
 	}
-	if version == m.disk.newest() {
+	if version == m.disk.version.Load() {
 		m.checkExtendsPrevious(rt, flat(messages), first, squeezed)
 	} else {
 		m.last = view{} // made before the head changed, or after
@@ -97,21 +93,20 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 		m.checkEveryMessageShown(rt, flat(messages), applied == m.applied.Load())
 	}
 	m.tally.add(1, "requests")
-	return !m.disk.isDead()
+	return !m.disk.dead.Load()
 }
 
 // checkExtendsPrevious checks that a request extends the one before, unless the head has changed.
 func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed bool) {
-	now := view{text, m.disk.newest(), squeezed || m.last.squeezed && !first}
+	now := view{text, m.disk.version.Load(), squeezed || m.last.squeezed && !first}
 	was := m.last
 	m.last = now
 	if m.loose || m.refusing || m.r.size > 0 || squeezed || was.text == "" || was.version != now.version {
 		return
 	}
 	m.tally.add(1, "requests that extend the one before")
-	if !strings.HasPrefix(text, was.text) {
-		rt.Fatalf("the head is unchanged, but a request does not extend the previous one:\n%s\n--- became\n%s", was.text, text)
-	}
+	check.Require(rt, strings.HasPrefix(text, was.text),
+		"the head is unchanged, but a request does not extend the previous one:\n%s\n--- became\n%s", was.text, text)
 }
 
 // namedIn returns the messages that a text names, in order. Each message begins with its name.
@@ -136,16 +131,13 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 		text = rest
 	}
 	for seq, gone := range m.r.gone {
-		if gone && strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)) {
-			rt.Fatalf("a context quotes the deleted message %d:\n%s", seq, text)
-		}
+		check.Require(rt, !gone || !strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)),
+			"a context quotes the deleted message %d:\n%s", seq, text)
 	}
 	shown := make(map[int64]bool)
 	last := int64(0)
 	for _, seq := range namedIn(text) {
-		if seq < last {
-			rt.Fatalf("message %d is after %d in the view:\n%s", seq, last, text)
-		}
+		check.Require(rt, seq >= last, "message %d is after %d in the view:\n%s", seq, last, text)
 		last = seq
 		shown[seq] = true
 	}
@@ -174,9 +166,7 @@ func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
 // checkStatus checks coverage, order and budget of the state in memory, and the status.
 func (m *machine) checkStatus(rt *rapid.T) {
 	g := m.r.c.Status()
-	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
-		rt.Fatalf("the status's parts do not add up: %+v", g)
-	}
+	check.Require(rt, g.Used == g.Frame+g.Head+g.Verbatim+g.Reserve, "the status's parts do not add up: %+v", g)
 	if wrong := m.r.c.Prospect(); wrong != "" {
 		rt.Fatalf("the planned view differs from the next one: %s", wrong)
 	}
@@ -188,15 +178,13 @@ func (m *machine) checkStatus(rt *rapid.T) {
 	}
 	last := int64(0)
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
-		if row.From <= last {
-			rt.Fatalf("row %d in the view starts at #%d, before #%d", row.ID, row.From, last)
-		}
+		check.Require(rt, row.From > last, "row %d in the view starts at #%d, before #%d", row.ID, row.From, last)
 		last = row.To
 	}
 	m.checkEachMessageOnce(rt, g)
 	if g.Used > g.Window { // a summary that grew the view was applied after the last check
 		m.r.c.Check(context.Background())
-		if m.disk.isDead() {
+		if m.disk.dead.Load() {
 			return
 		}
 		g = m.r.c.Status()
@@ -220,9 +208,7 @@ func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 			covered[i]++
 		}
 	}
-	if lines != g.Lines {
-		rt.Fatalf("got %d verbatim messages, want %d", g.Lines, lines)
-	}
+	check.Require(rt, lines == g.Lines, "got %d verbatim messages, want %d", g.Lines, lines)
 	for i, row := range g.Stack {
 		if row.Messages != covered[i] {
 			rt.Fatalf("row %d (%s by %s, #%d to #%d): has count %d, want %d", row.ID, row.Kind, row.By, row.From, row.To, row.Messages, covered[i])
@@ -242,13 +228,11 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and the undo hold ends
 	for still := 0; still < 2; still++ {
-		if m.now().Sub(m.clock) > 10*24*time.Hour {
-			rt.Fatal("the engine does not become idle")
-		}
-		before := m.disk.newest()
+		check.Require(rt, m.now().Sub(m.clock) <= 10*24*time.Hour, "the engine does not become idle")
+		before := m.disk.version.Load()
 		m.advanceClock(31 * time.Minute)
 		r.waitIdle()
-		if m.disk.newest() != before {
+		if m.disk.version.Load() != before {
 			still = -1
 		}
 	}
@@ -258,9 +242,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	// A repair keeps its distance from the emergency level, which may be far below the window.
 	full := float64(g.Used) >= min(0.85, 0.9*g.Policy.At(g.Window).EmergencyThreshold)*float64(g.Window)
 	for _, s := range g.Past.Earlier {
-		if len(s.Rows) > 1 && !full {
-			rt.Fatalf("got %d rows for the session from #%d to #%d", len(s.Rows), s.From, s.To)
-		}
+		check.Require(rt, len(s.Rows) <= 1 || full, "got %d rows for the session from #%d to #%d", len(s.Rows), s.From, s.To)
 	}
 	stack := g.Past.Tokens
 	for _, row := range g.Stack {

@@ -105,16 +105,13 @@ func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 // undo undoes the latest compaction if possible.
 func (m *machine) undo(rt *rapid.T) {
 	e, err := m.r.c.Undo(context.Background())
-	if err != nil && (m.refusing || m.disk.isDead()) {
+	if err != nil && (m.refusing || m.disk.dead.Load()) {
 		return
 	}
-	if err != nil || e.State == compactor.EventNoop && e.Error == "" {
-		rt.Fatalf("undo: %+v, %v", e, err)
-	}
+	check.Require(rt, err == nil && (e.State != compactor.EventNoop || e.Error != ""), "undo: %+v, %v", e, err)
 	g := m.r.c.Status()
-	if e.State == compactor.EventUndone && float64(g.Used) >= g.Policy.AggressiveThreshold*float64(g.Window) {
-		rt.Fatalf("after an undo: got %d of %d tokens used", g.Used, g.Window)
-	}
+	check.Require(rt, e.State != compactor.EventUndone || float64(g.Used) < g.Policy.AggressiveThreshold*float64(g.Window),
+		"after an undo: got %d of %d tokens used", g.Used, g.Window)
 	m.r.c.Check(context.Background())
 }
 
@@ -147,9 +144,8 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	after, now := r.render(), r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
-	if m.countApplied(rt) == applied+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {
-		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, now, after)
-	}
+	check.Require(rt, m.countApplied(rt) != applied+1 || after == before && (r.size != 0 || now-freedNow == used-freed),
+		"before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, now, after)
 }
 
 // lastAppliedWasRequested reports whether the latest compaction was requested, and changed only
@@ -203,7 +199,7 @@ func (m *machine) newSession(rt *rapid.T) {
 	}
 	started, err := m.r.c.StartSession(context.Background())
 	switch {
-	case err != nil && !m.refusing && !m.disk.isDead():
+	case err != nil && !m.refusing && !m.disk.dead.Load():
 		rt.Fatal(err)
 	case err == nil && started:
 		m.r.ends = append(m.r.ends, int64(len(m.r.said)))

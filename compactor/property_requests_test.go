@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 
 	"pgregory.net/rapid"
@@ -95,7 +96,7 @@ func (m *machine) brief(rt *rapid.T) {
 	most := one(rt, "tokens", 100, 400, 1500, 20_000)
 	text, err := m.r.c.Briefing(context.Background(), most, m.r.policy, chat.Message{Seq: 1 << 31, Role: "user", Author: "Ada", Text: "question of another"})
 	if err != nil {
-		if !m.refusing && !m.disk.isDead() {
+		if !m.refusing && !m.disk.dead.Load() {
 			rt.Fatal(err)
 		}
 		return
@@ -104,9 +105,7 @@ func (m *machine) brief(rt *rapid.T) {
 		rt.Fatalf("a briefing of %d tokens instead of %d:\n%s", n, most, text)
 	}
 	for _, seq := range namedIn(text) {
-		if m.r.gone[seq] {
-			rt.Fatalf("a briefing shows the deleted message %d:\n%s", seq, text)
-		}
+		check.Require(rt, !m.r.gone[seq], "a briefing shows the deleted message %d:\n%s", seq, text)
 	}
 }
 

@@ -102,7 +102,7 @@ var steps = []operation{
 	{"hook forbids", 1, true, func(m *machine, _ *rapid.T) { m.vetoes.Store(true) }},
 	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
 	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.failDisk(rt, below(rt, 12, "statements it takes still")) }},
-	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.kill(); m.reopen(rt) }},
+	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.dead.Store(true); m.reopen(rt) }},
 	{"crash soon", 2, true, func(m *machine, rt *rapid.T) { m.disk.arm(1+below(rt, 12, "calls"), chance(rt, 2, "on disk")) }},
 	{"end and begin", 1, true, (*machine).restart},
 }
@@ -155,9 +155,7 @@ func (m *machine) importHistory(rt *rapid.T) {
 		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, heavy(one(rt, "imported size", 1, 20, 60)))))
 	}
 	taken, err := m.r.conv.Past().Import(context.Background(), said)
-	if err != nil || len(taken) != n {
-		rt.Fatalf("%d of %d messages were imported: %v", len(taken), n, err)
-	}
+	check.Require(rt, err == nil && len(taken) == n, "%d of %d messages were imported: %v", len(taken), n, err)
 	m.r.said = append(m.r.said, taken...)
 	m.r.restart()
 }
@@ -191,27 +189,21 @@ func (m *machine) burst(rt *rapid.T) {
 	m.repeat(rt)
 	for len(r.said) < first+n {
 		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-		if err != nil || len(taken) == 0 {
-			rt.Fatalf("got %d of %d messages dequeued, %v", len(r.said)-first, n, err)
-		}
+		check.Require(rt, err == nil && len(taken) != 0, "got %d of %d messages dequeued, %v", len(r.said)-first, n, err)
 		r.c.History().Append(taken...)
 		r.c.History().Stored()
 		r.said = append(r.said, taken...)
 		r.c.Check(ctx)
 		m.waitForWorker(rt)
 	}
-	if len(r.said) != first+n {
-		rt.Fatalf("delivered %d messages, got %d", n, len(r.said)-first)
-	}
+	check.Require(rt, len(r.said) == first+n, "delivered %d messages, got %d", n, len(r.said)-first)
 }
 
 // redeliver delivers known messages again, in any order; nothing changes.
 func (m *machine) redeliver(rt *rapid.T) {
 	m.repeat(rt)
 	taken, err := m.r.conv.Inbox().Dequeue(context.Background(), store.All, 1<<30, time.Time{})
-	if err != nil || len(taken) != 0 {
-		rt.Fatalf("got %d messages dequeued twice, %v", len(taken), err)
-	}
+	check.Require(rt, err == nil && len(taken) == 0, "got %d messages dequeued twice, %v", len(taken), err)
 }
 
 func (m *machine) repeat(rt *rapid.T) {
@@ -224,9 +216,7 @@ func (m *machine) repeat(rt *rapid.T) {
 			continue
 		}
 		receipt, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
-		if err != nil || receipt.Fresh {
-			rt.Fatalf("message %d was delivered again: %+v, %v", said.Seq, receipt, err)
-		}
+		check.Require(rt, err == nil && !receipt.Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipt, err)
 	}
 }
 

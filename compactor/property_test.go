@@ -211,7 +211,7 @@ func (m *machine) end() {
 // checkAfterStep checks the invariants after each step; whole: also those that need the disk.
 func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 	m.waitForWorker(rt)
-	if m.disk.isDead() {
+	if m.disk.dead.Load() {
 		m.reopen(rt)
 		whole = true
 	}
@@ -220,15 +220,13 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 	}
 	m.checkStatus(rt)
 	m.checkRequestsEnded(rt)
-	if err := m.r.checkPublishedState(); err != nil && !m.disk.isDead() { // the worker may just have been killed after a commit
+	if err := m.r.checkPublishedState(); err != nil && !m.disk.dead.Load() { // the worker may just have been killed after a commit
 		rt.Fatal(err)
 	}
 	if whole {
 		check.NoError(rt, m.r.check())
 	}
-	if m.silent && m.r.worker != nil && len(m.r.worker.Requests()) > 0 {
-		rt.Fatal("got a model call for unaddressed talk")
-	}
+	check.Require(rt, !m.silent || m.r.worker == nil || len(m.r.worker.Requests()) <= 0, "got a model call for unaddressed talk")
 }
 
 // repairFaults removes all faults, and waits for the worker.
@@ -238,7 +236,7 @@ func (m *machine) repairFaults(rt *rapid.T) {
 	m.disk.arm(0, false)
 	m.release()
 	check.NoError(rt, m.r.c.Wait(context.Background()))
-	if m.disk.isDead() {
+	if m.disk.dead.Load() {
 		m.reopen(rt)
 	}
 }

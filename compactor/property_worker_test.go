@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -185,9 +186,7 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 		m.held = true
 		c.Filled()
 	case err := <-idle:
-		if err != nil {
-			rt.Fatalf("the worker does not finish: %v", err)
-		}
+		check.Require(rt, err == nil, "the worker does not finish: %v", err)
 	}
 }
 

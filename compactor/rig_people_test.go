@@ -40,9 +40,7 @@ func (r *rig) deliverMany(n, words int) {
 func (r *rig) notesUntil(words int, done func() bool) {
 	r.t.Helper()
 	for i := 0; !done(); i++ {
-		if i > 500 {
-			r.t.Fatalf("after %d notes: %+v", i, r.c.Status())
-		}
+		check.Require(r.t, i <= 500, "after %d notes: %+v", i, r.c.Status())
 		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(words)))
 	}
 }
@@ -99,9 +97,8 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	}
 	for left := len(all); left > 0; {
 		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-		if err != nil || len(taken) == 0 || len(taken) > left {
-			r.t.Fatalf("got %d dequeued messages of %d, %v", len(taken), left, err)
-		}
+		check.Require(r.t, err == nil && len(taken) != 0 && len(taken) <= left,
+			"got %d dequeued messages of %d, %v", len(taken), left, err)
 		left -= len(taken)
 		r.c.History().Append(taken...)
 		r.c.History().Stored()
@@ -118,9 +115,8 @@ func (r *rig) startSession() {
 	r.t.Helper()
 	said := slices.ContainsFunc(r.remainingMessages(), func(m chat.Message) bool { return m.Seq >= r.start() })
 	started, err := r.c.StartSession(context.Background())
-	if err != nil || started != said {
-		r.t.Fatalf("a new session: started %v, %v; there is something to leave: %v", started, err, said)
-	}
+	check.Require(r.t, err == nil && started == said,
+		"a new session: started %v, %v; there is something to leave: %v", started, err, said)
 	if started {
 		r.ends = append(r.ends, int64(len(r.said)))
 	}

@@ -28,9 +28,8 @@ func TestLongSessionIsShown(t *testing.T) {
 				r.deliverNotes("anew")
 				g := r.c.Status()
 				newest := g.Past.Earlier[len(g.Past.Earlier)-1].Rows
-				if len(newest) != 1 || !g.Past.Shown[newest[0].ID] || g.Past.Tokens < 200 {
-					t.Errorf("%d tokens are shown, of %+v", g.Past.Tokens, newest)
-				}
+				check.That(t, len(newest) == 1 && g.Past.Shown[newest[0].ID] && g.Past.Tokens >= 200,
+					"%d tokens are shown, of %+v", g.Past.Tokens, newest)
 			}
 			r.verify()
 			r.renderAfterRestart()

@@ -92,8 +92,7 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 		check.Contains(t, fmt.Sprintf("message %d in the view", seq), view, fmt.Sprintf("note-%d-", seq))
 	}
 	rows := r.c.Status().Past.Earlier[0].Rows
-	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
-		t.Errorf("got old stack %+v, want one row", rows)
-	}
+	check.That(t, len(rows) == 1 && rows[0].From == 1 && rows[0].To == tail && rows[0].Kind == compactor.Rollup,
+		"got old stack %+v, want one row", rows)
 	r.verify()
 }

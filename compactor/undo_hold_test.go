@@ -32,9 +32,8 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		fill(r, 0.851)
 		r.waitIdle()
 		g := r.c.Status()
-		if len(g.Stack) == 0 || g.Used >= 8000*80/100 || g.Paused != "" {
-			t.Errorf("aggressive: got %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
-		}
+		check.That(t, len(g.Stack) != 0 && g.Used < 8000*80/100 && g.Paused == "",
+			"aggressive: got %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
 		r.verify()
 	})
 	t.Run("compact_at_tokens does not summarize it", func(t *testing.T) {

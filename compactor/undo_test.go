@@ -70,9 +70,8 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 				// The earlier rounds' views are prefixes: newer messages follow them.
 				view := strings.TrimRight(r.render(), "\n")
 				want := strings.TrimRight(views[round], "\n")
-				if round == 2 && view != want || !strings.HasPrefix(view, want) {
-					t.Errorf("round %d: before the compaction\n%s\n--- after it was undone\n%s", round, want, view)
-				}
+				check.That(t, (round != 2 || view == want) && strings.HasPrefix(view, want),
+					"round %d: before the compaction\n%s\n--- after it was undone\n%s", round, want, view)
 				if round == 2 && r.c.Status().Used != used[round] {
 					t.Errorf("got %d tokens used, want %d", r.c.Status().Used, used[round])
 				}
