@@ -46,44 +46,21 @@ func flat(messages []llm.Message) string {
 // request makes the next request of the running turn and checks it like a strict provider. It
 // reports whether the process is alive.
 func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
-	r, ctx := m.r, context.Background()
+	r := m.r
 	m.waitForWorker(rt)
-	squeezed := false
-	crowded := func() bool {
-		g := r.c.Status()
-		return float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
-	}
-	squeezed = crowded()
+	g := r.c.Status()
+	squeezed := float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
 	applied, version := m.applied.Load(), m.disk.version.Load()
-	messages, maxTokens, err := r.c.Request(ctx)
-	count := func() int {
-		if r.size == 0 {
-			return r.estimate(messages)
+	messages, err := r.fitting(func(refused bool) {
+		if squeezed = squeezed || refused; refused {
+			m.tally.add(1, "requests refused for their size")
 		}
-		return int(r.size * float64(r.estimate(messages)))
-	}
-	tokens := count()
-	for try := 0; err == nil && r.size > 0 && tokens+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
 		m.waitForWorker(rt)
-		r.c.Reported(llm.Usage{Prompt: tokens})
-		r.c.Overflow(ctx)
-		m.tally.add(1, "requests refused for their size")
-		squeezed = true
-		messages, maxTokens, err = r.c.Request(ctx)
-		tokens = count()
-	}
+	})
 	if m.disk.dead.Load() {
 		return false
 	}
-	check.Require(rt, err == nil, "request: %v", err)
-	check.Require(rt, tokens+maxTokens <= r.window, "got a request of %d tokens, window %d", tokens+maxTokens, r.window)
-	if problem := strict(messages); problem != "" {
-		rt.Fatalf("a strict provider rejects the request: %s\n%s", problem, flat(messages))
-	}
-	m.waitForWorker(rt)
-	if r.size > 0 {
-		r.c.Reported(llm.Usage{Prompt: tokens})
-	}
+	check.NoError(rt, err)
 	if version == m.disk.version.Load() {
 		m.checkExtendsPrevious(rt, flat(messages), first, squeezed)
 	} else {

@@ -134,19 +134,6 @@ func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	}
 }
 
-// changeWindow has the model's window change, as a learned limit or another model does.
-func (m *machine) changeWindow(rt *rapid.T) {
-	m.r.resize(one(rt, "another window", 2500, 3000, 4000, 6000, 12_000))
-	m.reshaped()
-}
-
-// changePolicy has the settings change.
-func (m *machine) changePolicy(rt *rapid.T) {
-	p := drawPolicy(rt)
-	m.r.set(func(now *compactor.Policy) { *now = p })
-	m.reshaped()
-}
-
 // reshaped has the engine notice what changed the form of the view.
 func (m *machine) reshaped() {
 	m.r.c.Check(context.Background())

@@ -58,12 +58,7 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 		text := fmt.Sprintf("Full %d of %s, %s. ", n, span, wordsOf(req))
 		return llmtest.Use(summarize(text + heavy(most-tokens.Estimate(text)))), nil
 	case moodQuote:
-		var heard []string
-		for _, seq := range namedIn(materialIn(req)) { // it repeats nothing of what it is shown for reference
-			for _, word := range firstWords {
-				heard = append(heard, fmt.Sprintf("%s %d ", word, seq-1))
-			}
-		}
+		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
 		return llmtest.Use(summarize("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on.")), nil
 	case moodLong:
 		return llmtest.Use(summarize(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200)))), nil
@@ -110,9 +105,13 @@ func fact(seq int64) string {
 	return "Message " + strconv.FormatInt(seq, 10) + " was said to be kept in mind."
 }
 
-// firstWords are the beginnings of messages; the number of the message follows, which shows that a
-// view or a summary covers it.
-var firstWords = []string{"note", "question", "edited"}
+// beginnings returns how messages of people may begin, which shows that a view or a summary has them.
+func beginnings(seqs []int64) (texts []string) {
+	for _, seq := range seqs {
+		texts = append(texts, fmt.Sprintf("note %d ", seq-1), fmt.Sprintf("question %d ", seq-1), fmt.Sprintf("edited %d ", seq-1))
+	}
+	return texts
+}
 
 // Where the worker may be held until a later step releases it.
 const (
@@ -216,21 +215,15 @@ func (m *machine) onEvent(e compactor.Event) {
 		}
 	case compactor.EventApplied:
 		m.applied.Add(1)
-		if e.AfterTokens != used {
-			m.reportFault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
-		}
+		wrong := e.AfterTokens != used
 		if e.BeforeTokens == m.lastly { // a level's demand is applied in several steps
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
-		if m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
-			m.reportFault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
+		if wrong || m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
+			why := fmt.Sprintf("an applied summary reports %d and %d tokens before and after it, and there were %d and %d: %+v",
+				e.BeforeTokens, e.AfterTokens, m.before, used, e)
+			m.problem.CompareAndSwap(nil, &why) // reported on the test's goroutine
 		}
 	}
-}
-
-// reportFault records a fault found in a worker's goroutine, for the test's goroutine.
-func (m *machine) reportFault(format string, args ...any) {
-	why := fmt.Sprintf(format, args...)
-	m.problem.CompareAndSwap(nil, &why)
 }
