@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 )
@@ -109,8 +108,6 @@ var mutants = map[string]mutant{
 	},
 }
 
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) \((\S+)\)`)
-
 // bugEnv names the seeded bug of a process.
 const bugEnv = "CAIRN_TEST_BUG"
 
@@ -123,8 +120,7 @@ func TestMutants(t *testing.T) {
 	}
 	check.SkipUnderRace(t)
 	t.Parallel()
-	root, err := filepath.Abs("..")
-	check.NoError(t, err)
+	root := check.Must(filepath.Abs(".."))(t)
 	dir := t.TempDir()
 	buildMutants(t, root, dir)
 	for name, m := range mutants {
@@ -141,13 +137,11 @@ func buildMutants(t *testing.T, root, dir string) {
 	broken, rooms := map[string]string{}, map[string]bool{}
 	for name, m := range mutants {
 		source := filepath.Join(root, m.file)
-		original, err := os.ReadFile(source)
-		check.NoError(t, err)
-		if n := strings.Count(string(original), m.old); n != 1 {
-			t.Fatalf("%s: %s has this %d times, want once: seed the bug anew\n%s", name, m.file, n, m.old)
-		}
+		original := string(check.Must(os.ReadFile(source))(t))
+		n := strings.Count(original, m.old)
+		check.Require(t, n == 1, "%s: %s has this %d times, want once: seed the bug anew\n%s", name, m.file, n, m.old)
 		bug := fmt.Sprintf("(seededBug == %q)", name)
-		text := cmp.Or(broken[source], string(original))
+		text := cmp.Or(broken[source], original)
 		broken[source] = strings.Replace(text, m.old, strings.ReplaceAll(m.broken, "BUG", bug), 1)
 		folder := filepath.Dir(source)
 		broken[filepath.Join(folder, "seeded_bug.go")] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar seededBug = os.Getenv(%q)\n", filepath.Base(folder), bugEnv)
@@ -159,36 +153,24 @@ func buildMutants(t *testing.T, root, dir string) {
 		check.NoError(t, os.WriteFile(replace[source], []byte(text), 0o600))
 	}
 	overlay := filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	check.NoError(t, err)
-	check.NoError(t, os.WriteFile(overlay, text, 0o600))
+	check.NoError(t, os.WriteFile(overlay, check.Must(json.Marshal(map[string]any{"Replace": replace}))(t), 0o600))
 	arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
 	build := exec.CommandContext(t.Context(), "go", slices.AppendSeq(arguments, maps.Keys(rooms))...)
 	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("the bugs do not compile: %v\n%s", err, out)
-	}
+	out, err := build.CombinedOutput()
+	check.Require(t, err == nil, "the bugs do not compile: %v\n%s", err, out)
 }
 
 // run searches a bug in its own process.
 func (m mutant) run(t *testing.T, root, name, binary string) {
-	started := time.Now()
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
 		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
 	tests.Dir = filepath.Join(root, m.room)
 	tests.Env = append(os.Environ(), bugEnv+"="+name)
 	out, err := tests.CombinedOutput()
-	caught := failed.FindSubmatch(out)
-	if err == nil || caught == nil {
-		t.Fatalf("no test found the bug in %v: %v\n%s", time.Since(started).Round(time.Millisecond), err, out)
-	}
-	t.Logf("%s noticed after %s: %s", caught[1], caught[2], first(string(out)))
+	found := err != nil && regexp.MustCompile("(?m)^--- FAIL: "+m.caught+" ").Match(out)
+	check.Require(t, found, "no test found the bug: %v\n%s", err, out)
+	t.Logf("%s", reason.Find(out))
 }
 
-var reason = regexp.MustCompile(`\[rapid\] (?:failed after|flaky|panic).*`)
-
-// first returns the first line of a property test's failure.
-func first(out string) string {
-	line := reason.FindString(out)
-	return line[:min(len(line), 200)]
-}
+var reason = regexp.MustCompile(`\[rapid\] (?:failed after|flaky|panic).{0,150}`)
