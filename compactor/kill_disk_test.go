@@ -58,7 +58,7 @@ func sound(t *testing.T, data *store.Store) {
 
 // openToLook opens a store as a command does beside the bot: it changes nothing. A connection
 // reads the whole schema first, so a kill has one for all that is looked at.
-func openToLook(t *testing.T, dir string) *store.Store {
+func openToLook(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
 }

@@ -4,7 +4,7 @@ package compactor_test
 
 import (
 	"context"
-	"slices"
+	"fmt"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -18,22 +18,16 @@ import (
 func (m *machine) checkExpand(rt *rapid.T) {
 	head, _, err := m.r.conv.Compactions().Head(context.Background())
 	check.NoError(rt, err)
-	rows, err := m.r.rowsOf(head)
-	check.NoError(rt, err)
-	for _, row := range rows {
-		if got, want := m.expand(rt, row.ID), m.between(row.From, row.To); !slices.Equal(got, want) || row.Messages != len(want) {
-			rt.Fatalf("row %d over #%d to #%d: has %d messages and expands to %v, want %v", row.ID, row.From, row.To, row.Messages, got, want)
+	for _, row := range m.r.rowsOf(head) {
+		var want []int64
+		for seq := row.From; seq <= row.To; seq++ {
+			if !m.r.gone[seq] {
+				want = append(want, seq)
+			}
 		}
+		check.EqualAll(rt, fmt.Sprintf("messages of row %d over #%d to #%d", row.ID, row.From, row.To), m.expand(rt, row.ID), want)
+		check.Equal(rt, fmt.Sprintf("count of row %d", row.ID), row.Messages, len(want))
 	}
-}
-
-func (m *machine) between(from, to int64) (seqs []int64) {
-	for seq := from; seq <= to; seq++ {
-		if !m.r.gone[seq] {
-			seqs = append(seqs, seq)
-		}
-	}
-	return seqs
 }
 
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {

@@ -197,11 +197,7 @@ func (m *machine) burst(rt *rapid.T) {
 	}
 	m.repeat(rt)
 	for len(r.said) < first+n {
-		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-		check.Require(rt, err == nil && len(taken) != 0, "got %d of %d messages dequeued, %v", len(r.said)-first, n, err)
-		r.c.History().Append(taken...)
-		r.c.History().Stored()
-		r.said = append(r.said, taken...)
+		check.Require(rt, r.dequeue() > 0, "got %d of %d messages dequeued", len(r.said)-first, n)
 		r.c.Check(ctx)
 		m.waitForWorker(rt)
 	}

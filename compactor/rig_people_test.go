@@ -96,13 +96,9 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 		check.NoError(r.t, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
 	}
 	for left := len(all); left > 0; {
-		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-		check.Require(r.t, err == nil && len(taken) != 0 && len(taken) <= left,
-			"got %d dequeued messages of %d, %v", len(taken), left, err)
-		left -= len(taken)
-		r.c.History().Append(taken...)
-		r.c.History().Stored()
-		r.said = append(r.said, taken...)
+		n := r.dequeue()
+		check.Require(r.t, n > 0 && n <= left, "got %d dequeued messages of %d", n, left)
+		left -= n
 	}
 	if first {
 		r.c.Reread() // like a thread's owner after inheriting
@@ -110,13 +106,23 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	return r.said[len(r.said)-1]
 }
 
-// again begins a new session, and holds what came of it to what was said.
+// dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns
+// the number of messages.
+func (r *rig) dequeue() int {
+	r.t.Helper()
+	taken := check.Must(r.conv.Inbox().Dequeue(context.Background(), store.All, compactor.BurstBudget(r.window), time.Time{}))(r.t)
+	r.c.History().Append(taken...)
+	r.c.History().Stored()
+	r.said = append(r.said, taken...)
+	return len(taken)
+}
+
+// startSession begins a new session, if messages of the current one are left.
 func (r *rig) startSession() {
 	r.t.Helper()
 	said := slices.ContainsFunc(r.remainingMessages(), func(m chat.Message) bool { return m.Seq >= r.start() })
-	started, err := r.c.StartSession(context.Background())
-	check.Require(r.t, err == nil && started == said,
-		"a new session: started %v, %v; there is something to leave: %v", started, err, said)
+	started := check.Must(r.c.StartSession(context.Background()))(r.t)
+	check.Require(r.t, started == said, "a new session: started %v; there is something to leave: %v", started, said)
 	if started {
 		r.ends = append(r.ends, int64(len(r.said)))
 	}
@@ -224,9 +230,7 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 // remove deletes messages in one deletion.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
-	if got, err := r.removeWithoutNotice(seqs...); err != nil || !slices.Equal(got, seqs) {
-		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
-	}
+	check.EqualAll(r.t, "deleted", check.Must(r.removeWithoutNotice(seqs...))(r.t), seqs)
 	r.apply(seqs...)
 }
 
@@ -254,14 +258,12 @@ func (r *rig) apply(seqs ...int64) {
 	r.t.Helper()
 	for _, seq := range seqs {
 		m, err := r.conv.Transcript().Message(context.Background(), seq)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
+		if errors.Is(err, store.ErrNotFound) {
 			r.c.Deleted([]int64{seq})
-		case err != nil:
-			r.t.Fatal(err)
-		default:
-			r.c.Edited(m)
+			continue
 		}
+		check.NoError(r.t, err)
+		r.c.Edited(m)
 	}
 }
 
