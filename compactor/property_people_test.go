@@ -6,12 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/llm"
-	"cairn/store"
 )
 
 // Steps of a history that people cause: turns, changes, undo.
@@ -34,54 +31,33 @@ func (m *machine) runTurn(rt *rapid.T) {
 
 // answer runs the turn that m.asked waits for.
 func (m *machine) answer(rt *rapid.T, results []string) {
-	r, asked := m.r, *m.asked
-	h := r.c.History()
-	h.Begin(m.context(rt, asked.Seq))
+	r, h := m.r, m.r.c.History()
+	x := r.beginWith(*m.asked, m.context(rt, m.asked.Seq))
 	first := h.Next()
-	var rows []chat.Message
-	add := func(row chat.Message) {
-		row.Seq, row.Turn, row.Time = h.Next(), asked.Seq, asked.Time
-		row.Tokens = chat.TokensOf(row)
-		rows = append(rows, row)
-		h.Append(row)
-	}
 	if !m.request(rt, true) {
 		return
 	}
 	if len(results) > 0 && chance(rt, 4, "people change what they said meanwhile") {
 		m.editOrDelete(rt, chance(rt, 2, "deleted"))
-		m.edit(rt, asked.Seq)
+		m.edit(rt, x.asked.Seq)
 	}
 	fails := len(results) - 1
 	if !chance(rt, 6, "the provider fails once") {
 		fails = -1
 	}
 	for i := 0; i < len(results); i++ {
-		id := fmt.Sprint("call_", i)
-		add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
-		add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: fmt.Sprintf("result %d %s", h.Next()-1, results[i])})
+		x.look(fmt.Sprint("call_", i), fmt.Sprintf("result %d %s", h.Next(), results[i]))
 		if !m.request(rt, false) {
 			return
 		}
 		if i == fails {
 			h.Truncate(first)
 			m.last = view{}
-			rows, fails, i = nil, -1, -1
+			x.rows, fails, i = nil, -1, -1
 		}
 	}
-	add(chat.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer %d to it", h.Next()-1)})
-	outcome := store.Outcome{
-		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
-	}
-	outcome.Context, outcome.Version = h.Context()
-	stored, err := r.conv.Turns().Answer(context.Background(), outcome)
-	check.NoError(rt, err)
-	if !stored {
-		h.ContextNotStored()
-	}
+	x.answer(fmt.Sprintf("answer %d to it", h.Next()-1))
 	m.asked = nil
-	r.said = append(r.said, rows...)
-	r.c.Answered()
 	if m.last.squeezed {
 		m.last = view{} // results cleared for the turn are back
 	}

@@ -178,7 +178,11 @@ type turn struct {
 }
 
 func (r *rig) begin(asked chat.Message) *turn {
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	return r.beginWith(asked, compactor.Context{Text: "time: now"})
+}
+
+func (r *rig) beginWith(asked chat.Message, c compactor.Context) *turn {
+	r.c.History().Begin(c)
 	return &turn{r: r, asked: asked}
 }
 
@@ -198,13 +202,21 @@ func (x *turn) look(id, result string) {
 // finish ends the turn with an answer, and stores it.
 func (x *turn) finish(text string) {
 	x.r.t.Helper()
+	x.answer(text)
+	x.r.c.Check(context.Background())
+}
+
+func (x *turn) answer(text string) {
+	x.r.t.Helper()
+	h := x.r.c.History()
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := store.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
-	outcome.Context, outcome.Version = x.r.c.History().Context()
-	check.NoError(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
+	outcome.Context, outcome.Version = h.Context()
+	if stored := check.Must(x.r.conv.Turns().Answer(context.Background(), outcome))(x.r.t); !stored {
+		h.ContextNotStored()
+	}
 	x.r.said = append(x.r.said, x.rows...)
 	x.r.c.Answered()
-	x.r.c.Check(context.Background())
 }
 
 // edit edits a message, as a connector's event does.
