@@ -176,7 +176,7 @@ func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 func (m *machine) checkRecovers(rt *rapid.T) {
 	r := m.r
 	m.repairFaults(rt)
-	m.mood.Store(moodGood)
+	m.mood.Store(0)
 	r.quiet = false
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is prepared
 	m.restart(rt)                                               // forgets the backoff

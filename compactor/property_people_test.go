@@ -3,12 +3,14 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/store"
 )
 
 // Steps of a history that people cause: turns, changes, undo.
@@ -99,52 +101,34 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	m.repairFaults(rt)
 	r := m.r
 	r.waitIdle()
-	before, used, applied := r.render(), r.c.Status().Used, m.countApplied(rt)
+	steps := func() []store.AppliedStep { return check.Must(storetest.Steps(r.conv))(rt) } // on disk, including undone ones
+	before, used, applied := r.render(), r.c.Status().Used, len(steps())
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
 	check.NoError(rt, r.c.Wait(context.Background()))
-	if m.countApplied(rt) != applied+1 || !m.lastAppliedWasRequested(rt) {
+	now := steps()
+	if len(now) != applied+1 {
 		return // it failed, or something else was due after it
 	}
-	e, err := r.c.Undo(context.Background())
-	check.NoError(rt, err)
+	rows := now[applied].All
+	if slices.ContainsFunc(rows, func(row store.ListedCompaction) bool { return row.From < r.start() }) ||
+		!slices.ContainsFunc(rows, func(row store.ListedCompaction) bool { return row.Trigger == string(compactor.OnManual) }) {
+		return // it changed another session, which cannot be undone, or was not requested
+	}
+	e := check.Must(r.c.Undo(context.Background()))(rt)
 	if e.State != compactor.EventUndone {
-		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may differ from the current estimate
-			rt.Fatalf("with %d of %d tokens used the undo is refused: %s", used, r.window, e.Error)
-		}
+		check.Require(rt, r.size != 0 || float64(used) >= r.policy.AggressiveThreshold*float64(r.window), // a count may differ from the current estimate
+			"with %d of %d tokens used the undo is refused: %s", used, r.window, e.Error)
 		return
 	}
 	// The next check may apply prepared summaries, and a repair is applied when it is done. The
 	// disk is read first: what it lacks was not in memory at that time.
-	after, now := r.render(), r.c.Status().Used
+	after, left := r.render(), r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
-	check.Require(rt, m.countApplied(rt) != applied+1 || after == before && (r.size != 0 || now-freedNow == used-freed),
-		"before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, now, after)
-}
-
-// lastAppliedWasRequested reports whether the latest compaction was requested, and changed only
-// this session: others cannot be undone.
-func (m *machine) lastAppliedWasRequested(rt *rapid.T) (queued bool) {
-	all, err := storetest.Steps(m.r.conv)
-	if err != nil || len(all) == 0 {
-		rt.Fatal(len(all), err)
-	}
-	for _, row := range all[len(all)-1].All {
-		if row.From < m.r.start() {
-			return false
-		}
-		queued = queued || row.Trigger == string(compactor.OnManual)
-	}
-	return queued
-}
-
-// countApplied counts the applied compactions on disk, including undone ones.
-func (m *machine) countApplied(rt *rapid.T) int {
-	all, err := storetest.Steps(m.r.conv)
-	check.NoError(rt, err)
-	return len(all)
+	check.Require(rt, len(steps()) != applied+1 || after == before && (r.size != 0 || left-freedNow == used-freed),
+		"before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, left, after)
 }
 
 // pin pins or unpins a message.
@@ -159,9 +143,7 @@ func (m *machine) pin(rt *rapid.T) {
 	if err == nil && !fresh {
 		err = r.conv.Transcript().Unpin(context.Background(), seq)
 	}
-	if err != nil && !m.refusing {
-		rt.Fatal(err)
-	}
+	check.Require(rt, err == nil || m.refusing, "%v", err)
 	m.last = view{}
 	r.c.Reread()
 	r.c.Check(context.Background())
@@ -174,10 +156,8 @@ func (m *machine) newSession(rt *rapid.T) {
 		return
 	}
 	started, err := m.r.c.StartSession(context.Background())
-	switch {
-	case err != nil && !m.refusing && !m.disk.dead.Load():
-		rt.Fatal(err)
-	case err == nil && started:
+	check.Require(rt, err == nil || m.refusing || m.disk.dead.Load(), "%v", err)
+	if err == nil && started {
 		m.r.ends = append(m.r.ends, int64(len(m.r.said)))
 	}
 }

@@ -104,9 +104,9 @@ var steps = []operation{
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) {
 		m.repairFaults(rt)
 		m.lift()
-		m.mood.Store(int32(below(rt, moodLong, "good mood")))
+		m.mood.Store(int32(below(rt, len(moods)-faultyMoods, "good mood")))
 	}},
-	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, moods, "mood"))) }},
+	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, len(moods), "mood"))) }},
 	{"budget is nearly spent", 2, true, func(m *machine, rt *rapid.T) { m.credit.Store(int64(below(rt, 4, "requests left"))) }},
 	{"hook forbids", 1, true, func(m *machine, _ *rapid.T) { m.vetoes.Store(true) }},
 	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
@@ -143,7 +143,8 @@ func (m *machine) step(rt *rapid.T) {
 
 // underFault reports whether something is broken just now.
 func (m *machine) underFault() bool {
-	return m.held || m.refusing || m.vetoes.Load() || m.credit.Load() < plenty/2 || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
+	return m.held || m.refusing || m.vetoes.Load() || m.credit.Load() < plenty/2 || m.disk.armed() ||
+		m.r.worker != nil && int(m.mood.Load()) >= len(moods)-faultyMoods
 }
 
 // heavy returns a text of about this many tokens, few of them words: only the size of texts matters

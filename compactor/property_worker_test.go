@@ -15,71 +15,52 @@ import (
 	"pgregory.net/rapid"
 )
 
-// How the worker behaves, until a step changes it.
-const (
-	moodGood = iota
-	moodSaves
-	moodText
-	moodFull
-	moodQuote
-	moodLong
-	moodBroken
-	moodRefuses
-	moodTooMuch
-	moodPanic
-	moodEmpty
-	moodCutOff
-	moodLate
-	moods
-)
+// moods are how the worker behaves, until a step changes it; the last faultyMoods of them are
+// failures, and the first is the usual one.
+var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, error){
+	goodSummary,
+	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // saves memories
+		text := fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))
+		return llmtest.Use(append(saves(req), summary(text).Message.Calls...)...), nil
+	},
+	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // answers in text
+		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, spanOf(req), wordsOf(req), filler(n%60))), nil
+	},
+	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // as long as it may be
+		var most int
+		_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
+		text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
+		return summary(text + heavy(most-tokens.Estimate(text))), err
+	},
+	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // quotes
+		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
+		return summary("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on."), nil
+	},
+	func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { // too long
+		return summary(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200))), nil
+	},
+	brokenSummaries,
+	answers(llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}),
+	answers(llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}),
+	func(context.Context, int, llm.Request) (llm.Response, error) { panic("the worker breaks") },
+	answers(llmtest.Say(""), nil),
+	answers(llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "A summary that ends in the mid"}, FinishReason: llm.FinishLength}, nil),
+	answers(llm.Response{}, context.DeadlineExceeded),
+}
 
-// faulty reports whether a mood is a failure.
-func faulty(mood int32) bool { return mood >= moodLong }
+const faultyMoods = 8
+
+// answers is a worker that always gives the same answer.
+func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return answer, err }
+}
 
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	m.waitAtGate(ctx, atWork)
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, err
 	}
-	span := spanOf(req)
-	summarize := func(text string) llm.Call {
-		return llmtest.Call("s", "summarize", map[string]string{"summary": text})
-	}
-	switch m.mood.Load() {
-	case moodSaves:
-		return llmtest.Use(append(saves(req), summarize(fmt.Sprintf("Summary %d of %s, %s.", n, span, wordsOf(req))))...), nil
-	case moodText:
-		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, span, wordsOf(req), filler(n%60))), nil
-	case moodFull: // as long as it may be
-		var most int
-		if _, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most); err != nil {
-			return llm.Response{}, err
-		}
-		text := fmt.Sprintf("Full %d of %s, %s. ", n, span, wordsOf(req))
-		return llmtest.Use(summarize(text + heavy(most-tokens.Estimate(text)))), nil
-	case moodQuote:
-		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
-		return llmtest.Use(summarize("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on.")), nil
-	case moodLong:
-		return llmtest.Use(summarize(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200)))), nil
-	case moodBroken:
-		return brokenSummaries(ctx, n, req)
-	case moodRefuses:
-		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
-	case moodTooMuch:
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
-	case moodPanic:
-		panic("the worker breaks")
-	case moodEmpty:
-		return llmtest.Say(""), nil
-	case moodCutOff:
-		answer := llmtest.Say("A summary that ends in the mid")
-		answer.FinishReason = llm.FinishLength
-		return answer, nil
-	case moodLate:
-		return llm.Response{}, context.DeadlineExceeded
-	}
-	return goodSummary(ctx, n, req)
+	return moods[m.mood.Load()](ctx, n, req)
 }
 
 // saves returns memories of the first messages in a request, one each.
