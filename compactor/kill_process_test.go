@@ -7,15 +7,12 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"cairn/internal/check"
@@ -38,16 +35,13 @@ func (s *statementCounter) next() {
 		return
 	}
 	fmt.Printf("at %d\n", s.n.Add(1))
-	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 		panic(err)
 	}
 }
 
-func (s *statementCounter) watch() error {
-	db, err := sql.Open("sqlite3", ":memory:")
-	if err != nil {
-		return err
-	}
+func (s *statementCounter) watch(t *testing.T) {
+	db := check.Must(sql.Open("sqlite3", ":memory:"))(t)
 	defer db.Close()
 	db.Driver().(*sqlite3.SQLiteDriver).ConnectHook = func(conn *sqlite3.SQLiteConn) error {
 		rows, err := conn.Query("PRAGMA query_only", nil)
@@ -74,7 +68,6 @@ func (s *statementCounter) watch() error {
 		conn.RegisterCommitHook(func() int { s.next(); return 0 })
 		return nil
 	}
-	return nil
 }
 
 // childReport is what a child reports before it is killed.
@@ -92,13 +85,13 @@ const killAct, killDir = "CAIRN_TEST_KILL_ACT", "CAIRN_TEST_KILL_DIR"
 func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
 	s := &statementCounter{}
-	check.NoError(t, s.watch())
+	s.watch(t)
 	dir := os.Getenv(killDir)
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	l.look = openToLook(t, dir)
 	told := childReport{Glances: []string{a.diskState(t, l.look)}}
-	for i, step := range a.steps {
-		fmt.Printf("step %d\n", i)
+	for _, step := range a.steps {
+		fmt.Println("step")
 		s.armed.Store(true)
 		step(l)
 		s.armed.Store(false)
@@ -134,11 +127,9 @@ func runAndKill(t *testing.T, name, prepared, base string) (told childReport, st
 	for lines := bufio.NewReader(out); told.Strokes == 0 || int64(len(steps)) < told.Strokes; {
 		line, err := lines.ReadString('\n')
 		said += line
-		if err != nil {
-			t.Fatalf("it ended after %d numbers: %v, %v\n%s", len(steps), err, cmd.Wait(), said)
-		}
+		check.Require(t, err == nil, "it ended after %d numbers: %v\n%s", len(steps), err, said)
 		switch {
-		case strings.HasPrefix(line, "step "):
+		case line == "step\n":
 			step++
 		case strings.HasPrefix(line, "{"):
 			check.NoError(t, json.Unmarshal([]byte(line), &told))
@@ -154,10 +145,7 @@ func runAndKill(t *testing.T, name, prepared, base string) (told childReport, st
 		}
 	}
 	check.NoError(t, cmd.Process.Kill())
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Fatalf("not killed: %v\n%s", err, said)
-	}
+	check.ErrorContains(t, "the child", cmd.Wait(), "signal: killed")
 	check.Equal(t, "files after the kill", fmt.Sprint(step, listFiles(t, dir)), last)
 	return told, steps
 }

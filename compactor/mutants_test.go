@@ -16,43 +16,32 @@ import (
 	"cairn/internal/check"
 )
 
-// mutant is a seeded bug: old is replaced by broken in file, where BUG is whether the process is to
-// have this bug. caught is the property test of the package room that must fail then.
+// mutant is a seeded bug: old is replaced by broken in file, where OLD is old and BUG is whether the
+// process is to have this bug. caught is the property test of the package room that must fail then.
 type mutant struct {
 	file, old, broken string
 	room, caught      string
 }
 
 var mutants = map[string]mutant{
-	"messages leave the view before their summary exists": {
-		"compactor/run.go", `
+	"messages leave the view before their summary exists": {"compactor/run.go", `
 	c.report(j.row, EventStarted, j.window)
-`, `
-	c.report(j.row, EventStarted, j.window)
-	if BUG {
+`, `OLD	if BUG {
 		c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
 	}
-`, "./compactor", "TestInvariants",
-	},
-	"applying does not look again at what stands there": {
-		"transcript/cover.go", `
+`, "./compactor", "TestInvariants"},
+	"applying does not look again at what stands there": {"transcript/cover.go", `
 	below := slices.Clone(d.covering(row.Span))
-`, `
-	below := slices.Clone(d.covering(row.Span))
-	if BUG {
+`, `OLD	if BUG {
 		below = nil
 	}
-`, "./transcript", "TestAnyHistory",
-	},
-	"a cut ignores that calls and results belong together": {
-		"compactor/plan.go", `
+`, "./transcript", "TestAnyHistory"},
+	"a cut ignores that calls and results belong together": {"compactor/plan.go", `
 		for n < end && s.lines[n].Turn == turn {
 `, `
 		for cut := n + 1; n < end && (!BUG || n < cut) && s.lines[n].Turn == turn; {
-`, "./compactor", "TestInvariants",
-	},
-	"a message is known by its text": {
-		"store/inbox.go", `
+`, "./compactor", "TestInvariants"},
+	"a message is known by its text": {"store/inbox.go", `
 	is, err := c.delivery(tx, m.ID)
 `, `
 	id := m.ID
@@ -62,10 +51,8 @@ var mutants = map[string]mutant{
 		}
 	}
 	is, err := c.delivery(tx, id)
-`, "./store", "TestCoverage",
-	},
-	"a memory is saved when the worker says so, not with the summary": {
-		"memory/job.go", `
+`, "./store", "TestCoverage"},
+	"a memory is saved when the worker says so, not with the summary": {"memory/job.go", `
 	j.drafts = append(j.drafts, d)
 	return s.answer(note), nil
 `, `
@@ -75,37 +62,25 @@ var mutants = map[string]mutant{
 			return err
 		})
 		return s.answer(note), err
-	}
-	j.drafts = append(j.drafts, d)
-	return s.answer(note), nil
-`, "./store", "TestCoverage",
-	},
-	"a repair asks for no room": {
-		"compactor/apply.go", `
+	}OLD`, "./store", "TestCoverage"},
+	"a repair asks for no room": {"compactor/apply.go", `
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 `, `
 	if BUG {
 		return c.estimated(c.o.Window())
-	}
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
-`, "./compactor", "TestRepairsStayBelowEmergency",
-	},
-	"what is prepared is bought again": {
-		"compactor/job.go", `
+	}OLD`, "./compactor", "TestRepairsStayBelowEmergency"},
+	"what is prepared is bought again": {"compactor/job.go", `
 	s = c.ahead() // prepared spans are not summarized again
 `, `
 	if !BUG {
 		s = c.ahead()
 	}
-`, "./compactor", "TestNoSpanIsSummarizedTwice",
-	},
-	"a rollup cannot take a placeholder in": {
-		"transcript/cover.go", `
+`, "./compactor", "TestNoSpanIsSummarizedTwice"},
+	"a rollup cannot take a placeholder in": {"transcript/cover.go", `
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
 		read := child.Kind == Placeholder && !BUG || child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
-`, "./transcript", "TestAnyHistory",
-	},
+`, "./transcript", "TestAnyHistory"},
 }
 
 // bugEnv names the seeded bug of a process.
@@ -142,7 +117,7 @@ func buildMutants(t *testing.T, root, dir string) {
 		check.Require(t, n == 1, "%s: %s has this %d times, want once: seed the bug anew\n%s", name, m.file, n, m.old)
 		bug := fmt.Sprintf("(seededBug == %q)", name)
 		text := cmp.Or(broken[source], original)
-		broken[source] = strings.Replace(text, m.old, strings.ReplaceAll(m.broken, "BUG", bug), 1)
+		broken[source] = strings.Replace(text, m.old, strings.NewReplacer("BUG", bug, "OLD", m.old).Replace(m.broken), 1)
 		folder := filepath.Dir(source)
 		broken[filepath.Join(folder, "seeded_bug.go")] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar seededBug = os.Getenv(%q)\n", filepath.Base(folder), bugEnv)
 		rooms[m.room] = true
