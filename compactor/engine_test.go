@@ -71,9 +71,8 @@ func TestWorkerSavesMemories(t *testing.T) {
 	r.deliverMany(20, 30)
 	r.compactAndWait()
 	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Query: "Turin"})
-	if err != nil || len(found) != 1 || found[0].Speaker != "Ada" || !slices.Equal(found[0].Sources, []int64{1}) {
-		t.Fatalf("found %+v, %v", found, err)
-	}
+	check.Require(t, err == nil && len(found) == 1 && found[0].Speaker == "Ada" && slices.Equal(found[0].Sources, []int64{1}),
+		"found %+v, %v", found, err)
 	r.verify()
 }
 
