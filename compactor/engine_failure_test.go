@@ -34,7 +34,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 				}
 				return c.answer, c.err
 			}})
-			r.notesUntil(20, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
+			r.notesUntil(100, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
 			check.Contains(t, "error", r.last(compactor.EventFailed).Error, "nothing was lost")
 			g := r.c.Status()
 			if c.declines {
@@ -62,8 +62,8 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	r.policy.Enabled = false // only emergency
 	disk := r.faultyDisk()
 	disk.refuses = true
-	for i := range 300 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(30)))
+	for i := range 150 {
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
 		check.Require(t, r.share() < 0.95, "message %d: %v of the window used", i+1, r.share())
 	}
 	check.Require(t, strings.Contains(r.render(), "older messages were truncated"), "got no messages hidden in memory")
@@ -85,6 +85,7 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 			tries = append(tries, time.Now())
 			return answer(ctx, n, req)
 		}})
+		r.notesUntil(60, func() bool { return r.share() >= 0.77 })
 		for i := 0; len(r.c.Status().Stack) == 0; i++ {
 			check.Require(t, i < 2000, "the extractive summarizer did not run")
 			r.deliverNotes("Ada said something or other today. " + filler(8))

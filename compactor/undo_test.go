@@ -93,6 +93,7 @@ func TestUndoIsRefused(t *testing.T) {
 	t.Run("not just below the level", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.policy.BackgroundThreshold = 0.84
+		r.notesUntil(100, func() bool { return r.share() >= 0.8 })
 		r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
 		r.applied()
 		r.undo()
@@ -133,7 +134,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Run("no level below it and no request of the model summarizes it, and the status says why", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-		r.notesUntil(20, func() bool { return r.share() >= 0.7 })
+		r.notesUntil(100, func() bool { return r.share() >= 0.7 })
 		r.applied()
 		r.undo()
 		for _, tokens := range []int{0, 2000} {
@@ -157,7 +158,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	t.Run("a restored placeholder is repaired only after a request", func(t *testing.T) {
 		r := newRig(t, 8000, nil)
 		r.policy.Enabled = false
-		r.notesUntil(20, func() bool { return r.seen(compactor.EventApplied) > 0 })
+		r.notesUntil(80, func() bool { return r.seen(compactor.EventApplied) > 0 })
 		r.waitIdle() // the extractive summarizer repairs it
 		r.noPlaceholder()
 		r.undo()
