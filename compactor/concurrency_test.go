@@ -3,10 +3,10 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
@@ -37,116 +37,82 @@ func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	r.deliverNotes("hello")
 	for range 20 {
 		r.c.Check(t.Context())
-		if _, _, err := r.c.Request(t.Context()); err == nil || !strings.Contains(err.Error(), "of 2000 tokens") {
-			t.Fatalf("a request that cannot fit: %v", err)
-		}
+		check.ErrorContains(t, "a request that cannot fit", check.ErrorOf(r.c.Prompt(t.Context())), "of 2000 tokens")
 	}
-	check.Len(t, "calls of the model, events", r.events, 0)
-	check.Len(t, "calls of the model, events", r.worker.Requests(), 0)
+	check.Len(t, "events", r.events, 0)
+	check.Len(t, "calls of the model", r.worker.Requests(), 0)
 	check.Equal(t, "log", strings.Count(log.String(), "request_too_large"), 1)
 }
 
 func TestWorkerOverflowHalvesSpan(t *testing.T) {
 	const takes = 1500 // tokens, though it says 100 000
 	overflows := 0
+	var read strings.Builder
 	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if tokens.Estimate(req.Messages[1].Text) > takes {
 			overflows++
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
 		}
+		read.WriteString(req.Messages[1].Text)
 		return goodSummary(ctx, n, req)
 	}})
 	r.chat(100)
-	if e := r.compact(""); e.State != compactor.EventApplied || e.From != 1 || e.Messages != 96 {
-		t.Fatalf("got %+v", e)
-	}
-	var read strings.Builder
-	for _, req := range r.worker.Requests() {
-		if text := req.Messages[1].Text; tokens.Estimate(text) <= takes {
-			read.WriteString(text)
-		}
-	}
+	e := r.compact("")
+	check.Require(t, e.State == compactor.EventApplied && e.From == 1 && e.Messages == 96, "got %+v", e)
 	for i := range 96 {
-		check.Contains(t, fmt.Sprintf("material with message %d", i+1), read.String(), fmt.Sprintf("note-%d ", i))
+		check.Contains(t, "the material", read.String(), fmt.Sprintf("note-%d ", i))
 	}
-	if overflows == 0 || overflows > 10 || r.seen(compactor.EventApplied) != 1 {
-		t.Errorf("got %d overflows, %d applied compactions", overflows, r.seen(compactor.EventApplied))
-	}
+	check.That(t, overflows > 0 && overflows <= 10, "got %d overflows", overflows)
+	check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
 	r.verify()
 }
 
 // Many conversations compact at once: at most as many call a model as the semaphore has places,
 // each about its own messages; a failing worker releases its place.
 func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
-	const places = 2
-	slots := make(chan struct{}, places)
-	var mu sync.Mutex
-	at, most := 0, 0
-	full := make(chan struct{}) // closed once all places are taken
-	fill := sync.OnceFunc(func() { close(full) })
-	var rigs []*rig
-	for i := range 6 {
-		name := fmt.Sprintf("room%d", i)
-		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	synctest.Test(t, func(t *testing.T) {
+		const places = 2
+		slots := make(chan struct{}, places)
+		var mu sync.Mutex // guards at and most
+		at, most := 0, 0
+		enter := func(n int) {
 			mu.Lock()
-			at++
-			if most = max(most, at); at == places {
-				fill()
-			}
-			mu.Unlock()
-			defer func() {
-				mu.Lock()
-				at--
-				mu.Unlock()
-			}()
-			<-full
-			time.Sleep(20 * time.Millisecond)
-			for j := range 6 {
-				if other := fmt.Sprintf("room%d", j); other != name && strings.Contains(req.Messages[1].Text, other) {
-					t.Errorf("the worker of %s reads messages of %s", name, other)
+			defer mu.Unlock()
+			at += n
+			most = max(most, at)
+		}
+		var rigs []*rig
+		for i := range 6 {
+			name := fmt.Sprintf("room%d", i)
+			worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				enter(1)
+				defer enter(-1)
+				time.Sleep(time.Second) // meanwhile all others start that can
+				for j := range 6 {
+					check.Equal(t, fmt.Sprintf("the worker of %s reads room %d", name, j), strings.Contains(req.Messages[1].Text, fmt.Sprintf("room%d", j)), j == i)
 				}
+				if i == 0 {
+					panic("worker")
+				}
+				return goodSummary(ctx, n, req)
+			}}
+			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
+			for range 30 {
+				r.deliverNotes(name + " " + filler(30))
 			}
-			if i == 0 {
-				panic("worker")
+			rigs = append(rigs, r)
+		}
+		for range 3 {
+			for _, r := range rigs {
+				r.c.Compact(compactor.OnManual, "")
 			}
-			return goodSummary(ctx, n, req)
-		}}
-		r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
-		for range 30 {
-			r.deliverNotes(name + " " + filler(30))
 		}
-		rigs = append(rigs, r)
-	}
-	for range 3 {
-		for _, r := range rigs {
-			r.c.Compact(compactor.OnManual, "")
+		for i, r := range rigs {
+			r.waitIdle()
+			check.Equal(t, fmt.Sprintf("room %d", i), r.seen(compactor.EventApplied), min(i, 1))
+			r.verify()
 		}
-	}
-	for i, r := range rigs {
-		r.waitIdle()
-		check.Equal(t, fmt.Sprintf("room %d", i), r.seen(compactor.EventApplied), min(i, 1))
-		r.verify()
-	}
-	check.Equal(t, "concurrent workers", most, places)
-	check.Equal(t, "concurrent workers", len(slots), 0)
-}
-
-// Healthy work logs one line per applied compaction, and no more.
-func TestOneLogLinePerAppliedCompaction(t *testing.T) {
-	var log journal
-	r := tuned(t, 8000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
-		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+		check.Equal(t, "concurrent workers", most, places)
+		check.Equal(t, "places taken at the end", len(slots), 0)
 	})
-	r.policy.PrepareThreshold = -1
-	for i := range 120 {
-		if i%10 == 0 {
-			r.talk(fmt.Sprint("question ", i), "result "+filler(50))
-		}
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
-		r.waitIdle()
-	}
-	applied, lines := r.seen(compactor.EventApplied), strings.Count(log.String(), "\n")
-	if applied < 3 || lines != applied || strings.Count(log.String(), "level=INFO msg=compaction_applied ") != applied {
-		t.Errorf("got %d applied compactions, log\n%s", r.seen(compactor.EventApplied), log.String())
-	}
 }

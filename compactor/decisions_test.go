@@ -44,10 +44,8 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		{"a repair alone waits", and(ready(4, 9, 10, OnRepair)), demand{}, nil},
 		{"a fold waits for its parts", and(fold), demand{share: 0.1, along: true}, []int64{1}},
 	} {
-		t.Run(tt.claim, func(t *testing.T) {
-			s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-			check.EqualAll(t, "applied", transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
-		})
+		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
+		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
 	}
 	economical := (Policy{Economy: true})
 	check.Equal(t, "economy applies all at a level, and nothing below", economical.applied(background), 1)
@@ -55,28 +53,27 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 }
 
 func TestUrgentWork(t *testing.T) {
-	on := func(change func(*Policy)) Policy { p := DefaultPolicy(); change(&p); return p }
-	off := on(func(p *Policy) { p.Enabled = false })
+	off := DefaultPolicy()
+	off.Enabled = false
 	placeholder := Head{Stack: []Compaction{{ID: 9, Kind: Placeholder, Span: Span{From: 1, To: 2}}}}
+	full := Head{Stack: []Compaction{oldestSummary(7, 1, 2, 2000)}}
 	for _, tt := range []struct {
-		claim string
-		row   Compaction
-		head  Head
-		p     Policy
-		want  bool
+		claim   string
+		trigger Trigger
+		head    Head
+		p       Policy
+		want    bool
 	}{
-		{"what a level demanded", ready(1, 1, 2, OnBackground), Head{}, DefaultPolicy(), true},
-		{"what somebody asked for", ready(1, 1, 2, OnManual), Head{}, DefaultPolicy(), true},
-		{"not work ahead", ready(1, 1, 2, OnPrepare), Head{}, DefaultPolicy(), false},
-		{"not a repair", ready(1, 1, 2, OnRepair), Head{}, DefaultPolicy(), false},
-		{"a repair of a placeholder", ready(1, 1, 2, OnRepair), placeholder, DefaultPolicy(), true},
-		{"a repair where nothing is made ahead", ready(1, 1, 2, OnRepair), Head{}, off, true},
-		{"not a fold that has room", ready(1, 1, 2, OnRollup), Head{}, DefaultPolicy(), false},
-		{"a fold where the stack is too large", ready(1, 1, 2, OnRollup), Head{Stack: []Compaction{oldestSummary(7, 1, 2, 2000)}}, DefaultPolicy(), true},
+		{"what a level demanded", OnBackground, Head{}, DefaultPolicy(), true},
+		{"what somebody asked for", OnManual, Head{}, DefaultPolicy(), true},
+		{"not work ahead", OnPrepare, Head{}, DefaultPolicy(), false},
+		{"not a repair", OnRepair, Head{}, DefaultPolicy(), false},
+		{"a repair of a placeholder", OnRepair, placeholder, DefaultPolicy(), true},
+		{"a repair where nothing is made ahead", OnRepair, Head{}, off, true},
+		{"not a fold that has room", OnRollup, Head{}, DefaultPolicy(), false},
+		{"a fold where the stack is too large", OnRollup, full, DefaultPolicy(), true},
 	} {
-		t.Run(tt.claim, func(t *testing.T) {
-			check.Equal(t, "urgent", (view{head: tt.head}).urgent(tt.p, 10_000)(tt.row), tt.want)
-		})
+		check.Equal(t, tt.claim, (view{head: tt.head}).urgent(tt.p, 10_000)(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
 
@@ -92,36 +89,45 @@ func decider() *Compactor {
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func TestWhoSummarizes(t *testing.T) {
+	const model, extractive, nobody = "the model", "the extractive summarizer", "nobody"
 	for _, tt := range []struct {
-		claim             string
-		change            func(*Compactor)
-		spoken            bool
-		extractive, ready bool
+		claim  string
+		change func(*Compactor)
+		silent bool // nobody spoke to the bot
+		want   string
 	}{
-		{"the model, of talk with the bot", func(*Compactor) {}, true, false, true},
-		{"the extractive summarizer, of talk among people", func(*Compactor) {}, false, true, true},
-		{"the extractive summarizer, without a model", func(c *Compactor) { c.o.Worker = nil }, true, true, true},
-		{"the extractive summarizer, while the budget is spent", func(c *Compactor) { c.o.Afford = func() bool { return false } }, true, true, true},
-		{"nobody, after a failure", func(c *Compactor) { c.retries.failed(noon) }, true, false, false},
-		{"the extractive summarizer, after as many as failure_limit", func(c *Compactor) {
-			for range 3 {
-				c.retries.failed(noon)
-			}
-		}, true, true, true},
-		{"nobody, after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveFailed(noon) }, true, true, false},
-		{"the model again, when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, true, false, true},
+		{"talk with the bot", func(*Compactor) {}, false, model},
+		{"talk among people", func(*Compactor) {}, true, extractive},
+		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.o.Afford = func() bool { return false } }, false, extractive},
+		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
+		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
+		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveFailed(noon) }, false, nobody},
+		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, false, model},
 	} {
-		t.Run(tt.claim, func(t *testing.T) {
-			c := decider()
-			tt.change(c)
-			extractive, ready := c.summarizer(c.policy(), view{addressed: tt.spoken}, noon)
-			check.Equal(t, "extractive", extractive, tt.extractive)
-			check.Equal(t, "ready", ready, tt.ready)
-		})
+		c := decider()
+		tt.change(c)
+		got := model
+		if byExtractive, ready := c.summarizer(c.policy(), view{addressed: !tt.silent}, noon); !ready {
+			got = nobody
+		} else if byExtractive {
+			got = extractive
+		}
+		check.Equal(t, tt.claim, got, tt.want)
+	}
+}
+
+// failures has the model fail n times.
+func (c *Compactor) failures(n int) {
+	for range n {
+		c.retries.failed(noon)
 	}
 }
 
 func TestRequestRefusals(t *testing.T) {
+	same := func(*Compactor, *Policy) {}
+	off := func(_ *Compactor, p *Policy) { p.Enabled = false }
+	justApplied := func(c *Compactor, _ *Policy) { c.reports.appliedAt = 9 }
 	for _, tt := range []struct {
 		claim   string
 		trigger Trigger
@@ -130,44 +136,36 @@ func TestRequestRefusals(t *testing.T) {
 		tokens  int  // that could be summarized
 		want    string
 	}{
-		{"people may ask", OnManual, func(*Compactor, *Policy) {}, true, 500, ""},
-		{"so may the model", OnSelf, func(*Compactor, *Policy) {}, true, 500, ""},
-		{"the model not where compaction is off", OnSelf, func(_ *Compactor, p *Policy) { p.Enabled = false }, true, 500, reasonSelfOff},
-		{"people there too", OnManual, func(_ *Compactor, p *Policy) { p.Enabled = false }, true, 500, ""},
-		{"the model once a turn", OnSelf, func(c *Compactor, _ *Policy) { c.reports.appliedAt = 9 }, false, 500, reasonJust},
-		{"people again, if there is enough", OnManual, func(c *Compactor, _ *Policy) { c.reports.appliedAt = 9 }, false, 500, ""},
-		{"not of what is nothing", OnManual, func(*Compactor, *Policy) {}, true, 0, reasonShort},
-		{"not of what is too little", OnManual, func(*Compactor, *Policy) {}, true, 50, reasonLittle},
-		{"the model once more after a failure", OnSelf, func(c *Compactor, _ *Policy) { c.retries.failed(noon) }, true, 500, ""},
-		{"but not after two", OnSelf, func(c *Compactor, _ *Policy) { c.retries.failed(noon); c.retries.failed(noon) }, true, 500, reasonCooling},
+		{"people may ask", OnManual, same, true, 500, ""},
+		{"so may the model", OnSelf, same, true, 500, ""},
+		{"the model not where compaction is off", OnSelf, off, true, 500, reasonSelfOff},
+		{"people there too", OnManual, off, true, 500, ""},
+		{"the model once a turn", OnSelf, justApplied, false, 500, reasonJust},
+		{"people again, if there is enough", OnManual, justApplied, false, 500, ""},
+		{"not of what is nothing", OnManual, same, true, 0, reasonShort},
+		{"not of what is too little", OnManual, same, true, 50, reasonLittle},
+		{"the model once more after a failure", OnSelf, func(c *Compactor, _ *Policy) { c.failures(1) }, true, 500, ""},
+		{"but not after two", OnSelf, func(c *Compactor, _ *Policy) { c.failures(2) }, true, 500, reasonCooling},
 	} {
-		t.Run(tt.claim, func(t *testing.T) {
-			c, p := decider(), DefaultPolicy()
-			tt.change(c, &p)
-			check.Equal(t, "reason", c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
-		})
+		c, p := decider(), DefaultPolicy()
+		tt.change(c, &p)
+		check.Equal(t, tt.claim, c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
 	}
 }
 
 func TestDeclinedSpansAreRetried(t *testing.T) {
-	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour} {
+	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour, 0} {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		if got := c.retryDeclinedAt(row, noon); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
+		if got := c.retryDeclinedAt(row, noon); times < 6 && (want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want) {
 			t.Errorf("declined %d times: got the next attempt at %v, want %v later", times, got, want)
 		}
-		check.That(t, !c.gaveUp(row), "declined %d times: the span is given up", times)
+		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times == 6)
+		c.o.Worker = &llmtest.Model{Label: "another"}
+		check.Equal(t, "another model gives it up", c.gaveUp(row), false)
 	}
 	ahead := Compaction{Declined: Declined{Times: 3, At: noon.AddDate(1, 0, 0), By: "m"}} // when the clock was wrong
-	if at := decider().retryDeclinedAt(ahead, noon); at.After(noon) {
-		t.Errorf("declined by a clock that was a year ahead: got the next attempt at %v", at)
-	}
-	row := Compaction{Declined: Declined{Times: 6, At: noon, By: "m"}}
-	if c := decider(); !c.gaveUp(row) {
-		t.Error("declined 6 times: the span is not given up")
-	} else if c.o.Worker = (&llmtest.Model{Label: "another"}); c.gaveUp(row) {
-		t.Error("another model does not get the declined span")
-	}
+	check.That(t, !decider().retryDeclinedAt(ahead, noon).After(noon), "declined by a clock that was a year ahead: it waits")
 }
 
 func TestLevelTargets(t *testing.T) {

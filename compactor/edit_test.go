@@ -23,9 +23,8 @@ func (r *rig) renderAfterRestart() {
 	r.waitIdle() // a summary may be about to be redone
 	view, used := r.render(), r.c.Status().Used
 	r.restart()
-	if after := r.render(); after != view {
-		r.t.Fatalf("a restart changed the view:\n%s\n--- became\n%s", view, after)
-	}
+	after := r.render()
+	check.Require(r.t, after == view, "a restart changed the view:\n%s\n--- became\n%s", view, after)
 	check.Equal(r.t, "tokens used", r.c.Status().Used, used)
 }
 
@@ -54,14 +53,7 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	copies := func(want ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(r.render(), "[Compaction Summary]")
-		for i := range 25 {
-			text := fmt.Sprintf("question %d!", i)
-			should := false
-			for _, w := range want {
-				should = should || w == text
-			}
-			check.That(t, strings.Contains(head, text) == should, "%q: want in the head: %v, got head\n%s", text, should, head)
-		}
+		check.EqualAll(t, "copies", regexp.MustCompile(`question \d+!`).FindAllString(head, -1), want)
 	}
 	copies("question 0!", "question 1!")
 	r.edit(1, "another question")
@@ -69,8 +61,8 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	r.remove(1)
 	copies("question 1!", "question 2!")
 	var many []int64
-	for i := 1; i < 22; i++ {
-		many = append(many, int64(2*i+1))
+	for seq := int64(3); seq < 45; seq += 2 {
+		many = append(many, seq)
 	}
 	r.remove(many...)
 	copies("question 22!", "question 23!")
@@ -78,17 +70,15 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	r.renderAfterRestart()
 }
 
+// quotes is a worker whose summaries quote the beginnings of the messages in their span.
+func quotes(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	return summary("They said: " + strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")), nil
+}
+
 func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
-	quotes := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{
-			"summary": fmt.Sprintf("Summary %d. %s", n, strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")),
-		})), nil
-	}
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
 	r.deliverAndWait(80, 100)
-	if n := len(r.c.Status().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
-		t.Fatalf("got %d rows in the stack, view\n%s", n, r.render())
-	}
+	check.Contains(t, "view", r.render(), "They said: note 0 , note 1 , note 2 , note 3 ")
 	calls := len(r.worker.Requests())
 	r.remove(4)
 	check.Lacks(t, "view", r.render(), "note 3 ")
@@ -98,9 +88,8 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	}
 	r.verify()
 	for _, row := range r.c.Status().Stack {
-		if row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ") {
-			t.Errorf("after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
-		}
+		check.Equal(t, "summarizer after the repair", row.By, compactor.ByWorker)
+		check.Lacks(t, "summary after the repair", row.Text, "note 3 ")
 	}
 	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
 }
@@ -108,10 +97,7 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := newRig(t, 8000, held(release, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-			return summary("They said: " + strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")), nil
-		}))
-		defer r.close()
+		r := newRig(t, 8000, held(release, quotes))
 		r.notesUntil(100, func() bool { return r.c.Status().Running != nil })
 		synctest.Wait() // the worker has read the messages
 		r.remove(2)
@@ -130,9 +116,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	r.deliverAndWait(80, 100)
 	disk.blind = true
 	r.remove(1)
-	if _, _, err := r.c.Request(t.Context()); err == nil {
-		t.Error("a request was rendered with a head that may be stale")
-	}
+	check.That(t, check.ErrorOf(r.c.Prompt(t.Context())) != nil, "a request was rendered with a head that may be stale")
 	disk.blind = false
 	check.Lacks(t, "view", r.render(), "very first words")
 }

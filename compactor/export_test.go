@@ -14,9 +14,6 @@ func (c *Compactor) Speak() {
 	c.h.addressed = true
 }
 
-// Spoken reports whether somebody spoke to the bot since a summary was applied.
-func (c *Compactor) Spoken() bool { return c.h.addressed }
-
 // Sight returns the current view. Unlike Request it starts no work.
 func (c *Compactor) Sight() []llm.Message {
 	return new(rendering).next(c.o.System, c.h.view)
@@ -71,4 +68,3 @@ func (c *Compactor) Filling() bool { return c.filling != nil }
 // HeadLength, Spare and Budget belong to the last request.
 func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.headLen }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
-func (c *Compactor) Budget() int     { return c.budget() }

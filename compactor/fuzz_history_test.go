@@ -19,6 +19,6 @@ func FuzzHistory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		file := newFile(t)
-		rapid.MakeFuzz(func(rt *rapid.T) { makeHistory(t, rt, file, &tally{}) })(t, choices)
+		rapid.MakeFuzz(func(rt *rapid.T) { makeHistory(t, rt, file, &tally{counts: map[string]int{}}) })(t, choices)
 	})
 }

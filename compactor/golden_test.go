@@ -1,7 +1,6 @@
 package compactor_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -22,31 +21,33 @@ import (
 
 var update = flag.Bool("update", false, "write the golden prompts anew")
 
+// wantGolden compares a text with a stored one, line by line.
+func wantGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", name)
+	if *update {
+		check.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want := strings.Split(string(check.Must(os.ReadFile(file))(t)), "\n")
+	for i, line := range strings.Split(got, "\n") {
+		check.That(t, i < len(want) && line == want[i], "line %d of %s is\n%s\nThe golden one differs; -update writes it again, if the change is meant.", i+1, name, line)
+	}
+	check.Equal(t, "lines of "+name, strings.Count(got, "\n"), len(want)-1)
+}
+
 // TestGoldenPrompts compares the bytes of requests in each protocol with stored ones: a turn's
 // first request, the one after a tool, the next turn's, the same after a restart, and one after a
 // summary was applied. A change of them invalidates everybody's prompt caches at the next upgrade.
 func TestGoldenPrompts(t *testing.T) {
 	requests := goldenRequests(t)
 	for name, model := range goldenModels(t) {
-		t.Run(name, func(t *testing.T) {
-			var got bytes.Buffer
-			for _, req := range requests {
-				body := model(req)
-				got.Write(body)
-				got.WriteByte('\n')
-			}
-			file := filepath.Join("testdata", "golden", name+".jsonl")
-			if *update {
-				check.NoError(t, os.WriteFile(file, got.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			check.NoError(t, err)
-			for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
-				if lines := strings.Split(string(want), "\n"); i >= len(lines) || lines[i] != line {
-					t.Errorf("request %d is\n%s\nThe golden one differs; -update writes it again, if the change is meant.", i+1, line)
-				}
-			}
-		})
+		got := ""
+		for _, req := range requests {
+			sent := &capturingTransport{}
+			_, _ = model(sent).Generate(t.Context(), req, nil) // the answer is a refusal
+			got += string(sent.body) + "\n"
+		}
+		wantGolden(t, name+".jsonl", got)
 	}
 }
 
@@ -78,51 +79,37 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 	return requests
 }
 
-// goldenModels returns the protocols by name: each returns the body that it sends for a request.
-func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
-	send := func(t *testing.T, model llm.Model, sent *capturingTransport) func(llm.Request) []byte {
-		return func(req llm.Request) []byte {
-			sent.body = nil
-			_, _ = model.Generate(t.Context(), req, nil) // the answer is a refusal
-			check.Require(t, sent.body != nil, "got no request")
-			return sent.body
+// goldenModels returns the protocols by name.
+func goldenModels(t *testing.T) map[string]func(http.RoundTripper) llm.Model {
+	gpt := func(name, wire string) func(http.RoundTripper) llm.Model {
+		return func(sent http.RoundTripper) llm.Model {
+			return check.Must(openai.New(openai.Options{Model: name, Wire: wire, APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}}))(t)
 		}
 	}
-	gpt := func(name, wire string) func(llm.Request) []byte {
-		sent := &capturingTransport{}
-		model, err := openai.New(openai.Options{Model: name, Wire: wire, APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
-		check.NoError(t, err)
-		return send(t, model, sent)
+	claude := func(sent http.RoundTripper) llm.Model {
+		return check.Must(anthropic.New(anthropic.Options{Model: "claude-sonnet-4-6", APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}}))(t)
 	}
-	sent := &capturingTransport{}
-	claude, err := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-6", APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
-	check.NoError(t, err)
-	return map[string]func(llm.Request) []byte{
-		"chat": gpt("gpt-5.1", llm.WireChat), "responses": gpt("gpt-6-astra", llm.WireResponses), "messages": send(t, claude, sent),
-	}
+	return map[string]func(http.RoundTripper) llm.Model{"chat": gpt("gpt-5.1", llm.WireChat), "responses": gpt("gpt-6-astra", llm.WireResponses), "messages": claude}
 }
 
-// capturingTransport keeps the body of each request, and rejects it.
+// capturingTransport keeps the body of the first request, and rejects all.
 type capturingTransport struct{ body []byte }
 
 func (c *capturingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
 	if c.body == nil {
 		c.body = body
 	}
 	return &http.Response{
 		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
 		Body: io.NopCloser(strings.NewReader(`{"error":{"message":"no"}}`)),
-	}, nil
+	}, err
 }
 
 // TestGoldenWorkerRequest compares the worker's request with stored ones, in a large and in a small
 // window.
 func TestGoldenWorkerRequest(t *testing.T) {
-	var got bytes.Buffer
+	got := ""
 	for _, window := range []int{100_000, 4096} {
 		worker := &llmtest.Model{Tokens: window, Func: goodSummary}
 		r := newRig(t, 100_000, worker)
@@ -135,18 +122,11 @@ func TestGoldenWorkerRequest(t *testing.T) {
 		r.deliverNotes("Greta feeds the cat.")
 		r.compact("the harbour")
 		for _, req := range worker.Requests() {
-			fmt.Fprintf(&got, "=== window %d, at most %d tokens\n", window, req.MaxTokens)
+			got += fmt.Sprintf("=== window %d, at most %d tokens\n", window, req.MaxTokens)
 			for _, m := range req.Messages {
-				fmt.Fprintf(&got, "--- %s\n%s\n", m.Role, m.Text)
+				got += fmt.Sprintf("--- %s\n%s\n", m.Role, m.Text)
 			}
 		}
 	}
-	file := filepath.Join("testdata", "golden", "worker.txt")
-	if *update {
-		check.NoError(t, os.WriteFile(file, got.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("the requests are\n%s\nThe golden ones differ, %v; -update writes them again, if the change is meant.", got.Bytes(), err)
-	}
+	wantGolden(t, "worker.txt", got)
 }

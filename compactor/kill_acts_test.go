@@ -103,8 +103,8 @@ var acts = map[string]act{
 		steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Leaf,
 	},
 	"a heal": {
-		before: func(l *killRig) { addNotes(12, 60)(l); hideInEmergency(l, 2, 7) }, steps: []func(*killRig){runRepairs}, changes: 1, kind: compactor.Leaf,
-		between: "messages #2 to #7, 1 January 2026\n1 January 2026:\n", // of the extractive summarizer
+		before: func(l *killRig) { addNotes(12, 60)(l); hideInEmergency(l, 1, 7) }, steps: []func(*killRig){runRepairs}, changes: 1, kind: compactor.Leaf,
+		between: "messages #1 to #7, 1 January 2026\n1 January 2026:\n", // of the extractive summarizer
 	},
 	"an emergency": {window: 1500, before: addNotes(12, 120), steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Placeholder},
 	"a new segment": {

@@ -1,6 +1,7 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -19,12 +20,7 @@ import (
 // diskState returns what is on disk: the view and the messages.
 func (a act) diskState(t *testing.T, data *store.Store) string {
 	ctx := context.Background()
-	name := a.name
-	if name == "" {
-		name = "terminal:test"
-	}
-	conv, err := data.Find(ctx, name)
-	check.NoError(t, err)
+	conv := check.Must(data.Find(ctx, cmp.Or(a.name, testConversation)))(t)
 	p := compactor.DefaultPolicy()
 	p.PrepareThreshold = 0
 	if a.tune != nil {
@@ -37,8 +33,7 @@ func (a act) diskState(t *testing.T, data *store.Store) string {
 	defer c.Close()
 	messages, _, err := c.Request(ctx)
 	check.NoError(t, err)
-	page, err := conv.Transcript().Page(ctx, 1, 1<<20)
-	check.NoError(t, err)
+	page := check.Must(conv.Transcript().Page(ctx, 1, 1<<20))(t)
 	var b strings.Builder
 	b.WriteString(inLines(messages))
 	for _, m := range page {
@@ -48,30 +43,22 @@ func (a act) diskState(t *testing.T, data *store.Store) string {
 }
 
 // sound checks the file itself.
-func sound(data *store.Store) error {
-	return data.View(context.Background(), func(tx *store.Tx) error {
-		var verdict string
-		if err := tx.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
-			return fmt.Errorf("the file: %s, %v", verdict, err)
-		}
-		for what, query := range map[string]string{
-			"references to nothing":          "SELECT count(*) FROM pragma_foreign_key_check",
-			"memories of unfinished work":    "SELECT count(*) FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.ended_at IS NULL OR c.state = 'failed'",
-			"memories that are there twice":  "SELECT count(*) - count(DISTINCT content) FROM memories",
-			"staged rows without their text": "SELECT count(*) FROM compactions WHERE state = 'prepared' AND text = ''",
-		} {
-			var n int
-			if err := tx.QueryRow(query).Scan(&n); err != nil || n > 0 {
-				return fmt.Errorf("%d %s, %v", n, what, err)
-			}
-		}
-		return nil
-	})
+func sound(t *testing.T, data *store.Store) {
+	t.Helper()
+	found, err := data.Upkeep().Check(context.Background())
+	check.Require(t, err == nil && len(found) == 0, "the file: %v, %v", found, err)
+	for what, query := range map[string]string{
+		"memories of unfinished work":                 "SELECT c.id FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.ended_at IS NULL OR c.state = 'failed'",
+		"memories that are there twice":               "SELECT min(id) FROM memories GROUP BY content HAVING count(*) > 1",
+		"rows without their text, or which still run": "SELECT id FROM compactions WHERE state = 'prepared' AND text = '' OR state = 'running'",
+	} {
+		check.Len(t, what, column[int](t, data, query), 0)
+	}
 }
 
 // openToLook opens a store as a command does beside the bot: it changes nothing. A connection
 // reads the whole schema first, so a kill has one for all that is looked at.
-func openToLook(t *testing.T, dir string) *store.Store {
+func openToLook(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
 }

@@ -7,16 +7,12 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"cairn/internal/check"
@@ -39,16 +35,13 @@ func (s *statementCounter) next() {
 		return
 	}
 	fmt.Printf("at %d\n", s.n.Add(1))
-	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 		panic(err)
 	}
 }
 
-func (s *statementCounter) watch() error {
-	db, err := sql.Open("sqlite3", ":memory:")
-	if err != nil {
-		return err
-	}
+func (s *statementCounter) watch(t *testing.T) {
+	db := check.Must(sql.Open("sqlite3", ":memory:"))(t)
 	defer db.Close()
 	db.Driver().(*sqlite3.SQLiteDriver).ConnectHook = func(conn *sqlite3.SQLiteConn) error {
 		rows, err := conn.Query("PRAGMA query_only", nil)
@@ -75,7 +68,6 @@ func (s *statementCounter) watch() error {
 		conn.RegisterCommitHook(func() int { s.next(); return 0 })
 		return nil
 	}
-	return nil
 }
 
 // childReport is what a child reports before it is killed.
@@ -93,13 +85,13 @@ const killAct, killDir = "CAIRN_TEST_KILL_ACT", "CAIRN_TEST_KILL_DIR"
 func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
 	s := &statementCounter{}
-	check.NoError(t, s.watch())
+	s.watch(t)
 	dir := os.Getenv(killDir)
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	l.look = openToLook(t, dir)
 	told := childReport{Glances: []string{a.diskState(t, l.look)}}
-	for i, step := range a.steps {
-		fmt.Printf("step %d\n", i)
+	for _, step := range a.steps {
+		fmt.Println("step")
 		s.armed.Store(true)
 		step(l)
 		s.armed.Store(false)
@@ -109,9 +101,7 @@ func perform(t *testing.T) {
 	for _, row := range l.c.Status().Stack {
 		told.Kinds = append(told.Kinds, row.Kind)
 	}
-	text, err := json.Marshal(told)
-	check.NoError(t, err)
-	fmt.Printf("%s\n", text)
+	fmt.Printf("%s\n", check.Must(json.Marshal(told))(t))
 	s.armed.Store(true)
 	s.next() // after the last one
 	t.Fatal("it was not killed")
@@ -137,11 +127,9 @@ func runAndKill(t *testing.T, name, prepared, base string) (told childReport, st
 	for lines := bufio.NewReader(out); told.Strokes == 0 || int64(len(steps)) < told.Strokes; {
 		line, err := lines.ReadString('\n')
 		said += line
-		if err != nil {
-			t.Fatalf("it ended after %d numbers: %v, %v\n%s", len(steps), err, cmd.Wait(), said)
-		}
+		check.Require(t, err == nil, "it ended after %d numbers: %v\n%s", len(steps), err, said)
 		switch {
-		case strings.HasPrefix(line, "step "):
+		case line == "step\n":
 			step++
 		case strings.HasPrefix(line, "{"):
 			check.NoError(t, json.Unmarshal([]byte(line), &told))
@@ -157,26 +145,19 @@ func runAndKill(t *testing.T, name, prepared, base string) (told childReport, st
 		}
 	}
 	check.NoError(t, cmd.Process.Kill())
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Fatalf("not killed: %v\n%s", err, said)
-	}
+	check.ErrorContains(t, "the child", cmd.Wait(), "signal: killed")
 	check.Equal(t, "files after the kill", fmt.Sprint(step, listFiles(t, dir)), last)
 	return told, steps
 }
 
 // listFiles returns a folder's files with the hashes of their bytes, without the index of the log,
 // which the first process that opens the folder writes anew.
-func listFiles(t *testing.T, dir string) string {
+func listFiles(t *testing.T, dir string) (all string) {
 	t.Helper()
-	var all strings.Builder
-	check.NoError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || strings.HasSuffix(file, "-shm") {
-			return err
+	for _, file := range check.Must(filepath.Glob(filepath.Join(dir, "*")))(t) {
+		if !strings.HasSuffix(file, "-shm") {
+			all += fmt.Sprintf("%s %x\n", file, sha256.Sum256(check.Must(os.ReadFile(file))(t)))
 		}
-		text, err := os.ReadFile(file)
-		fmt.Fprintf(&all, "%s %d %x\n", filepath.Base(file), len(text), sha256.Sum256(text))
-		return err
-	}))
-	return all.String()
+	}
+	return all
 }

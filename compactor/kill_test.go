@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -57,19 +56,10 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 	l.worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return saveMemories(req, cmp.Or(a.words, 100)), nil
 	}}
-	l.tune = func(o *compactor.Options) {
-		o.Before = func(context.Context, compactor.Proposal) (string, error) {
-			if !l.free.Load() {
-				return "", errors.New("not now")
-			}
-			return "", nil
-		}
-	}
+	l.tune = func(o *compactor.Options) { o.Before = unless(func() bool { return !l.free.Load() }) }
 	l.open()
-	page, err := l.conv.Transcript().Page(context.Background(), 1, 1<<20)
-	check.NoError(t, err)
-	state, err := l.conv.Compactions().Load(context.Background())
-	check.NoError(t, err)
+	page := check.Must(l.conv.Transcript().Page(context.Background(), 1, 1<<20))(t)
+	state := check.Must(l.conv.Compactions().Load(context.Background()))(t)
 	l.said, l.gone = make([]chat.Message, state.Next-1), make(map[int64]bool)
 	for i := range l.said {
 		l.said[i] = chat.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
@@ -112,92 +102,63 @@ func TestKillAtEveryStatement(t *testing.T) {
 	}
 	check.SkipUnderRace(t)
 	t.Parallel()
-	var kills atomic.Int64
-	started := time.Now()
-	t.Run("acts", func(t *testing.T) {
-		for name, a := range acts {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				kills.Add(a.killAtEveryStatement(t, name))
-			})
-		}
-	})
-	t.Logf("%d kills were survived in %v", kills.Load(), time.Since(started).Round(time.Second))
+	for name, a := range acts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a.killAtEveryStatement(t, name)
+		})
+	}
 }
 
-// killAtEveryStatement kills an act at every point, and returns the number of kills.
-func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
+// killAtEveryStatement kills an act at every point.
+func (a act) killAtEveryStatement(t *testing.T, name string) {
 	base := t.TempDir()
 	prepared := filepath.Join(base, "prepared")
 	l := a.open(t, prepared, spacious)
 	a.before(l)
 	l.close()
 	whole, steps := runAndKill(t, name, prepared, base)
-	changes := 0
-	for i := 1; i < len(whole.Glances); i++ {
-		if whole.Glances[i] != whole.Glances[i-1] {
-			changes++
-		}
-	}
-	if changes != a.changes || a.kind != "" && !slices.Contains(whole.Kinds, a.kind) {
-		t.Fatalf("got %d view changes, want %d; stack %v", changes, a.changes, whole.Kinds)
-	}
+	check.Require(t, len(slices.Compact(slices.Clone(whole.Glances))) == 1+a.changes && (a.kind == "" || slices.Contains(whole.Kinds, a.kind)),
+		"got views %q, want %d changes; stack %v", whole.Glances, a.changes, whole.Kinds)
 	for i, step := range steps {
-		kills++
 		dir := filepath.Join(base, fmt.Sprint(i+1))
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			continue // the same files as before
 		}
-		if err := a.checkAfterKill(t, dir, step, whole); err != nil {
-			t.Fatalf("killed at %d of %d: %v", i+1, whole.Strokes, err)
-		}
+		t.Run(fmt.Sprintf("killed at %d of %d", i+1, whole.Strokes), func(t *testing.T) { a.checkAfterKill(t, dir, step, whole) })
 		check.NoError(t, os.RemoveAll(dir))
 	}
-	return kills
+	t.Logf("%d kills were survived", len(steps))
 }
 
 // checkAfterKill compares what a killed process left with the states it may have left, and finishes
 // the act on it.
-func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childReport) error {
+func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childReport) {
 	look := openToLook(t, dir)
 	defer look.Close()
-	if err := sound(look); err != nil {
-		return err
-	}
 	is, was, becomes := a.diskState(t, look), whole.Glances[step], whole.Glances[step+1]
-	if is != was && is != becomes && (a.between == "" || !strings.Contains(is, a.between)) {
-		return fmt.Errorf("got view\n%s\n--- want\n%s\n--- or\n%s", is, was, becomes)
-	}
+	check.Require(t, is == was || is == becomes || a.between != "" && strings.Contains(is, a.between),
+		"got view\n%s\n--- want\n%s\n--- or\n%s", is, was, becomes)
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	defer l.close()
 	l.look = look
-	if n := column[int](t, look, "SELECT id FROM compactions WHERE state = 'running'"); len(n) > 0 {
-		return fmt.Errorf("got running rows %v", n)
-	}
-	if err := l.check(); err != nil {
-		return err
-	}
+	sound(t, look)
+	l.verify()
 	if is == becomes && is != was {
 		step++
 	}
 	for _, do := range a.steps[step:] {
 		do(l)
 	}
-	if err := l.check(); err != nil {
-		return fmt.Errorf("at the end: %w", err)
-	}
-	if is, want := a.diskState(t, look), whole.Glances[len(whole.Glances)-1]; is != want {
-		return fmt.Errorf("at the end: got view\n%s\n--- want\n%s", is, want)
-	}
-	if is := remembered(t, look); !slices.Equal(is, whole.Memories) {
-		return fmt.Errorf("got memories %q, want %q", is, whole.Memories)
-	}
+	l.verify()
+	check.Equal(t, "the view at the end", a.diskState(t, look), whole.Glances[len(whole.Glances)-1])
+	check.EqualAll(t, "memories", remembered(t, look), whole.Memories)
 	l.window = spacious
 	addNotes(2, 20)(l)
 	runRepairs(l)
 	g := l.c.Status()
-	if len(g.Prepared) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
-		return fmt.Errorf("after all work: got %d prepared rows; stack %+v, earlier sessions %+v", len(g.Prepared), g.Stack, g.Past.Earlier)
-	}
-	return l.check()
+	rows := slices.Concat(rowsOf(g.Past.Earlier), g.Stack)
+	check.That(t, len(g.Prepared) == 0 && !slices.ContainsFunc(rows, compactor.Compaction.NeedsRepair),
+		"after all work: got %d prepared rows; rows %+v", len(g.Prepared), rows)
+	l.verify()
 }

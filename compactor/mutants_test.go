@@ -12,48 +12,36 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 )
 
-// mutant is a seeded bug: old is replaced by broken in file, where BUG is whether the process is to
-// have this bug. caught is the property test of the package room that must fail then.
+// mutant is a seeded bug: old is replaced by broken in file, where OLD is old and BUG is whether the
+// process is to have this bug. caught is the property test of the package room that must fail then.
 type mutant struct {
 	file, old, broken string
 	room, caught      string
 }
 
 var mutants = map[string]mutant{
-	"messages leave the view before their summary exists": {
-		"compactor/run.go", `
+	"messages leave the view before their summary exists": {"compactor/run.go", `
 	c.report(j.row, EventStarted, j.window)
-`, `
-	c.report(j.row, EventStarted, j.window)
-	if BUG {
+`, `OLD	if BUG {
 		c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
 	}
-`, "./compactor", "TestInvariants",
-	},
-	"applying does not look again at what stands there": {
-		"transcript/cover.go", `
+`, "./compactor", "TestInvariants"},
+	"applying does not look again at what stands there": {"transcript/cover.go", `
 	below := slices.Clone(d.covering(row.Span))
-`, `
-	below := slices.Clone(d.covering(row.Span))
-	if BUG {
+`, `OLD	if BUG {
 		below = nil
 	}
-`, "./transcript", "TestAnyHistory",
-	},
-	"a cut ignores that calls and results belong together": {
-		"compactor/plan.go", `
+`, "./transcript", "TestAnyHistory"},
+	"a cut ignores that calls and results belong together": {"compactor/plan.go", `
 		for n < end && s.lines[n].Turn == turn {
 `, `
 		for cut := n + 1; n < end && (!BUG || n < cut) && s.lines[n].Turn == turn; {
-`, "./compactor", "TestInvariants",
-	},
-	"a message is known by its text": {
-		"store/inbox.go", `
+`, "./compactor", "TestInvariants"},
+	"a message is known by its text": {"store/inbox.go", `
 	is, err := c.delivery(tx, m.ID)
 `, `
 	id := m.ID
@@ -63,10 +51,8 @@ var mutants = map[string]mutant{
 		}
 	}
 	is, err := c.delivery(tx, id)
-`, "./store", "TestCoverage",
-	},
-	"a memory is saved when the worker says so, not with the summary": {
-		"memory/job.go", `
+`, "./store", "TestCoverage"},
+	"a memory is saved when the worker says so, not with the summary": {"memory/job.go", `
 	j.drafts = append(j.drafts, d)
 	return s.answer(note), nil
 `, `
@@ -76,40 +62,26 @@ var mutants = map[string]mutant{
 			return err
 		})
 		return s.answer(note), err
-	}
-	j.drafts = append(j.drafts, d)
-	return s.answer(note), nil
-`, "./store", "TestCoverage",
-	},
-	"a repair asks for no room": {
-		"compactor/apply.go", `
+	}OLD`, "./store", "TestCoverage"},
+	"a repair asks for no room": {"compactor/apply.go", `
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 `, `
 	if BUG {
 		return c.estimated(c.o.Window())
-	}
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
-`, "./compactor", "TestRepairsStayBelowEmergency",
-	},
-	"what is prepared is bought again": {
-		"compactor/job.go", `
+	}OLD`, "./compactor", "TestRepairsStayBelowEmergency"},
+	"what is prepared is bought again": {"compactor/job.go", `
 	s = c.ahead() // prepared spans are not summarized again
 `, `
 	if !BUG {
 		s = c.ahead()
 	}
-`, "./compactor", "TestNoSpanIsSummarizedTwice",
-	},
-	"a rollup cannot take a placeholder in": {
-		"transcript/cover.go", `
+`, "./compactor", "TestNoSpanIsSummarizedTwice"},
+	"a rollup cannot take a placeholder in": {"transcript/cover.go", `
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
 		read := child.Kind == Placeholder && !BUG || child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
-`, "./transcript", "TestAnyHistory",
-	},
+`, "./transcript", "TestAnyHistory"},
 }
-
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) \((\S+)\)`)
 
 // bugEnv names the seeded bug of a process.
 const bugEnv = "CAIRN_TEST_BUG"
@@ -123,8 +95,7 @@ func TestMutants(t *testing.T) {
 	}
 	check.SkipUnderRace(t)
 	t.Parallel()
-	root, err := filepath.Abs("..")
-	check.NoError(t, err)
+	root := check.Must(filepath.Abs(".."))(t)
 	dir := t.TempDir()
 	buildMutants(t, root, dir)
 	for name, m := range mutants {
@@ -141,14 +112,12 @@ func buildMutants(t *testing.T, root, dir string) {
 	broken, rooms := map[string]string{}, map[string]bool{}
 	for name, m := range mutants {
 		source := filepath.Join(root, m.file)
-		original, err := os.ReadFile(source)
-		check.NoError(t, err)
-		if n := strings.Count(string(original), m.old); n != 1 {
-			t.Fatalf("%s: %s has this %d times, want once: seed the bug anew\n%s", name, m.file, n, m.old)
-		}
+		original := string(check.Must(os.ReadFile(source))(t))
+		n := strings.Count(original, m.old)
+		check.Require(t, n == 1, "%s: %s has this %d times, want once: seed the bug anew\n%s", name, m.file, n, m.old)
 		bug := fmt.Sprintf("(seededBug == %q)", name)
-		text := cmp.Or(broken[source], string(original))
-		broken[source] = strings.Replace(text, m.old, strings.ReplaceAll(m.broken, "BUG", bug), 1)
+		text := cmp.Or(broken[source], original)
+		broken[source] = strings.Replace(text, m.old, strings.NewReplacer("BUG", bug, "OLD", m.old).Replace(m.broken), 1)
 		folder := filepath.Dir(source)
 		broken[filepath.Join(folder, "seeded_bug.go")] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar seededBug = os.Getenv(%q)\n", filepath.Base(folder), bugEnv)
 		rooms[m.room] = true
@@ -159,36 +128,24 @@ func buildMutants(t *testing.T, root, dir string) {
 		check.NoError(t, os.WriteFile(replace[source], []byte(text), 0o600))
 	}
 	overlay := filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	check.NoError(t, err)
-	check.NoError(t, os.WriteFile(overlay, text, 0o600))
+	check.NoError(t, os.WriteFile(overlay, check.Must(json.Marshal(map[string]any{"Replace": replace}))(t), 0o600))
 	arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
 	build := exec.CommandContext(t.Context(), "go", slices.AppendSeq(arguments, maps.Keys(rooms))...)
 	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("the bugs do not compile: %v\n%s", err, out)
-	}
+	out, err := build.CombinedOutput()
+	check.Require(t, err == nil, "the bugs do not compile: %v\n%s", err, out)
 }
 
 // run searches a bug in its own process.
 func (m mutant) run(t *testing.T, root, name, binary string) {
-	started := time.Now()
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
 		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
 	tests.Dir = filepath.Join(root, m.room)
 	tests.Env = append(os.Environ(), bugEnv+"="+name)
 	out, err := tests.CombinedOutput()
-	caught := failed.FindSubmatch(out)
-	if err == nil || caught == nil {
-		t.Fatalf("no test found the bug in %v: %v\n%s", time.Since(started).Round(time.Millisecond), err, out)
-	}
-	t.Logf("%s noticed after %s: %s", caught[1], caught[2], first(string(out)))
+	found := err != nil && regexp.MustCompile("(?m)^--- FAIL: "+m.caught+" ").Match(out)
+	check.Require(t, found, "no test found the bug: %v\n%s", err, out)
+	t.Logf("%s", reason.Find(out))
 }
 
-var reason = regexp.MustCompile(`\[rapid\] (?:failed after|flaky|panic).*`)
-
-// first returns the first line of a property test's failure.
-func first(out string) string {
-	line := reason.FindString(out)
-	return line[:min(len(line), 200)]
-}
+var reason = regexp.MustCompile(`\[rapid\] (?:failed after|flaky|panic).{0,150}`)

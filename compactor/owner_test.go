@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -28,13 +29,11 @@ type owner struct {
 
 func openOwner(t testing.TB, o compactor.Options) *owner {
 	t.Helper()
-	w := &owner{now: o.Now, changed: make(chan struct{})}
-	if w.now == nil {
-		w.now = time.Now
+	w := &owner{now: time.Now, changed: make(chan struct{})}
+	if o.Now != nil {
+		w.now = o.Now
 	}
-	if o.Start == nil {
-		o.Start = w.start
-	}
+	o.Start = w.start
 	after := o.After
 	o.After = func(e compactor.Event) {
 		if e.State == compactor.EventStarted {
@@ -44,10 +43,7 @@ func openOwner(t testing.TB, o compactor.Options) *owner {
 			after(e)
 		}
 	}
-	var err error
-	if w.Compactor, err = compactor.Open(context.Background(), o); err != nil {
-		t.Fatal(err)
-	}
+	w.Compactor = check.Must(compactor.Open(context.Background(), o))(t)
 	return w
 }
 
@@ -136,38 +132,36 @@ func (w *owner) CompactThen(trigger compactor.Trigger, focus string, ended func(
 	return <-began
 }
 
+// get returns a value that the engine's owner reads.
 func get[T any](w *owner, f func() T) (v T) {
 	w.do(func() { v = f() })
 	return v
 }
 
-func (w *owner) Busy() bool { return get(w, w.Compactor.Busy) }
+// try is get for what may fail.
+func try[T any](w *owner, f func() (T, error)) (v T, err error) {
+	w.do(func() { v, err = f() })
+	return v, err
+}
+
 func (w *owner) Status() compactor.Status {
 	return get(w, func() compactor.Status { return w.Compactor.StatusReader()() })
 }
-func (w *owner) Count() compactor.Count { return get(w, w.Compactor.Count) }
-func (w *owner) Sight() []llm.Message   { return get(w, w.Compactor.Sight) }
-func (w *owner) Prospect() string       { return get(w, w.Compactor.Prospect) }
-func (w *owner) Spoken() bool           { return get(w, w.Compactor.Spoken) }
-
+func (w *owner) Busy() bool                { return get(w, w.Compactor.Busy) }
+func (w *owner) Count() compactor.Count    { return get(w, w.Compactor.Count) }
+func (w *owner) Sight() []llm.Message      { return get(w, w.Compactor.Sight) }
+func (w *owner) Prospect() string          { return get(w, w.Compactor.Prospect) }
 func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }
 func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered) }
 func (w *owner) Reread()                   { w.do(func() { w.Compactor.Changed(nil, nil) }) }
 func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
-func (w *owner) Edited(m chat.Message) {
-	w.do(func() { w.Compactor.Changed([]chat.Message{m}, nil) })
-}
-func (w *owner) Deleted(seqs []int64)  { w.do(func() { w.Compactor.Changed(nil, seqs) }) }
-func (w *owner) History() ownedHistory { return ownedHistory{w} }
+func (w *owner) Edited(m chat.Message)     { w.do(func() { w.Compactor.Changed([]chat.Message{m}, nil) }) }
+func (w *owner) Deleted(seqs []int64)      { w.do(func() { w.Compactor.Changed(nil, seqs) }) }
+func (w *owner) History() ownedHistory     { return ownedHistory{w, w.Compactor.History()} }
 
 func (w *owner) Overflow(ctx context.Context) bool {
 	return get(w, func() bool { return w.Compactor.Overflow(ctx) })
-}
-
-func (w *owner) Prompt(ctx context.Context) (p compactor.Prompt, err error) {
-	w.do(func() { p, err = w.Compactor.Request(ctx) })
-	return p, err
 }
 
 func (w *owner) Request(ctx context.Context) ([]llm.Message, int, error) {
@@ -175,49 +169,47 @@ func (w *owner) Request(ctx context.Context) ([]llm.Message, int, error) {
 	return p.Messages, p.MaxTokens, err
 }
 
-func (w *owner) Undo(ctx context.Context) (e compactor.Event, err error) {
-	w.do(func() { e, err = w.Compactor.Undo(ctx) })
-	return e, err
+func (w *owner) Prompt(ctx context.Context) (compactor.Prompt, error) {
+	return try(w, func() (compactor.Prompt, error) { return w.Compactor.Request(ctx) })
+}
+
+func (w *owner) Undo(ctx context.Context) (compactor.Event, error) {
+	return try(w, func() (compactor.Event, error) { return w.Compactor.Undo(ctx) })
 }
 
 func (w *owner) StartSession(ctx context.Context) (started bool, err error) {
-	w.do(func() { started, err = w.Compactor.StartSession(ctx) })
-	return started, err
+	return try(w, func() (bool, error) { return w.Compactor.StartSession(ctx) })
 }
 
 func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error) {
 	return get(w, func() func(context.Context) (compactor.Recap, error) { return w.Compactor.Recap(focus) })(ctx)
 }
 
-func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (text string, err error) {
-	var write func() string
-	w.do(func() { write, err = w.Compactor.Briefing(ctx, tokens, p, question) })
-	if err == nil {
-		text = write()
+func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (string, error) {
+	write, err := try(w, func() (func() string, error) { return w.Compactor.Briefing(ctx, tokens, p, question) })
+	if err != nil {
+		return "", err
 	}
-	return text, err
+	return write(), nil
 }
 
 // ownedHistory is the history of an engine that has an owner.
-type ownedHistory struct{ w *owner }
-
-func (h ownedHistory) Next() int64        { return get(h.w, h.w.Compactor.History().Next) }
-func (h ownedHistory) Stored()            { h.w.do(h.w.Compactor.History().Stored) }
-func (h ownedHistory) Truncate(seq int64) { h.w.do(func() { h.w.Compactor.History().Truncate(seq) }) }
-
-func (h ownedHistory) ContextNotStored() { h.w.do(h.w.Compactor.History().ContextNotStored) }
-
-func (h ownedHistory) Begin(c compactor.Context) { h.w.do(func() { h.w.Compactor.History().Begin(c) }) }
-
-func (h ownedHistory) Append(messages ...chat.Message) {
-	h.w.do(func() { h.w.Compactor.History().Append(messages...) })
+type ownedHistory struct {
+	w *owner
+	h *compactor.History
 }
 
+func (h ownedHistory) Next() int64                { return get(h.w, h.h.Next) }
+func (h ownedHistory) Stored()                    { h.w.do(h.h.Stored) }
+func (h ownedHistory) Truncate(seq int64)         { h.w.do(func() { h.h.Truncate(seq) }) }
+func (h ownedHistory) ContextNotStored()          { h.w.do(h.h.ContextNotStored) }
+func (h ownedHistory) Begin(c compactor.Context)  { h.w.do(func() { h.h.Begin(c) }) }
+func (h ownedHistory) Append(all ...chat.Message) { h.w.do(func() { h.h.Append(all...) }) }
 func (h ownedHistory) Deprived(seq int64) bool {
-	return get(h.w, func() bool { return h.w.Compactor.History().Deprived(seq) })
+	return get(h.w, func() bool { return h.h.Deprived(seq) })
 }
 
 func (h ownedHistory) Context() (c compactor.Context, version int64) {
-	h.w.do(func() { c, version = h.w.Compactor.History().Context() })
+	h.w.do(func() { c, version = h.h.Context() })
 	return c, version
 }

@@ -61,40 +61,26 @@ func TestPinsStayInPrompt(t *testing.T) {
 	r.applied()
 	r.renderAfterRestart()
 	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
-	t.Run("the worker reads pinned messages", func(t *testing.T) {
-		read := r.worker.Requests()[0].Messages[1].Text
-		for _, text := range []string{"My very first words", "note 2 word", "note 7 word"} {
-			check.Contains(t, "material", read, text)
-		}
-	})
-	t.Run("a message that is both first and pinned stands once", func(t *testing.T) {
-		r.pin(1)
-		inOrder(t, r.head(), "My very first words", "note 2 word")
-		r.unpin(1)
-	})
-	t.Run("after further applied compactions the text is the same", func(t *testing.T) {
-		before, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
-		for range 4 {
-			for i := range 10 {
-				r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(20)))
-			}
-			r.applied()
-		}
-		after, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
-		check.Equal(t, "after", after, before)
-	})
-	t.Run("an edit changes the copy, and a deletion removes it", func(t *testing.T) {
-		r.edit(5, "quite another note")
-		inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
-		r.remove(10)
-		check.Lacks(t, "head", r.head(), "note 7")
-		r.renderAfterRestart()
-	})
-	t.Run("unpinned messages leave the head", func(t *testing.T) {
-		r.unpin(5)
-		check.Lacks(t, "head", r.head(), "quite another")
-		r.renderAfterRestart()
-	})
+	read := r.worker.Requests()[0].Messages[1].Text
+	check.Contains(t, "material", read, "My very first words", "note 2 word", "note 7 word")
+	r.pin(1) // is shown once, although it is both first and pinned
+	inOrder(t, r.head(), "My very first words", "note 2 word")
+	r.unpin(1)
+	before, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
+	for range 4 {
+		r.deliverMany(10, 20)
+		r.applied()
+	}
+	after, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
+	check.Equal(t, "copies after further compactions", after, before)
+	r.edit(5, "quite another note")
+	inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
+	r.remove(10)
+	check.Lacks(t, "head", r.head(), "note 7")
+	r.renderAfterRestart()
+	r.unpin(5)
+	check.Lacks(t, "head", r.head(), "quite another")
+	r.renderAfterRestart()
 	r.verify()
 }
 
@@ -111,13 +97,11 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		t.Helper()
 		r.waitIdle()
 		g := r.c.Status()
-		stack := 0
+		copies := g.Head
 		for _, row := range g.Stack {
-			stack += row.Tokens
+			copies -= row.Tokens
 		}
-		if copies := g.Head - stack; copies > most+40 { // what frames the head
-			t.Errorf("got copies of %d tokens, budget %d", copies, most)
-		}
+		check.That(t, copies <= most+40, "got copies of %d tokens, budget %d", copies, most) // and what frames the head
 		r.verify()
 	}
 	budget(1000)
@@ -126,36 +110,30 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	r.pin(6)
 	budget(1000)
 	inOrder(t, r.head(), "first word", "note-1 word", "note-2 word")
-	t.Run("a pin takes no other pin's place", func(t *testing.T) {
-		r.pin(5)
-		budget(1000)
-		inOrder(t, r.head(), "note-1 word", "note-2 word")
-		inOrder(t, r.head(), "note-0 word", "characters left out")
-		r.unpin(5)
-	})
+	r.pin(5) // takes no other pin's place
+	budget(1000)
+	inOrder(t, r.head(), "note-0 word", "note-1 word", "note-2 word")
+	inOrder(t, r.head(), "note-0 word", "characters left out")
+	r.unpin(5)
 	t.Run("a pin that does not fit is refused with numbers", func(t *testing.T) {
 		r.policy.PinBudget = 600
 		head, _, err := r.conv.Compactions().Head(t.Context())
 		check.Require(t, err == nil && len(head.Pins) == 2, "pinned are %v, %v", head.Pins, err)
-		third := compactor.Pin{Message: r.said[7]}
 		most := r.c.Status().PinBudget
-		costs := compactor.PinCosts(append(head.Pins, third), most)
+		costs := compactor.PinCosts(append(head.Pins, compactor.Pin{Message: r.said[7]}), most)
 		if most != 600 || costs[0].Shown != costs[0].Whole || costs[1].Shown == 0 || costs[1].Shown >= costs[1].Whole ||
 			costs[2].Shown != 0 || costs[2].Whole < 200 || costs[0].Shown+costs[1].Shown > 600 {
 			t.Errorf("%+v of %d", costs, most)
 		}
-		budget(600)
-		r.policy.PinBudget = 20
-		budget(20)
-		r.policy.PinBudget = 0
-		budget(0)
-		check.Lacks(t, "head", r.head(), "note-", "first")
 	})
-	t.Run("a tenth of a small window wins over the setting", func(t *testing.T) {
-		r.policy.PinBudget = 20_000
-		r.resize(4000)
-		r.waitIdle()
-		check.Equal(t, "the budget", r.c.Status().PinBudget, 400)
-		budget(400)
-	})
+	for _, tokens := range []int{600, 20, 0} {
+		r.policy.PinBudget = tokens
+		budget(tokens)
+	}
+	check.Lacks(t, "head", r.head(), "note-", "first")
+	r.policy.PinBudget = 20_000 // a tenth of a small window wins over the setting
+	r.resize(4000)
+	r.waitIdle()
+	check.Equal(t, "the budget", r.c.Status().PinBudget, 400)
+	budget(400)
 }

@@ -17,9 +17,6 @@ type tally struct {
 func (t *tally) add(n int, what ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.counts == nil {
-		t.counts = map[string]int{}
-	}
 	t.counts[fmt.Sprintln(what...)] += n
 }
 
@@ -35,15 +32,7 @@ func (t *tally) String() string {
 
 // count counts a history that has ended.
 func (m *machine) count() {
-	m.tally.add(1, "histories")
-	for kind, is := range map[string]bool{
-		"silent": m.silent, "of a thread": m.channel != "", "in which nobody waits for the worker": m.loose,
-		"without a model": m.r.worker == nil, "with a provider that counts": m.r.size > 0,
-	} {
-		if is {
-			m.tally.add(1, "histories", kind)
-		}
-	}
+	m.tally.add(1, "histories that are silent, of a thread, loose, without a model:", m.silent, m.channel != "", m.loose, m.r.worker == nil)
 	m.tally.add(len(m.r.said), "messages")
 	m.tally.add(m.r.edits, "messages edited")
 	m.tally.add(len(m.r.gone), "messages deleted")

@@ -4,14 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/store"
 	"cairn/transcript"
 
@@ -30,41 +32,32 @@ type file struct {
 func newFile(t *testing.T) *file {
 	t.Helper()
 	f := &file{dir: t.TempDir()}
+	storetest.CopyEmpty(t, f.dir)
 	f.open(t)
 	t.Cleanup(func() { f.store.Close() })
-	var err error
-	if f.look, err = store.Open(t.Context(), store.Options{Dir: f.dir, Shared: true}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.look.Close() })
+	f.look = openToLook(t, f.dir)
 	t.Cleanup(func() { // of all histories in the file
-		if found, err := f.look.Upkeep().Check(context.Background()); err != nil || len(found) > 0 {
-			t.Errorf("got %v, %v in the database", found, err)
-		}
+		found, err := f.look.Upkeep().Check(context.Background())
+		check.That(t, err == nil && len(found) == 0, "got %v, %v in the database", found, err)
+		f.look.Close()
 	})
-	if f.db, err = sql.Open("sqlite3", filepath.Join(f.dir, "cairn.db")+"?_busy_timeout=20000"); err != nil {
-		t.Fatal(err)
-	}
+	f.db = check.Must(sql.Open("sqlite3", filepath.Join(f.dir, "cairn.db")+"?_busy_timeout=20000"))(t)
 	t.Cleanup(func() { f.db.Close() })
 	// While the table refused has a row, this many more writing statements succeed, and then none.
 	check.NoError(t, check.ErrorOf(f.db.Exec("CREATE TABLE refused (after INTEGER NOT NULL)")))
-	for name, at := range map[string]string{
-		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF version ON conversations",
-		"session": "INSERT ON sessions", "save": "INSERT ON memories",
+	for i, at := range []string{
+		"INSERT ON compactions", "UPDATE ON compactions", "UPDATE OF version ON conversations", "INSERT ON sessions", "INSERT ON memories",
 	} {
-		check.NoError(t, check.ErrorOf(f.db.Exec("CREATE TRIGGER refuse_"+name+" BEFORE "+at+` WHEN EXISTS (SELECT 1 FROM refused) BEGIN
+		check.NoError(t, check.ErrorOf(f.db.Exec(fmt.Sprintf(`CREATE TRIGGER refuse%d BEFORE %s WHEN EXISTS (SELECT 1 FROM refused) BEGIN
 			UPDATE refused SET after = after - 1;
 			SELECT raise(ABORT, 'the disk refuses') FROM refused WHERE after < 0;
-		END`)))
+		END`, i, at))))
 	}
 	return f
 }
 
 func (f *file) open(t testing.TB) {
-	var err error
-	if f.store, err = store.Open(context.Background(), store.Options{Dir: f.dir}); err != nil {
-		t.Fatal(err)
-	}
+	f.store = check.Must(store.Open(context.Background(), store.Options{Dir: f.dir}))(t)
 }
 
 // failDisk makes the disk reject writes of compactions after this many statements.
@@ -91,74 +84,48 @@ var errCrashed = errors.New("the process has ended")
 type disk struct {
 	compactor.Records
 
-	mu      sync.Mutex // guards everything below
-	left    int        // calls until the process is killed; 0: never
-	done    bool       // this last call still reaches the disk
-	dead    bool
-	version int64 // of the newest head that the process has read
+	left    atomic.Int64 // calls until the process is killed, if positive
+	done    atomic.Bool  // this last call still reaches the disk
+	dead    atomic.Bool
+	version atomic.Int64 // of the newest head that the process has read
 }
 
 func (d *disk) arm(calls int, done bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.left, d.done = calls, done
+	d.done.Store(done)
+	d.left.Store(int64(calls))
 }
 
-func (d *disk) armed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.left > 0 || d.dead
-}
+func (d *disk) armed() bool { return d.left.Load() > 0 || d.dead.Load() }
 
-func (d *disk) kill() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.dead = true
-}
-
-func (d *disk) isDead() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.dead
-}
-
-func (d *disk) newest() int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.version
-}
-
-func (d *disk) gave(h compactor.Head) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.version = max(d.version, h.Version)
-}
+// gave notes the version of a head that the process has read. Only the owner reads heads.
+func (d *disk) gave(h compactor.Head) { d.version.Store(max(d.version.Load(), h.Version)) }
 
 // call runs one transaction, unless the process is dead or dies with it.
 func (d *disk) call(f func() error) error {
-	d.mu.Lock()
-	if d.dead {
-		d.mu.Unlock()
+	if d.dead.Load() {
 		return errCrashed
 	}
-	if d.left > 0 {
-		d.left--
-		d.dead = d.left == 0
-	}
-	dies, done := d.dead, d.done
-	d.mu.Unlock()
-	if dies && !done {
-		return errCrashed
-	}
-	err := f()
+	dies := d.left.Add(-1) == 0
 	if dies {
+		d.dead.Store(true)
+	}
+	if dies && !d.done.Load() {
 		return errCrashed
 	}
-	return err
+	if err := f(); !dies {
+		return err
+	}
+	return errCrashed
+}
+
+// result is call for a transaction that returns a value.
+func result[T any](d *disk, f func() (T, error)) (v T, err error) {
+	err = d.call(func() error { v, err = f(); return err })
+	return v, err
 }
 
 func (d *disk) Load(ctx context.Context) (s transcript.Snapshot, err error) {
-	err = d.call(func() error { s, err = d.Records.Load(ctx); return err })
+	s, err = result(d, func() (transcript.Snapshot, error) { return d.Records.Load(ctx) })
 	d.gave(s.Head)
 	return s, err
 }
@@ -169,34 +136,31 @@ func (d *disk) Head(ctx context.Context) (h compactor.Head, first []chat.Message
 	return h, first, err
 }
 
-func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (j compactor.Job, err error) {
-	err = d.call(func() error { j, err = d.Records.Begin(ctx, row); return err })
+func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
+	j, err := result(d, func() (compactor.Job, error) { return d.Records.Begin(ctx, row) })
 	return &diskJob{j, d}, err
 }
 
-func (d *disk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (h compactor.Head, err error) {
-	err = d.call(func() error { h, err = d.Records.Commit(ctx, s, change); return err })
+func (d *disk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+	h, err := result(d, func() (compactor.Head, error) { return d.Records.Commit(ctx, s, change) })
 	d.gave(h)
 	return h, err
 }
 
-func (d *disk) Stretches(ctx context.Context, spans []compactor.Span) (found []transcript.Stretch, err error) {
-	err = d.call(func() error { found, err = d.Records.Stretches(ctx, spans); return err })
-	return found, err
+func (d *disk) Stretches(ctx context.Context, spans []compactor.Span) ([]transcript.Stretch, error) {
+	return result(d, func() ([]transcript.Stretch, error) { return d.Records.Stretches(ctx, spans) })
 }
 
-func (d *disk) Latest(ctx context.Context) (l compactor.Undoable, err error) {
-	err = d.call(func() error { l, err = d.Records.Latest(ctx); return err })
-	return l, err
+func (d *disk) Latest(ctx context.Context) (compactor.Undoable, error) {
+	return result(d, func() (compactor.Undoable, error) { return d.Records.Latest(ctx) })
+}
+
+func (d *disk) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
+	return result(d, func() ([]chat.Message, error) { return d.Records.Span(ctx, from, to) })
 }
 
 func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) error {
 	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
-}
-
-func (d *disk) Span(ctx context.Context, from, to int64) (all []chat.Message, err error) {
-	err = d.call(func() error { all, err = d.Records.Span(ctx, from, to); return err })
-	return all, err
 }
 
 func (d *disk) ClearDeclined(ctx context.Context) error {
@@ -213,19 +177,16 @@ type diskJob struct {
 	d *disk
 }
 
-func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
-	err = j.d.call(func() error { found, err = j.Job.Messages(ctx, from, to, limit); return err })
-	return found, err
+func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
+	return result(j.d, func() ([]chat.Message, error) { return j.Job.Messages(ctx, from, to, limit) })
 }
 
-func (j *diskJob) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
-	err = j.d.call(func() error { found, err = j.Job.Children(ctx, rollup); return err })
-	return found, err
+func (j *diskJob) Children(ctx context.Context, rollup int64) ([]compactor.Compaction, error) {
+	return result(j.d, func() ([]compactor.Compaction, error) { return j.Job.Children(ctx, rollup) })
 }
 
-func (j *diskJob) Store(ctx context.Context, s summarize.Summary) (saved []summarize.MemoryDraft, err error) {
-	err = j.d.call(func() error { saved, err = j.Job.Store(ctx, s); return err })
-	return saved, err
+func (j *diskJob) Store(ctx context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
+	return result(j.d, func() ([]summarize.MemoryDraft, error) { return j.Job.Store(ctx, s) })
 }
 
 func (j *diskJob) Fail(ctx context.Context, cause string) error {

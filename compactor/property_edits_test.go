@@ -26,14 +26,13 @@ func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 	if len(theirs) == 0 {
 		return
 	}
-	first := below(rt, len(theirs), "message")
-	if !deleted {
+	if first := below(rt, len(theirs), "message"); deleted {
+		m.remove(rt, theirs[first:min(first+1+below(rt, 5, "deleted at once"), len(theirs))])
+	} else {
 		m.edit(rt, theirs[first])
 		r.c.Check(context.Background())
 		m.waitForWorker(rt)
-		return
 	}
-	m.remove(rt, theirs[first:min(first+1+below(rt, 5, "deleted at once"), len(theirs))])
 }
 
 func (m *machine) edit(rt *rapid.T, seq int64) {
@@ -49,35 +48,19 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 
 func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	r := m.r
-	var texts []string
-	for _, seq := range seqs {
-		for _, word := range firstWords {
-			texts = append(texts, fmt.Sprintf("%s %d ", word, seq-1))
-		}
-	}
 	got, err := r.removeWithoutNotice(seqs...)
 	if err != nil && m.refusing {
 		return
 	}
-	if err != nil || len(got) < len(seqs) {
-		rt.Fatalf("deletion of %v: %v, %v", seqs, got, err)
-	}
-	turns := map[int64]bool{}
-	for _, seq := range seqs {
-		turns[r.said[seq-1].Turn] = true
-	}
-	for _, seq := range got {
-		if slices.Contains(seqs, seq) {
-			continue
-		}
+	check.Require(rt, err == nil && len(got) >= len(seqs), "deletion of %v: %v, %v", seqs, got, err)
+	for _, seq := range slices.DeleteFunc(slices.Clone(got), func(seq int64) bool { return slices.Contains(seqs, seq) }) {
 		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // arguments and results of tools in the turn
-		if err != nil || !turns[emptied.Turn] || emptied.Role == llm.RoleUser {
-			rt.Fatalf("deletion of %v changed %+v, %v", seqs, emptied, err)
-		}
+		theirs := slices.ContainsFunc(seqs, func(seq int64) bool { return r.said[seq-1].Turn == emptied.Turn })
+		check.Require(rt, err == nil && theirs && emptied.Role != llm.RoleUser, "deletion of %v changed %+v, %v", seqs, emptied, err)
 		r.said[seq-1] = emptied
 	}
 	m.last = view{}
 	r.apply(got...)
-	m.checkNotShown(rt, texts...)
+	m.checkNotShown(rt, beginnings(seqs)...)
 	m.waitForWorker(rt)
 }

@@ -4,7 +4,7 @@ package compactor_test
 
 import (
 	"context"
-	"slices"
+	"fmt"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -18,41 +18,29 @@ import (
 func (m *machine) checkExpand(rt *rapid.T) {
 	head, _, err := m.r.conv.Compactions().Head(context.Background())
 	check.NoError(rt, err)
-	rows, err := m.r.rowsOf(head)
-	check.NoError(rt, err)
-	for _, row := range rows {
-		if got, want := m.expand(rt, row.ID), m.between(row.From, row.To); !slices.Equal(got, want) || row.Messages != len(want) {
-			rt.Fatalf("row %d over #%d to #%d: has %d messages and expands to %v, want %v", row.ID, row.From, row.To, row.Messages, got, want)
+	for _, row := range m.r.rowsOf(head) {
+		var want []int64
+		for seq := row.From; seq <= row.To; seq++ {
+			if !m.r.gone[seq] {
+				want = append(want, seq)
+			}
 		}
+		check.EqualAll(rt, fmt.Sprintf("messages of row %d over #%d to #%d", row.ID, row.From, row.To), m.expand(rt, row.ID), want)
+		check.Equal(rt, fmt.Sprintf("count of row %d", row.ID), row.Messages, len(want))
 	}
-}
-
-func (m *machine) between(from, to int64) (seqs []int64) {
-	for seq := from; seq <= to; seq++ {
-		if !m.r.gone[seq] {
-			seqs = append(seqs, seq)
-		}
-	}
-	return seqs
 }
 
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
 	check.NoError(rt, err)
 	m.tally.add(1, "rows expanded")
-	if len(e.Children) == 0 && e.Row.Kind == compactor.Rollup {
-		rt.Fatalf("rollup %d has no children", id)
-	}
+	check.Require(rt, len(e.Children) != 0 || e.Row.Kind != compactor.Rollup, "rollup %d has no children", id)
 	for _, child := range e.Children {
-		if child.From < e.Row.From || child.To > e.Row.To {
-			rt.Fatalf("child %d of %d is outside it", child.ID, id)
-		}
+		check.Require(rt, child.From >= e.Row.From && child.To <= e.Row.To, "child %d of %d is outside it", child.ID, id)
 		seqs = append(seqs, m.expand(rt, child.ID)...)
 	}
 	for _, said := range e.Messages {
-		if said.Text != m.r.said[said.Seq-1].Text {
-			rt.Fatalf("message %d of row %d: got %q", said.Seq, id, said.Text)
-		}
+		check.Require(rt, said.Text == m.r.said[said.Seq-1].Text, "message %d of row %d: got %q", said.Seq, id, said.Text)
 		seqs = append(seqs, said.Seq)
 	}
 	return seqs
@@ -68,12 +56,10 @@ func (m *machine) checkMemoriesSavedOnce(rt *rapid.T) {
 			continue
 		}
 		m.tally.add(1, "memories of a worker")
-		if seen[s.Content] || s.Confirmed != 1 {
-			rt.Fatalf("%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
-		}
+		check.Require(rt, !seen[s.Content] && s.Confirmed == 1,
+			"%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
 		seen[s.Content] = true
-		if len(s.Sources) != 1 || s.Content != fact(s.Sources[0]) || m.r.gone[s.Sources[0]] {
-			rt.Fatalf("%q came from %v", s.Content, s.Sources)
-		}
+		check.Require(rt, len(s.Sources) == 1 && s.Content == fact(s.Sources[0]) && !m.r.gone[s.Sources[0]],
+			"%q came from %v", s.Content, s.Sources)
 	}
 }

@@ -29,89 +29,54 @@ type view struct {
 // flat returns a request as one text, so that a request that extends another has it as a prefix.
 func flat(messages []llm.Message) string {
 	var b strings.Builder
-	for i, m := range messages {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "%s|%s|", m.Role, m.CallID)
-		for _, call := range m.Calls {
-			fmt.Fprintf(&b, "%s %s %s|", call.ID, call.Name, call.Arguments)
-		}
-		b.WriteByte(' ')
-		b.WriteString(m.Text)
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s|%s|%v %s\n", m.Role, m.CallID, m.Calls, m.Text)
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // request makes the next request of the running turn and checks it like a strict provider. It
 // reports whether the process is alive.
 func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
-	r, ctx := m.r, context.Background()
+	r := m.r
 	m.waitForWorker(rt)
-	squeezed := false
-	crowded := func() bool {
-		g := r.c.Status()
-		return float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
-	}
-	squeezed = crowded()
-	applied, version := m.applied.Load(), m.disk.newest()
-	messages, maxTokens, err := r.c.Request(ctx)
-	count := func() int {
-		if r.size == 0 {
-			return r.estimate(messages)
+	g := r.c.Status()
+	squeezed := float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
+	applied, version := m.applied.Load(), m.disk.version.Load()
+	messages, err := r.fitting(func(refused bool) {
+		if squeezed = squeezed || refused; refused {
+			m.tally.add(1, "requests refused for their size")
 		}
-		return int(r.size * float64(r.estimate(messages)))
-	}
-	tokens := count()
-	for try := 0; err == nil && r.size > 0 && tokens+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
 		m.waitForWorker(rt)
-		r.c.Reported(llm.Usage{Prompt: tokens})
-		r.c.Overflow(ctx)
-		m.tally.add(1, "requests refused for their size")
-		squeezed = true
-		messages, maxTokens, err = r.c.Request(ctx)
-		tokens = count()
-	}
-	if m.disk.isDead() {
+	})
+	if m.disk.dead.Load() {
 		return false
 	}
-	if err != nil {
-		rt.Fatalf("request: %v", err)
-	}
-	if tokens+maxTokens > r.window {
-		rt.Fatalf("got a request of %d tokens, window %d", tokens+maxTokens, r.window)
-	}
-	if problem := strict(messages); problem != "" {
-		rt.Fatalf("a strict provider rejects the request: %s\n%s", problem, flat(messages))
-	}
-	m.waitForWorker(rt)
-	if r.size > 0 {
-		r.c.Reported(llm.Usage{Prompt: tokens})
-	}
-	if version == m.disk.newest() {
-		m.checkExtendsPrevious(rt, flat(messages), first, squeezed)
+	check.NoError(rt, err)
+	text := flat(messages)
+	if version == m.disk.version.Load() {
+		m.checkExtendsPrevious(rt, text, first, squeezed)
 	} else {
 		m.last = view{} // made before the head changed, or after
 	}
 	if !m.loose {
-		m.checkEveryMessageShown(rt, flat(messages), applied == m.applied.Load())
+		m.checkEveryMessageShown(rt, text, applied == m.applied.Load())
 	}
 	m.tally.add(1, "requests")
-	return !m.disk.isDead()
+	return !m.disk.dead.Load()
 }
 
 // checkExtendsPrevious checks that a request extends the one before, unless the head has changed.
 func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed bool) {
-	now := view{text, m.disk.newest(), squeezed || m.last.squeezed && !first}
+	now := view{text, m.disk.version.Load(), squeezed || m.last.squeezed && !first}
 	was := m.last
 	m.last = now
 	if m.loose || m.refusing || m.r.size > 0 || squeezed || was.text == "" || was.version != now.version {
 		return
 	}
 	m.tally.add(1, "requests that extend the one before")
-	if !strings.HasPrefix(text, was.text) {
-		rt.Fatalf("the head is unchanged, but a request does not extend the previous one:\n%s\n--- became\n%s", was.text, text)
-	}
+	check.Require(rt, strings.HasPrefix(text, was.text),
+		"the head is unchanged, but a request does not extend the previous one:\n%s\n--- became\n%s", was.text, text)
 }
 
 // namedIn returns the messages that a text names, in order. Each message begins with its name.
@@ -136,32 +101,28 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 		text = rest
 	}
 	for seq, gone := range m.r.gone {
-		if gone && strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)) {
-			rt.Fatalf("a context quotes the deleted message %d:\n%s", seq, text)
-		}
+		check.Require(rt, !gone || !strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)),
+			"a context quotes the deleted message %d:\n%s", seq, text)
 	}
 	shown := make(map[int64]bool)
 	last := int64(0)
 	for _, seq := range namedIn(text) {
-		if seq < last {
-			rt.Fatalf("message %d is after %d in the view:\n%s", seq, last, text)
-		}
+		check.Require(rt, seq >= last, "message %d is after %d in the view:\n%s", seq, last, text)
 		last = seq
 		shown[seq] = true
 	}
 	stack := m.r.c.Status().Stack
-	covers := func(seq int64) bool {
-		return slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return row.Covers(seq) })
-	}
 	for _, said := range m.r.said {
-		seq := said.Seq
-		switch wanted := !m.r.gone[seq] && seq >= m.r.start() && !covers(seq); {
-		case wanted && !shown[seq] && said.Role != llm.RoleTool && said.Text != "":
-			rt.Fatalf("message %d is neither covered nor in the view:\n%s", seq, text)
-		case !wanted && shown[seq] && (whole || m.r.gone[seq]):
-			rt.Fatalf("message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, m.r.gone[seq], m.r.start(), text)
-		}
+		seq, gone := said.Seq, m.r.gone[said.Seq]
+		wanted := !gone && seq >= m.r.start() && rowOver(stack, seq) < 0
+		check.Require(rt, !wanted || shown[seq] || said.Role == llm.RoleTool || said.Text == "", "message %d is neither covered nor in the view:\n%s", seq, text)
+		check.Require(rt, wanted || !shown[seq] || !whole && !gone, "message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, gone, m.r.start(), text)
 	}
+}
+
+// rowOver returns which row covers a message; -1: none.
+func rowOver(rows []compactor.Compaction, seq int64) int {
+	return slices.IndexFunc(rows, func(row compactor.Compaction) bool { return row.Covers(seq) })
 }
 
 func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
@@ -174,59 +135,38 @@ func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
 // checkStatus checks coverage, order and budget of the state in memory, and the status.
 func (m *machine) checkStatus(rt *rapid.T) {
 	g := m.r.c.Status()
-	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
-		rt.Fatalf("the status's parts do not add up: %+v", g)
-	}
-	if wrong := m.r.c.Prospect(); wrong != "" {
-		rt.Fatalf("the planned view differs from the next one: %s", wrong)
-	}
-	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSessions == 0 {
-		rt.Fatalf("got %d rows of earlier sessions", n)
-	}
-	if most := int(g.Policy.StackBudget*float64(g.Window)) / 2; g.Past.Tokens > most {
-		rt.Fatalf("got %d tokens of earlier sessions, budget %d", g.Past.Tokens, most)
-	}
+	check.Require(rt, g.Used == g.Frame+g.Head+g.Verbatim+g.Reserve, "the status's parts do not add up: %+v", g)
+	check.Equal(rt, "how the planned view differs from the next one", m.r.c.Prospect(), "")
+	check.Require(rt, len(g.Past.Shown) == 0 || g.Policy.EarlierSessions > 0, "got %d rows of earlier sessions", len(g.Past.Shown))
+	most := int(g.Policy.StackBudget*float64(g.Window)) / 2
+	check.Require(rt, g.Past.Tokens <= most, "got %d tokens of earlier sessions, budget %d", g.Past.Tokens, most)
 	last := int64(0)
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
-		if row.From <= last {
-			rt.Fatalf("row %d in the view starts at #%d, before #%d", row.ID, row.From, last)
-		}
+		check.Require(rt, row.From > last, "row %d in the view starts at #%d, before #%d", row.ID, row.From, last)
 		last = row.To
 	}
 	m.checkEachMessageOnce(rt, g)
 	if g.Used > g.Window { // a summary that grew the view was applied after the last check
 		m.r.c.Check(context.Background())
-		if m.disk.isDead() {
+		if m.disk.dead.Load() {
 			return
 		}
 		g = m.r.c.Status()
 	}
-	if g.Used > g.Window {
-		rt.Fatalf("%d of %d tokens used: frame %d, head %d, %d messages %d, reserve %d", g.Used, g.Window, g.Frame, g.Head, g.Lines, g.Verbatim, g.Reserve)
-	}
+	check.Require(rt, g.Used <= g.Window, "%d of %d tokens used: %+v", g.Used, g.Window, g)
 }
 
 // checkEachMessageOnce checks that each message of the session is in exactly one place.
 func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
-	lines, covered := 0, make([]int, len(g.Stack))
+	covered := map[int]int{}
 	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
-		if m.r.gone[seq] {
-			continue
-		}
-		i := slices.IndexFunc(g.Stack, func(row compactor.Compaction) bool { return row.Covers(seq) })
-		if i < 0 {
-			lines++
-		} else {
-			covered[i]++
+		if !m.r.gone[seq] {
+			covered[rowOver(g.Stack, seq)]++
 		}
 	}
-	if lines != g.Lines {
-		rt.Fatalf("got %d verbatim messages, want %d", g.Lines, lines)
-	}
+	check.Require(rt, covered[-1] == g.Lines, "got %d verbatim messages, want %d", g.Lines, covered[-1])
 	for i, row := range g.Stack {
-		if row.Messages != covered[i] {
-			rt.Fatalf("row %d (%s by %s, #%d to #%d): has count %d, want %d", row.ID, row.Kind, row.By, row.From, row.To, row.Messages, covered[i])
-		}
+		check.Require(rt, row.Messages == covered[i], "row %d, %d, has a wrong count: %+v", i, covered[i], row)
 	}
 }
 
@@ -236,19 +176,17 @@ func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 func (m *machine) checkRecovers(rt *rapid.T) {
 	r := m.r
 	m.repairFaults(rt)
-	m.mood.Store(moodGood)
+	m.mood.Store(0)
 	r.quiet = false
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is prepared
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and the undo hold ends
 	for still := 0; still < 2; still++ {
-		if m.now().Sub(m.clock) > 10*24*time.Hour {
-			rt.Fatal("the engine does not become idle")
-		}
-		before := m.disk.newest()
+		check.Require(rt, m.now().Sub(m.clock) <= 10*24*time.Hour, "the engine does not become idle")
+		before := m.disk.version.Load()
 		m.advanceClock(31 * time.Minute)
 		r.waitIdle()
-		if m.disk.newest() != before {
+		if m.disk.version.Load() != before {
 			still = -1
 		}
 	}
@@ -258,9 +196,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	// A repair keeps its distance from the emergency level, which may be far below the window.
 	full := float64(g.Used) >= min(0.85, 0.9*g.Policy.At(g.Window).EmergencyThreshold)*float64(g.Window)
 	for _, s := range g.Past.Earlier {
-		if len(s.Rows) > 1 && !full {
-			rt.Fatalf("got %d rows for the session from #%d to #%d", len(s.Rows), s.From, s.To)
-		}
+		check.Require(rt, len(s.Rows) <= 1 || full, "got %d rows for the session from #%d to #%d", len(s.Rows), s.From, s.To)
 	}
 	stack := g.Past.Tokens
 	for _, row := range g.Stack {
@@ -271,20 +207,13 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 		// If the newest messages leave no room to grow, a row that is as short as possible waits,
 		// and so does one that is applied with prepared rows and finds no room.
 		goes := slices.ContainsFunc(g.Prepared, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })
-		if crowded := full && (row.Tokens < 80 || goes); !repaired && !crowded {
-			rt.Fatalf("the %s by %s over %d to %d, of %d tokens, owed: %t, declined: %+v, does not repair (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, row.Tokens, row.AwaitsModel, row.Declined, g.Used, g.Window, g.Policy.BackgroundThreshold)
-		}
+		crowded := full && (row.Tokens < 80 || goes)
+		check.Require(rt, repaired || crowded, "%+v is not repaired (used %d of %d, background %.2f)", row, g.Used, g.Window, g.Policy.BackgroundThreshold)
 	}
-	if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget {
-		var rows []string
-		for _, row := range g.Stack {
-			rows = append(rows, fmt.Sprintf("%s by %s over %d to %d: %d", row.Kind, row.By, row.From, row.To, row.Tokens))
-		}
-		rt.Fatalf("the stack has %d of %d tokens; %d from before, and %s", stack, budget, g.Past.Tokens, strings.Join(rows, ", "))
-	}
-	if e := r.c.Compact(compactor.OnManual, ""); e.State == compactor.EventStarted && float64(g.Used) >= g.Policy.BackgroundThreshold*float64(g.Window) {
-		rt.Fatalf("%d of %d tokens are used, background is at %.2f, and %d to %d could have left", g.Used, g.Window, g.Policy.BackgroundThreshold, e.From, e.To)
-	}
+	check.Require(rt, stack <= int(g.Policy.StackBudget*float64(g.Window)), "the stack has %d tokens of %d; %d from before, and %+v", stack, g.Window, g.Past.Tokens, g.Stack)
+	e := r.c.Compact(compactor.OnManual, "")
+	check.Require(rt, e.State != compactor.EventStarted || float64(g.Used) < g.Policy.BackgroundThreshold*float64(g.Window),
+		"%d of %d tokens are used, background is at %.2f, and %d to %d could have left", g.Used, g.Window, g.Policy.BackgroundThreshold, e.From, e.To)
 	r.waitIdle()
 	if r.worker == nil {
 		return

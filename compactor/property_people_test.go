@@ -3,14 +3,13 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/llm"
 	"cairn/store"
 )
 
@@ -34,54 +33,33 @@ func (m *machine) runTurn(rt *rapid.T) {
 
 // answer runs the turn that m.asked waits for.
 func (m *machine) answer(rt *rapid.T, results []string) {
-	r, asked := m.r, *m.asked
-	h := r.c.History()
-	h.Begin(m.context(rt, asked.Seq))
+	r, h := m.r, m.r.c.History()
+	x := r.beginWith(*m.asked, m.context(rt, m.asked.Seq))
 	first := h.Next()
-	var rows []chat.Message
-	add := func(row chat.Message) {
-		row.Seq, row.Turn, row.Time = h.Next(), asked.Seq, asked.Time
-		row.Tokens = chat.TokensOf(row)
-		rows = append(rows, row)
-		h.Append(row)
-	}
 	if !m.request(rt, true) {
 		return
 	}
 	if len(results) > 0 && chance(rt, 4, "people change what they said meanwhile") {
 		m.editOrDelete(rt, chance(rt, 2, "deleted"))
-		m.edit(rt, asked.Seq)
+		m.edit(rt, x.asked.Seq)
 	}
 	fails := len(results) - 1
 	if !chance(rt, 6, "the provider fails once") {
 		fails = -1
 	}
 	for i := 0; i < len(results); i++ {
-		id := fmt.Sprint("call_", i)
-		add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
-		add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: fmt.Sprintf("result %d %s", h.Next()-1, results[i])})
+		x.look(fmt.Sprint("call_", i), fmt.Sprintf("result %d %s", h.Next(), results[i]))
 		if !m.request(rt, false) {
 			return
 		}
 		if i == fails {
 			h.Truncate(first)
 			m.last = view{}
-			rows, fails, i = nil, -1, -1
+			x.rows, fails, i = nil, -1, -1
 		}
 	}
-	add(chat.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer %d to it", h.Next()-1)})
-	outcome := store.Outcome{
-		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
-	}
-	outcome.Context, outcome.Version = h.Context()
-	stored, err := r.conv.Turns().Answer(context.Background(), outcome)
-	check.NoError(rt, err)
-	if !stored {
-		h.ContextNotStored()
-	}
+	x.answer(fmt.Sprintf("answer %d to it", h.Next()-1))
 	m.asked = nil
-	r.said = append(r.said, rows...)
-	r.c.Answered()
 	if m.last.squeezed {
 		m.last = view{} // results cleared for the turn are back
 	}
@@ -105,16 +83,13 @@ func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 // undo undoes the latest compaction if possible.
 func (m *machine) undo(rt *rapid.T) {
 	e, err := m.r.c.Undo(context.Background())
-	if err != nil && (m.refusing || m.disk.isDead()) {
+	if err != nil && (m.refusing || m.disk.dead.Load()) {
 		return
 	}
-	if err != nil || e.State == compactor.EventNoop && e.Error == "" {
-		rt.Fatalf("undo: %+v, %v", e, err)
-	}
+	check.Require(rt, err == nil && (e.State != compactor.EventNoop || e.Error != ""), "undo: %+v, %v", e, err)
 	g := m.r.c.Status()
-	if e.State == compactor.EventUndone && float64(g.Used) >= g.Policy.AggressiveThreshold*float64(g.Window) {
-		rt.Fatalf("after an undo: got %d of %d tokens used", g.Used, g.Window)
-	}
+	check.Require(rt, e.State != compactor.EventUndone || float64(g.Used) < g.Policy.AggressiveThreshold*float64(g.Window),
+		"after an undo: got %d of %d tokens used", g.Used, g.Window)
 	m.r.c.Check(context.Background())
 }
 
@@ -126,53 +101,34 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	m.repairFaults(rt)
 	r := m.r
 	r.waitIdle()
-	before, used, applied := r.render(), r.c.Status().Used, m.countApplied(rt)
+	steps := func() []store.AppliedStep { return check.Must(storetest.Steps(r.conv))(rt) } // on disk, including undone ones
+	before, used, applied := r.render(), r.c.Status().Used, len(steps())
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
 	check.NoError(rt, r.c.Wait(context.Background()))
-	if m.countApplied(rt) != applied+1 || !m.lastAppliedWasRequested(rt) {
+	now := steps()
+	if len(now) != applied+1 {
 		return // it failed, or something else was due after it
 	}
-	e, err := r.c.Undo(context.Background())
-	check.NoError(rt, err)
+	rows := now[applied].All
+	if slices.ContainsFunc(rows, func(row store.ListedCompaction) bool { return row.From < r.start() }) ||
+		!slices.ContainsFunc(rows, func(row store.ListedCompaction) bool { return row.Trigger == string(compactor.OnManual) }) {
+		return // it changed another session, which cannot be undone, or was not requested
+	}
+	e := check.Must(r.c.Undo(context.Background()))(rt)
 	if e.State != compactor.EventUndone {
-		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may differ from the current estimate
-			rt.Fatalf("with %d of %d tokens used the undo is refused: %s", used, r.window, e.Error)
-		}
+		check.Require(rt, r.size != 0 || float64(used) >= r.policy.AggressiveThreshold*float64(r.window), // a count may differ from the current estimate
+			"with %d of %d tokens used the undo is refused: %s", used, r.window, e.Error)
 		return
 	}
 	// The next check may apply prepared summaries, and a repair is applied when it is done. The
 	// disk is read first: what it lacks was not in memory at that time.
-	after, now := r.render(), r.c.Status().Used
+	after, left := r.render(), r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
-	if m.countApplied(rt) == applied+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {
-		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, now, after)
-	}
-}
-
-// lastAppliedWasRequested reports whether the latest compaction was requested, and changed only
-// this session: others cannot be undone.
-func (m *machine) lastAppliedWasRequested(rt *rapid.T) (queued bool) {
-	all, err := storetest.Steps(m.r.conv)
-	if err != nil || len(all) == 0 {
-		rt.Fatal(len(all), err)
-	}
-	for _, row := range all[len(all)-1].All {
-		if row.From < m.r.start() {
-			return false
-		}
-		queued = queued || row.Trigger == string(compactor.OnManual)
-	}
-	return queued
-}
-
-// countApplied counts the applied compactions on disk, including undone ones.
-func (m *machine) countApplied(rt *rapid.T) int {
-	all, err := storetest.Steps(m.r.conv)
-	check.NoError(rt, err)
-	return len(all)
+	check.Require(rt, len(steps()) != applied+1 || after == before && (r.size != 0 || left-freedNow == used-freed),
+		"before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, left, after)
 }
 
 // pin pins or unpins a message.
@@ -187,9 +143,7 @@ func (m *machine) pin(rt *rapid.T) {
 	if err == nil && !fresh {
 		err = r.conv.Transcript().Unpin(context.Background(), seq)
 	}
-	if err != nil && !m.refusing {
-		rt.Fatal(err)
-	}
+	check.Require(rt, err == nil || m.refusing, "%v", err)
 	m.last = view{}
 	r.c.Reread()
 	r.c.Check(context.Background())
@@ -202,10 +156,8 @@ func (m *machine) newSession(rt *rapid.T) {
 		return
 	}
 	started, err := m.r.c.StartSession(context.Background())
-	switch {
-	case err != nil && !m.refusing && !m.disk.isDead():
-		rt.Fatal(err)
-	case err == nil && started:
+	check.Require(rt, err == nil || m.refusing || m.disk.dead.Load(), "%v", err)
+	if err == nil && started {
 		m.r.ends = append(m.r.ends, int64(len(m.r.said)))
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 
 	"pgregory.net/rapid"
@@ -41,12 +41,17 @@ func (l *limits) limit(o *compactor.Options, hook bool) {
 		return nil
 	}
 	if hook {
-		o.Before = func(context.Context, compactor.Proposal) (string, error) {
-			if l.vetoes.Load() {
-				return "", errors.New("not now")
-			}
-			return "", nil
+		o.Before = unless(l.vetoes.Load)
+	}
+}
+
+// unless is a hook that allows every job unless veto is true.
+func unless(veto func() bool) func(context.Context, compactor.Proposal) (string, error) {
+	return func(context.Context, compactor.Proposal) (string, error) {
+		if veto() {
+			return "", errors.New("not now")
 		}
+		return "", nil
 	}
 }
 
@@ -80,38 +85,18 @@ func (m *machine) compactOtherwise(rt *rapid.T) {
 	m.waitForWorker(rt)
 }
 
-// checkRequestsEnded checks that each request that began has ended, once, if nothing runs.
-func (m *machine) checkRequestsEnded(rt *rapid.T) {
-	if m.loose || m.held || m.r.c.Busy() {
-		return
-	}
-	if begun, ended := m.ended.begun.Load(), m.ended.ended.Load(); begun != ended {
-		rt.Fatalf("%d requests began, %d have ended", begun, ended)
-	}
-}
-
 // brief renders the view for another agent.
 func (m *machine) brief(rt *rapid.T) {
 	most := one(rt, "tokens", 100, 400, 1500, 20_000)
 	text, err := m.r.c.Briefing(context.Background(), most, m.r.policy, chat.Message{Seq: 1 << 31, Role: "user", Author: "Ada", Text: "question of another"})
 	if err != nil {
-		if !m.refusing && !m.disk.isDead() {
-			rt.Fatal(err)
-		}
+		check.Require(rt, m.refusing || m.disk.dead.Load(), "%v", err)
 		return
 	}
 	if n := tokens.Estimate(text); n > most+100 {
 		rt.Fatalf("a briefing of %d tokens instead of %d:\n%s", n, most, text)
 	}
 	for _, seq := range namedIn(text) {
-		if m.r.gone[seq] {
-			rt.Fatalf("a briefing shows the deleted message %d:\n%s", seq, text)
-		}
+		check.Require(rt, !m.r.gone[seq], "a briefing shows the deleted message %d:\n%s", seq, text)
 	}
-}
-
-// turnBackClock turns back the clock, as after a start with a wrong one.
-func (m *machine) turnBackClock(rt *rapid.T) {
-	m.advanceClock(-one(rt, "back", time.Minute, time.Hour, 50*time.Hour))
-	m.r.c.Check(context.Background())
 }

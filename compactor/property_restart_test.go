@@ -33,7 +33,7 @@ func (m *machine) restart(rt *rapid.T) {
 // reopen starts the process after it ended, in order or not: the old one no longer writes to the
 // disk. Its started transaction is finished.
 func (m *machine) reopen(rt *rapid.T) {
-	m.disk.kill()
+	m.disk.dead.Store(true)
 	m.repairDisk()
 	m.release()
 	m.r.close()
@@ -123,30 +123,15 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	messages, _, err := m.r.c.Request(context.Background())
 	if err != nil {
-		if m.disk.isDead() {
+		if m.disk.dead.Load() {
 			return
 		}
 		rt.Fatal(err)
 	}
 	text := flat(messages)
 	for _, d := range deleted {
-		if strings.Contains(text, d) {
-			rt.Fatalf("got deleted %q in the view:\n%s", d, text)
-		}
+		check.Require(rt, !strings.Contains(text, d), "got deleted %q in the view:\n%s", d, text)
 	}
-}
-
-// changeWindow has the model's window change, as a learned limit or another model does.
-func (m *machine) changeWindow(rt *rapid.T) {
-	m.r.resize(one(rt, "another window", 2500, 3000, 4000, 6000, 12_000))
-	m.reshaped()
-}
-
-// changePolicy has the settings change.
-func (m *machine) changePolicy(rt *rapid.T) {
-	p := drawPolicy(rt)
-	m.r.set(func(now *compactor.Policy) { *now = p })
-	m.reshaped()
 }
 
 // reshaped has the engine notice what changed the form of the view.

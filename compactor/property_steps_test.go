@@ -54,7 +54,6 @@ type machine struct {
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
 
-// advanceClock advances the clock.
 func (m *machine) advanceClock(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
 
 // operation is one step of a history.
@@ -80,7 +79,10 @@ var steps = []operation{
 	{"compact", 3, false, (*machine).compact},
 	{"compact otherwise", 3, false, (*machine).compactOtherwise},
 	{"brief", 1, false, (*machine).brief},
-	{"clock goes back", 1, false, (*machine).turnBackClock},
+	{"clock goes back", 1, false, func(m *machine, rt *rapid.T) { // as after a start with a wrong one
+		m.advanceClock(-one(rt, "back", time.Minute, time.Hour, 50*time.Hour))
+		m.r.c.Check(context.Background())
+	}},
 	{"edit", 2, false, func(m *machine, rt *rapid.T) { m.editOrDelete(rt, false) }},
 	{"delete", 2, false, func(m *machine, rt *rapid.T) { m.editOrDelete(rt, true) }},
 	{"undo", 2, false, (*machine).undo},
@@ -89,20 +91,27 @@ var steps = []operation{
 	{"new session", 1, false, func(m *machine, rt *rapid.T) { m.newSession(rt) }},
 	{"new session while it is summarized", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
 	{"delete above", 1, false, (*machine).deleteInChannel},
-	{"another window", 2, false, (*machine).changeWindow},
-	{"other settings", 2, false, (*machine).changePolicy},
+	{"another window", 2, false, func(m *machine, rt *rapid.T) { // a learned limit, or another model
+		m.r.resize(one(rt, "another window", 2500, 3000, 4000, 6000, 12_000))
+		m.reshaped()
+	}},
+	{"other settings", 2, false, func(m *machine, rt *rapid.T) {
+		p := drawPolicy(rt)
+		m.r.set(func(now *compactor.Policy) { *now = p })
+		m.reshaped()
+	}},
 	{"render, restart, render", 1, false, (*machine).checkRestartRendersSame},
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) {
 		m.repairFaults(rt)
 		m.lift()
-		m.mood.Store(int32(below(rt, moodLong, "good mood")))
+		m.mood.Store(int32(below(rt, len(moods)-faultyMoods, "good mood")))
 	}},
-	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, moods, "mood"))) }},
+	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, len(moods), "mood"))) }},
 	{"budget is nearly spent", 2, true, func(m *machine, rt *rapid.T) { m.credit.Store(int64(below(rt, 4, "requests left"))) }},
 	{"hook forbids", 1, true, func(m *machine, _ *rapid.T) { m.vetoes.Store(true) }},
 	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
 	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.failDisk(rt, below(rt, 12, "statements it takes still")) }},
-	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.kill(); m.reopen(rt) }},
+	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.dead.Store(true); m.reopen(rt) }},
 	{"crash soon", 2, true, func(m *machine, rt *rapid.T) { m.disk.arm(1+below(rt, 12, "calls"), chance(rt, 2, "on disk")) }},
 	{"end and begin", 1, true, (*machine).restart},
 }
@@ -134,7 +143,8 @@ func (m *machine) step(rt *rapid.T) {
 
 // underFault reports whether something is broken just now.
 func (m *machine) underFault() bool {
-	return m.held || m.refusing || m.vetoes.Load() || m.credit.Load() < plenty/2 || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
+	return m.held || m.refusing || m.vetoes.Load() || m.credit.Load() < plenty/2 || m.disk.armed() ||
+		m.r.worker != nil && int(m.mood.Load()) >= len(moods)-faultyMoods
 }
 
 // heavy returns a text of about this many tokens, few of them words: only the size of texts matters
@@ -155,9 +165,7 @@ func (m *machine) importHistory(rt *rapid.T) {
 		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, heavy(one(rt, "imported size", 1, 20, 60)))))
 	}
 	taken, err := m.r.conv.Past().Import(context.Background(), said)
-	if err != nil || len(taken) != n {
-		rt.Fatalf("%d of %d messages were imported: %v", len(taken), n, err)
-	}
+	check.Require(rt, err == nil && len(taken) == n, "%d of %d messages were imported: %v", len(taken), n, err)
 	m.r.said = append(m.r.said, taken...)
 	m.r.restart()
 }
@@ -190,28 +198,18 @@ func (m *machine) burst(rt *rapid.T) {
 	}
 	m.repeat(rt)
 	for len(r.said) < first+n {
-		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-		if err != nil || len(taken) == 0 {
-			rt.Fatalf("got %d of %d messages dequeued, %v", len(r.said)-first, n, err)
-		}
-		r.c.History().Append(taken...)
-		r.c.History().Stored()
-		r.said = append(r.said, taken...)
+		check.Require(rt, r.dequeue() > 0, "got %d of %d messages dequeued", len(r.said)-first, n)
 		r.c.Check(ctx)
 		m.waitForWorker(rt)
 	}
-	if len(r.said) != first+n {
-		rt.Fatalf("delivered %d messages, got %d", n, len(r.said)-first)
-	}
+	check.Require(rt, len(r.said) == first+n, "delivered %d messages, got %d", n, len(r.said)-first)
 }
 
 // redeliver delivers known messages again, in any order; nothing changes.
 func (m *machine) redeliver(rt *rapid.T) {
 	m.repeat(rt)
 	taken, err := m.r.conv.Inbox().Dequeue(context.Background(), store.All, 1<<30, time.Time{})
-	if err != nil || len(taken) != 0 {
-		rt.Fatalf("got %d messages dequeued twice, %v", len(taken), err)
-	}
+	check.Require(rt, err == nil && len(taken) == 0, "got %d messages dequeued twice, %v", len(taken), err)
 }
 
 func (m *machine) repeat(rt *rapid.T) {
@@ -224,9 +222,7 @@ func (m *machine) repeat(rt *rapid.T) {
 			continue
 		}
 		receipt, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
-		if err != nil || receipt.Fresh {
-			rt.Fatalf("message %d was delivered again: %+v, %v", said.Seq, receipt, err)
-		}
+		check.Require(rt, err == nil && !receipt.Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipt, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -14,76 +15,52 @@ import (
 	"pgregory.net/rapid"
 )
 
-// How the worker behaves, until a step changes it.
-const (
-	moodGood = iota
-	moodSaves
-	moodText
-	moodFull
-	moodQuote
-	moodLong
-	moodBroken
-	moodRefuses
-	moodTooMuch
-	moodPanic
-	moodEmpty
-	moodCutOff
-	moodLate
-	moods
-)
+// moods are how the worker behaves, until a step changes it; the last faultyMoods of them are
+// failures, and the first is the usual one.
+var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, error){
+	goodSummary,
+	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // saves memories
+		text := fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))
+		return llmtest.Use(append(saves(req), summary(text).Message.Calls...)...), nil
+	},
+	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // answers in text
+		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, spanOf(req), wordsOf(req), filler(n%60))), nil
+	},
+	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // as long as it may be
+		var most int
+		_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
+		text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
+		return summary(text + heavy(most-tokens.Estimate(text))), err
+	},
+	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // quotes
+		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
+		return summary("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on."), nil
+	},
+	func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { // too long
+		return summary(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200))), nil
+	},
+	brokenSummaries,
+	answers(llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}),
+	answers(llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}),
+	func(context.Context, int, llm.Request) (llm.Response, error) { panic("the worker breaks") },
+	answers(llmtest.Say(""), nil),
+	answers(llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "A summary that ends in the mid"}, FinishReason: llm.FinishLength}, nil),
+	answers(llm.Response{}, context.DeadlineExceeded),
+}
 
-// faulty reports whether a mood is a failure.
-func faulty(mood int32) bool { return mood >= moodLong }
+const faultyMoods = 8
+
+// answers is a worker that always gives the same answer.
+func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return answer, err }
+}
 
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	m.waitAtGate(ctx, atWork)
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, err
 	}
-	span := spanOf(req)
-	summarize := func(text string) llm.Call {
-		return llmtest.Call("s", "summarize", map[string]string{"summary": text})
-	}
-	switch m.mood.Load() {
-	case moodSaves:
-		return llmtest.Use(append(saves(req), summarize(fmt.Sprintf("Summary %d of %s, %s.", n, span, wordsOf(req))))...), nil
-	case moodText:
-		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, span, wordsOf(req), filler(n%60))), nil
-	case moodFull: // as long as it may be
-		var most int
-		if _, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most); err != nil {
-			return llm.Response{}, err
-		}
-		text := fmt.Sprintf("Full %d of %s, %s. ", n, span, wordsOf(req))
-		return llmtest.Use(summarize(text + heavy(most-tokens.Estimate(text)))), nil
-	case moodQuote:
-		var heard []string
-		for _, seq := range namedIn(materialIn(req)) { // it repeats nothing of what it is shown for reference
-			for _, word := range firstWords {
-				heard = append(heard, fmt.Sprintf("%s %d ", word, seq-1))
-			}
-		}
-		return llmtest.Use(summarize("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on.")), nil
-	case moodLong:
-		return llmtest.Use(summarize(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200)))), nil
-	case moodBroken:
-		return brokenSummaries(ctx, n, req)
-	case moodRefuses:
-		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
-	case moodTooMuch:
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
-	case moodPanic:
-		panic("the worker breaks")
-	case moodEmpty:
-		return llmtest.Say(""), nil
-	case moodCutOff:
-		answer := llmtest.Say("A summary that ends in the mid")
-		answer.FinishReason = llm.FinishLength
-		return answer, nil
-	case moodLate:
-		return llm.Response{}, context.DeadlineExceeded
-	}
-	return goodSummary(ctx, n, req)
+	return moods[m.mood.Load()](ctx, n, req)
 }
 
 // saves returns memories of the first messages in a request, one each.
@@ -109,9 +86,13 @@ func fact(seq int64) string {
 	return "Message " + strconv.FormatInt(seq, 10) + " was said to be kept in mind."
 }
 
-// firstWords are the beginnings of messages; the number of the message follows, which shows that a
-// view or a summary covers it.
-var firstWords = []string{"note", "question", "edited"}
+// beginnings returns how messages of people may begin, which shows that a view or a summary has them.
+func beginnings(seqs []int64) (texts []string) {
+	for _, seq := range seqs {
+		texts = append(texts, fmt.Sprintf("note %d ", seq-1), fmt.Sprintf("question %d ", seq-1), fmt.Sprintf("edited %d ", seq-1))
+	}
+	return texts
+}
 
 // Where the worker may be held until a later step releases it.
 const (
@@ -185,9 +166,7 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 		m.held = true
 		c.Filled()
 	case err := <-idle:
-		if err != nil {
-			rt.Fatalf("the worker does not finish: %v", err)
-		}
+		check.Require(rt, err == nil, "the worker does not finish: %v", err)
 	}
 }
 
@@ -217,21 +196,15 @@ func (m *machine) onEvent(e compactor.Event) {
 		}
 	case compactor.EventApplied:
 		m.applied.Add(1)
-		if e.AfterTokens != used {
-			m.reportFault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
-		}
+		wrong := e.AfterTokens != used
 		if e.BeforeTokens == m.lastly { // a level's demand is applied in several steps
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
-		if m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
-			m.reportFault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
+		if wrong || m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
+			why := fmt.Sprintf("an applied summary reports %d and %d tokens before and after it, and there were %d and %d: %+v",
+				e.BeforeTokens, e.AfterTokens, m.before, used, e)
+			m.problem.CompareAndSwap(nil, &why) // reported on the test's goroutine
 		}
 	}
-}
-
-// reportFault records a fault found in a worker's goroutine, for the test's goroutine.
-func (m *machine) reportFault(format string, args ...any) {
-	why := fmt.Sprintf(format, args...)
-	m.problem.CompareAndSwap(nil, &why)
 }

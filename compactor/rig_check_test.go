@@ -4,7 +4,6 @@ package compactor_test
 
 import (
 	"context"
-	"fmt"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -49,109 +48,72 @@ func (r *rig) noPlaceholder() {
 
 // onDisk reads the conversation with a second connection.
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
+	r.t.Helper()
 	ctx := context.Background()
 	db := r.look
 	if db == nil {
-		var err error
-		if db, err = store.Open(ctx, store.Options{Dir: r.dir, Shared: true}); err != nil {
-			return err
-		}
+		db = openToLook(r.t, r.dir)
 		defer db.Close()
 	}
-	conv, err := db.Find(ctx, r.name)
-	if err != nil {
-		return err
-	}
-	state, err := conv.Compactions().Load(ctx)
-	if err != nil {
-		return err
-	}
-	return look(conv, state)
+	conv := check.Must(db.Find(ctx, r.name))(r.t)
+	return look(conv, check.Must(conv.Compactions().Load(ctx))(r.t))
 }
 
-func (r *rig) check() error { return r.onDisk(r.checkOnDisk) }
-
-func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) error {
-	if err := findRepeatedSpans(state.Prepared); err != nil {
-		return err
-	}
-	seen := map[int64]int{}
-	for _, m := range state.Messages {
-		if seen[m.Seq]++; m.Seq < r.start() {
-			return fmt.Errorf("message %d is verbatim, and the session begins at %d", m.Seq, r.start())
+// check compares the disk with the inputs: coverage, order, sessions, whole turns, and an unchanged
+// transcript.
+func (r *rig) check() error {
+	r.t.Helper()
+	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error {
+		r.t.Helper()
+		left, seen := r.remainingMessages(), map[int64]int{}
+		for _, m := range state.Messages {
+			check.Require(r.t, m.Seq >= r.start(), "message %d is verbatim, and the session begins at %d", m.Seq, r.start())
+			seen[m.Seq]++
 		}
-	}
-	rows, err := r.rowsOf(state.Head)
-	if err != nil {
-		return err
-	}
+		for _, row := range r.rowsOf(state.Head) {
+			n := 0
+			cut := make(map[int64]int) // by turn: 1 some of it is covered, 2 some is not, 3 both
+			for _, m := range left {
+				if row.Covers(m.Seq) {
+					seen[m.Seq]++
+					n++
+					cut[m.Turn] |= 1
+				} else {
+					cut[m.Turn] |= 2
+				}
+				check.Require(r.t, cut[m.Turn] != 3, "row %d cuts turn %d", row.ID, m.Turn)
+			}
+			check.Require(r.t, n == row.Messages, "row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d",
+				row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
+		}
+		page := check.Must(conv.Transcript().Page(context.Background(), 1, len(r.said)+1))(r.t)
+		check.Len(r.t, "messages in the transcript", page, len(left))
+		for i, m := range left {
+			check.Require(r.t, seen[m.Seq] == 1, "message %d: got %d places, want 1", m.Seq, seen[m.Seq])
+			check.Require(r.t, page[i].Seq == m.Seq && page[i].Text == m.Text, "message %d: got %q, want %q", m.Seq, page[i].Text, m.Text)
+		}
+		return findRepeatedSpans(state.Prepared)
+	})
+}
+
+// rowsOf returns all applied rows in order, each in the session where it is in the head.
+func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
+	r.t.Helper()
+	check.Require(r.t, head.Start == r.start() && len(head.Earlier) == len(r.ends),
+		"the session begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
 	last := int64(0)
-	for _, row := range rows {
-		if r.session(row.From) != r.session(row.To) {
-			return fmt.Errorf("row %d, %d to %d, reaches over the end of a session; they end at %v", row.ID, row.From, row.To, r.ends)
+	add := func(session int, all []compactor.Compaction) {
+		for _, row := range all {
+			check.Require(r.t, r.session(row.From) == session && r.session(row.To) == session, "row %d, #%d to #%d, is in session %d; they end at %v", row.ID, row.From, row.To, session, r.ends)
+			check.Require(r.t, row.From > last, "row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
+			last = row.To
 		}
-		if row.From <= last {
-			return fmt.Errorf("row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
-		}
-		last = row.To
-		n := 0
-		cut := make(map[int64]int) // by turn: 1 some of it is covered, 2 some is not, 3 both
-		for _, m := range r.remainingMessages() {
-			if row.Covers(m.Seq) {
-				seen[m.Seq]++
-				n++
-				cut[m.Turn] |= 1
-			} else {
-				cut[m.Turn] |= 2
-			}
-			if cut[m.Turn] == 3 {
-				return fmt.Errorf("row %d cuts turn %d", row.ID, m.Turn)
-			}
-		}
-		if n != row.Messages {
-			return fmt.Errorf("row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
-		}
-	}
-	for _, m := range r.remainingMessages() {
-		if seen[m.Seq] != 1 {
-			return fmt.Errorf("message %d: got %d places, want 1", m.Seq, seen[m.Seq])
-		}
-	}
-	return r.checkTranscript(conv)
-}
-
-// rowsOf returns all applied rows, each in the session where it is in the head.
-func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err error) {
-	if head.Start != r.start() || len(head.Earlier) != len(r.ends) {
-		return nil, fmt.Errorf("the session begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
+		rows = append(rows, all...)
 	}
 	for i, s := range head.Earlier {
-		if s.To != r.ends[i] {
-			return nil, fmt.Errorf("session %d ends at %d, should at %d", i, s.To, r.ends[i])
-		}
-		rows = append(rows, s.Rows...)
-		for _, row := range s.Rows {
-			if r.session(row.From) != i {
-				return nil, fmt.Errorf("row %d, #%d to #%d: got session %d", row.ID, row.From, row.To, i)
-			}
-		}
+		check.Require(r.t, s.To == r.ends[i], "session %d ends at %d, should at %d", i, s.To, r.ends[i])
+		add(i, s.Rows)
 	}
-	return append(rows, head.Stack...), nil
-}
-
-func (r *rig) checkTranscript(conv *store.Conversation) error {
-	page, err := conv.Transcript().Page(context.Background(), 1, len(r.said)+1)
-	if err != nil {
-		return err
-	}
-	left := r.remainingMessages()
-	if len(page) != len(left) {
-		return fmt.Errorf("got %d messages in the transcript, want %d", len(page), len(left))
-	}
-	for i, m := range page {
-		if m.Seq != left[i].Seq || m.Text != left[i].Text {
-			return fmt.Errorf("message %d: got %q, want %q", m.Seq, m.Text, left[i].Text)
-		}
-	}
-	return nil
+	add(len(r.ends), head.Stack)
+	return rows
 }

@@ -40,9 +40,7 @@ func (r *rig) deliverMany(n, words int) {
 func (r *rig) notesUntil(words int, done func() bool) {
 	r.t.Helper()
 	for i := 0; !done(); i++ {
-		if i > 500 {
-			r.t.Fatalf("after %d notes: %+v", i, r.c.Status())
-		}
+		check.Require(r.t, i <= 500, "after %d notes: %+v", i, r.c.Status())
 		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(words)))
 	}
 }
@@ -98,14 +96,9 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 		check.NoError(r.t, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
 	}
 	for left := len(all); left > 0; {
-		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-		if err != nil || len(taken) == 0 || len(taken) > left {
-			r.t.Fatalf("got %d dequeued messages of %d, %v", len(taken), left, err)
-		}
-		left -= len(taken)
-		r.c.History().Append(taken...)
-		r.c.History().Stored()
-		r.said = append(r.said, taken...)
+		n := r.dequeue()
+		check.Require(r.t, n > 0 && n <= left, "got %d dequeued messages of %d", n, left)
+		left -= n
 	}
 	if first {
 		r.c.Reread() // like a thread's owner after inheriting
@@ -113,14 +106,23 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	return r.said[len(r.said)-1]
 }
 
-// again begins a new session, and holds what came of it to what was said.
+// dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns
+// the number of messages.
+func (r *rig) dequeue() int {
+	r.t.Helper()
+	taken := check.Must(r.conv.Inbox().Dequeue(context.Background(), store.All, compactor.BurstBudget(r.window), time.Time{}))(r.t)
+	r.c.History().Append(taken...)
+	r.c.History().Stored()
+	r.said = append(r.said, taken...)
+	return len(taken)
+}
+
+// startSession begins a new session, if messages of the current one are left.
 func (r *rig) startSession() {
 	r.t.Helper()
 	said := slices.ContainsFunc(r.remainingMessages(), func(m chat.Message) bool { return m.Seq >= r.start() })
-	started, err := r.c.StartSession(context.Background())
-	if err != nil || started != said {
-		r.t.Fatalf("a new session: started %v, %v; there is something to leave: %v", started, err, said)
-	}
+	started := check.Must(r.c.StartSession(context.Background()))(r.t)
+	check.Require(r.t, started == said, "a new session: started %v; there is something to leave: %v", started, said)
 	if started {
 		r.ends = append(r.ends, int64(len(r.said)))
 	}
@@ -176,7 +178,11 @@ type turn struct {
 }
 
 func (r *rig) begin(asked chat.Message) *turn {
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	return r.beginWith(asked, compactor.Context{Text: "time: now"})
+}
+
+func (r *rig) beginWith(asked chat.Message, c compactor.Context) *turn {
+	r.c.History().Begin(c)
 	return &turn{r: r, asked: asked}
 }
 
@@ -196,13 +202,21 @@ func (x *turn) look(id, result string) {
 // finish ends the turn with an answer, and stores it.
 func (x *turn) finish(text string) {
 	x.r.t.Helper()
+	x.answer(text)
+	x.r.c.Check(context.Background())
+}
+
+func (x *turn) answer(text string) {
+	x.r.t.Helper()
+	h := x.r.c.History()
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := store.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
-	outcome.Context, outcome.Version = x.r.c.History().Context()
-	check.NoError(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
+	outcome.Context, outcome.Version = h.Context()
+	if stored := check.Must(x.r.conv.Turns().Answer(context.Background(), outcome))(x.r.t); !stored {
+		h.ContextNotStored()
+	}
 	x.r.said = append(x.r.said, x.rows...)
 	x.r.c.Answered()
-	x.r.c.Check(context.Background())
 }
 
 // edit edits a message, as a connector's event does.
@@ -228,9 +242,7 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 // remove deletes messages in one deletion.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
-	if got, err := r.removeWithoutNotice(seqs...); err != nil || !slices.Equal(got, seqs) {
-		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
-	}
+	check.EqualAll(r.t, "deleted", check.Must(r.removeWithoutNotice(seqs...))(r.t), seqs)
 	r.apply(seqs...)
 }
 
@@ -258,14 +270,12 @@ func (r *rig) apply(seqs ...int64) {
 	r.t.Helper()
 	for _, seq := range seqs {
 		m, err := r.conv.Transcript().Message(context.Background(), seq)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
+		if errors.Is(err, store.ErrNotFound) {
 			r.c.Deleted([]int64{seq})
-		case err != nil:
-			r.t.Fatal(err)
-		default:
-			r.c.Edited(m)
+			continue
 		}
+		check.NoError(r.t, err)
+		r.c.Edited(m)
 	}
 }
 

@@ -1,7 +1,9 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -17,6 +19,8 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
+
+const testConversation = "terminal:test"
 
 // rig is one conversation wired as in production: a real file, the real store,
 // the engine, and a scripted worker.
@@ -67,7 +71,7 @@ func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 // tuned returns a rig whose options are changed before it is opened.
 func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
+	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
 	r.policy.PrepareThreshold = 0 // tests of prepared summaries switch it on
 	r.open()
 	t.Cleanup(r.close)
@@ -77,34 +81,19 @@ func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor
 func (r *rig) open() {
 	r.t.Helper()
 	ctx := context.Background()
-	if r.name == "" {
-		r.name = "terminal:test"
-	}
-	var err error
+	r.name = cmp.Or(r.name, testConversation)
 	if !r.borrowed {
 		storetest.CopyEmpty(r.t, r.dir)
-		if r.store, err = store.Open(ctx, store.Options{Dir: r.dir}); err != nil {
-			r.t.Fatal(err)
-		}
+		r.store = check.Must(store.Open(ctx, store.Options{Dir: r.dir}))(r.t)
 	}
-	if r.conv, err = r.store.Conversation(ctx, r.name); err != nil {
-		r.t.Fatal(err)
-	}
+	r.conv = check.Must(r.store.Conversation(ctx, r.name))(r.t)
 	o := compactor.Options{
 		Records: memory.Of(r.conv).Records(),
-		Policy: func() compactor.Policy {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return r.policy
-		},
-		Window: func() int {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return r.window
-		},
-		Model:  r.model,
-		Learnt: func() *llm.Learnt { return &r.learnt },
-		System: "You are a test.", Tools: r.tools, MaxOutput: 100,
+		Policy:  func() compactor.Policy { return under(&r.mu, &r.policy) },
+		Window:  func() int { return under(&r.mu, &r.window) },
+		Model:   r.model,
+		Learnt:  func() *llm.Learnt { return &r.learnt },
+		System:  "You are a test.", Tools: r.tools, MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
 		After: func(e compactor.Event) {
 			r.mu.Lock()
@@ -122,6 +111,13 @@ func (r *rig) open() {
 	r.c.hold = r.hold
 }
 
+// under reads a value under the mutex that guards it.
+func under[T any](mu *sync.Mutex, value *T) T {
+	mu.Lock()
+	defer mu.Unlock()
+	return *value
+}
+
 // set changes the policy while a worker may look at it.
 func (r *rig) set(change func(p *compactor.Policy)) {
 	r.mu.Lock()
@@ -130,15 +126,14 @@ func (r *rig) set(change func(p *compactor.Policy)) {
 }
 
 func (r *rig) close() {
-	if r.c != nil {
-		r.c.Close()
-		if r.borrowed {
-			r.c = nil
-			return
-		}
+	if r.c == nil {
+		return
+	}
+	r.c.Close()
+	r.c = nil
+	if !r.borrowed {
 		check.NoError(r.t, r.store.Close())
 	}
-	r.c = nil
 }
 
 // restart ends the process, as far as the conversation can see, and starts it again.
@@ -152,30 +147,35 @@ func (r *rig) restart() {
 // strict provider.
 func (r *rig) request() []llm.Message {
 	r.t.Helper()
-	messages, maxTokens, err := r.c.Request(context.Background())
-	check.Require(r.t, err == nil, "request: %v", err)
-	size := r.size
-	if size == 0 {
-		size = 1
-	}
-	count := func() (prompt int) { return int(size * float64(r.estimate(messages))) }
-	for try := 0; r.size > 0 && count()+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
-		r.c.Reported(llm.Usage{Prompt: count()})
-		r.c.Overflow(context.Background())
-		if messages, maxTokens, err = r.c.Request(context.Background()); err != nil {
-			r.t.Fatalf("request after an overflow: %v", err)
+	return check.Must(r.fitting(func(bool) {}))(r.t)
+}
+
+// fitting makes the next request of a turn, anew when the provider refuses it for its size. It calls
+// answered before the engine learns what the provider answered.
+func (r *rig) fitting(answered func(refused bool)) ([]llm.Message, error) {
+	ctx := context.Background()
+	for try := 0; ; try++ {
+		messages, maxTokens, err := r.c.Request(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("request: %w", err)
 		}
+		used := int(cmp.Or(r.size, 1) * float64(r.estimate(messages)))
+		refused := used+maxTokens > r.window
+		if refused && (r.size == 0 || try == 2) {
+			return nil, fmt.Errorf("got a request of %d tokens, window %d", used+maxTokens, r.window)
+		}
+		if problem := strict(messages); problem != "" {
+			return nil, fmt.Errorf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
+		}
+		answered(refused)
+		if r.size > 0 {
+			r.c.Reported(llm.Usage{Prompt: used})
+		}
+		if !refused {
+			return messages, nil
+		}
+		r.c.Overflow(ctx)
 	}
-	if tokens := count() + maxTokens; tokens > r.window {
-		r.t.Fatalf("got a request of %d tokens, window %d", tokens, r.window)
-	}
-	if r.size > 0 {
-		r.c.Reported(llm.Usage{Prompt: count()})
-	}
-	if problem := strict(messages); problem != "" {
-		r.t.Fatalf("a strict provider refuses the request: %s", problem)
-	}
-	return messages
 }
 
 // estimate returns the cost of a request without its tools.

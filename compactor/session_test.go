@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -38,47 +37,38 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 	r := newRig(t, 20_000, held(release, summarizeNotes))
 	r.talk("the first question")
 	r.hearNotes(5)
-	began := time.Now()
-	r.startSession()
-	if waited := time.Since(began); waited > 5*time.Second {
-		t.Errorf("took %v while the worker hangs", waited)
-	}
+	r.startSession() // the worker hangs
 	r.deliverNotes("anew")
-	earlier, after, ok := strings.Cut(r.render(), "began anew")
-	if !ok || strings.Contains(after, "note-") || strings.Contains(after, "question") || !strings.Contains(after, "anew") {
-		t.Errorf("got new session\n%s", after)
-	}
-	if !strings.Contains(earlier, "truncated") && !strings.Contains(earlier, "[Compaction Summary]") { // a placeholder, or the text that has replaced it
-		t.Errorf("got nothing for the earlier session:\n%s", earlier)
-	}
+	earlier, after, _ := strings.Cut(r.render(), "began anew")
+	check.Contains(t, "the new session", after, "anew")
+	check.Lacks(t, "the new session", after, "note-", "question")
+	check.That(t, strings.Contains(earlier, "truncated") || strings.Contains(earlier, "[Compaction Summary]"), // a placeholder, or the text that has replaced it
+		"got nothing for the earlier session:\n%s", earlier)
 	close(release)
 	r.waitIdle()
 	view := r.render()
 	check.Contains(t, "view after the repair", view, "Told of note-3- note-4- note-5- note-6- note-7-")
 	check.Lacks(t, "view after the repair", view, "truncated")
 	r.verify()
-	t.Run("the first messages shown are those of the session", func(t *testing.T) {
-		r.talk("another question")
-		r.hearNotes(30)
-		r.compactAndWait()
-		view := r.render()
-		check.Contains(t, "view", view, "another question")
-		check.Lacks(t, "view", view, "the first question")
-	})
-	t.Run("a second /new has no effect", func(t *testing.T) {
-		r.startSession()
-		r.deliverNotes("gone soon")
-		r.remove(int64(len(r.said)))
-		r.startSession()
-		check.Len(t, "ends of sessions", r.ends, 2)
-	})
+
+	r.talk("another question") // the first messages shown are those of the session
+	r.hearNotes(30)
+	r.compactAndWait()
+	view = r.render()
+	check.Contains(t, "view", view, "another question")
+	check.Lacks(t, "view", view, "the first question")
+
+	r.startSession() // twice
+	r.deliverNotes("gone soon")
+	r.remove(int64(len(r.said)))
+	r.startSession()
+	check.Len(t, "ends of sessions", r.ends, 2)
 }
 
 // Messages protected as a session's beginning and end are summarized once the session is an earlier
 // one.
 func TestOldSessionIsSummarizedWhole(t *testing.T) {
-	worker := &llmtest.Model{Func: summarizeNotes}
-	r := newRig(t, 20_000, worker)
+	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.talk("note-1- asks")
 	r.hearNotes(20)
 	r.compactAndWait()
@@ -87,13 +77,36 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	tail := r.said[len(r.said)-1].Seq
 	r.startSession()
 	r.waitIdle()
-	view := r.render()
-	for _, seq := range []int64{1, 3, tail} {
-		check.Contains(t, fmt.Sprintf("message %d in the view", seq), view, fmt.Sprintf("note-%d-", seq))
-	}
+	check.Contains(t, "view", r.render(), "note-1-", "note-3-", fmt.Sprintf("note-%d-", tail))
 	rows := r.c.Status().Past.Earlier[0].Rows
-	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
-		t.Errorf("got old stack %+v, want one row", rows)
-	}
+	check.That(t, len(rows) == 1 && rows[0].Span == compactor.Span{From: 1, To: tail} && rows[0].Kind == compactor.Rollup, "got %+v, want one row", rows)
 	r.verify()
+}
+
+// A summary of a long session is as long as what may be shown of it.
+func TestLongSessionIsShown(t *testing.T) {
+	check.SkipUnderRace(t)
+	for name, worker := range map[string]*llmtest.Model{
+		"by the extractive summarizer": nil,
+		"by a model":                   {Tokens: 8000, Func: followsInstructions(new([]int))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 8000, worker)
+			for i := range 120 {
+				r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city%d at river%d. ", i, 7*i), 5)))
+				r.waitIdle()
+			}
+			for range 2 {
+				r.startSession()
+				r.waitIdle()
+				r.deliverNotes("anew")
+				g := r.c.Status()
+				newest := g.Past.Earlier[len(g.Past.Earlier)-1].Rows
+				check.Len(t, "rows of the newest session", newest, 1)
+				check.That(t, g.Past.Shown[newest[0].ID] && g.Past.Tokens >= 200, "%d tokens are shown, of %+v", g.Past.Tokens, newest)
+			}
+			r.verify()
+			r.renderAfterRestart()
+		})
+	}
 }

@@ -26,8 +26,8 @@ func (r *rig) refused(want string) {
 	before := r.render()
 	e, err := r.c.Undo(r.t.Context())
 	check.NoError(r.t, err)
-	check.Equal(r.t, fmt.Sprintf("undo: %+v e.State", e), e.State, compactor.EventNoop)
-	check.Contains(r.t, fmt.Sprintf("undo: %+v e.Error", e), e.Error, want)
+	check.Equal(r.t, "outcome of the undo", e.State, compactor.EventNoop)
+	check.Contains(r.t, "reason", e.Error, want)
 	check.Equal(r.t, "a refused undo changed the view", r.render(), before)
 }
 
@@ -35,77 +35,69 @@ func (r *rig) refused(want string) {
 func (r *rig) applied() {
 	r.t.Helper()
 	applied := r.seen(compactor.EventApplied)
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		r.t.Fatalf("compact: %+v", e)
-	}
-	check.NoError(r.t, r.c.Wait(r.t.Context()))
+	r.compact("")
 	check.Require(r.t, r.seen(compactor.EventApplied) != applied, "got no applied summary")
 }
 
+// Three compactions are undone one after the other; the second time with a restart before each.
 func TestUndoRestoresEarlierPrompt(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, restarts := range []bool{false, true} {
-		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
-			r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
-			r.policy.KeepLastN = 2
-			var views []string
-			var used []int
-			for round := range 3 {
-				for i := range 5 {
-					r.talk(fmt.Sprintf("question %d of round %d? %s", i, round, filler(30)), "RESULT "+filler(150), "short one")
-					r.deliverNotes(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
-				}
-				view, contexts := withoutContexts(r.render())
-				views, used = append(views, view), append(used, r.c.Status().Used-contexts)
-				r.applied()
-				check.Require(t, r.render() != views[round], "the compaction changed nothing: the test proves nothing")
+		r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
+		r.policy.KeepLastN = 2
+		var views []string
+		var used []int
+		for round := range 3 {
+			for i := range 5 {
+				r.talk(fmt.Sprintf("question %d of round %d? %s", i, round, filler(30)), "RESULT "+filler(150), "short one")
+				r.deliverNotes(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
 			}
-			for round := 2; round >= 0; round-- {
-				if restarts {
-					r.restart()
-				}
-				if e := r.undo(); e.BeforeTokens >= e.AfterTokens {
-					t.Errorf("from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
-				}
-				// The earlier rounds' views are prefixes: newer messages follow them.
-				view := strings.TrimRight(r.render(), "\n")
-				want := strings.TrimRight(views[round], "\n")
-				if round == 2 && view != want || !strings.HasPrefix(view, want) {
-					t.Errorf("round %d: before the compaction\n%s\n--- after it was undone\n%s", round, want, view)
-				}
-				if round == 2 && r.c.Status().Used != used[round] {
-					t.Errorf("got %d tokens used, want %d", r.c.Status().Used, used[round])
-				}
-				r.renderAfterRestart()
+			view, contexts := withoutContexts(r.render())
+			views, used = append(views, strings.TrimRight(view, "\n")), append(used, r.c.Status().Used-contexts)
+			r.applied()
+		}
+		for round := 2; round >= 0; round-- {
+			if restarts {
+				r.restart()
 			}
-			r.refused("nothing was summarized")
-		})
+			e := r.undo()
+			check.That(t, e.BeforeTokens < e.AfterTokens, "from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
+			view := strings.TrimRight(r.render(), "\n") // newer messages follow those of the earlier rounds' views
+			check.HasPrefix(t, fmt.Sprintf("view after the undo of compaction %d, restarts: %v", round, restarts), view, views[round])
+			check.That(t, round != 2 || len(view) == len(views[2]) && r.c.Status().Used == used[2], "got %d tokens used, want %v", r.c.Status().Used, used)
+			r.renderAfterRestart()
+		}
+		r.refused("nothing was summarized")
 	}
 }
 
 func TestUndoIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Run("an undo that would reach the aggressive level is refused with numbers", func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-		r.deliverMany(30, 100)
-		r.applied()
-		r.notesUntil(100, func() bool { return r.share() >= 0.75 })
-		r.refused("of 8000 tokens would be used then, and from 6800 on")
-	})
-	t.Run("an undo just below the level is accepted", func(t *testing.T) {
+	for claim, c := range map[string]struct {
+		change func(r *rig) // after the compaction, and before the undo
+		reason string
+	}{
+		"if it would reach the aggressive level, with numbers": {
+			func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) }, "of 8000 tokens would be used then, and from 6800 on",
+		},
+		"after a change, with a reason": {func(r *rig) { r.edit(3, "something else") }, "changed since"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+			r.deliverMany(30, 100)
+			r.applied()
+			c.change(r)
+			r.refused(c.reason)
+		})
+	}
+	t.Run("not just below the level", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.policy.BackgroundThreshold = 0.84
+		r.notesUntil(100, func() bool { return r.share() >= 0.8 })
 		r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
 		r.applied()
 		r.undo()
 		r.waitIdle()
-	})
-	t.Run("an undo after a change is refused with a reason", func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-		r.deliverMany(30, 50)
-		r.applied()
-		r.edit(3, "something else")
-		r.refused("changed since")
 	})
 }
 
@@ -113,20 +105,17 @@ func TestUndoIsRefused(t *testing.T) {
 func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: goodSummary})
 	undone := 0
-	try := func() {
-		e, err := r.c.Undo(t.Context())
-		check.NoError(t, err)
-		if e.State == compactor.EventUndone {
+	r.hook = func() {
+		if check.Must(r.c.Undo(t.Context()))(t).State == compactor.EventUndone {
 			undone++
 		}
 	}
-	r.hook = try
 	for i := range 120 {
 		if i%4 == 0 {
 			r.talk(fmt.Sprintf("question %d?", i), "RESULT "+filler(100))
 		} else {
 			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
-			try()
+			r.hook()
 		}
 		if i%5 == 0 {
 			r.c.Compact(compactor.OnManual, "")
@@ -137,6 +126,104 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	}
 	r.waitIdle()
 	check.That(t, undone >= 3, "got %d undone compactions: the test proves little", undone)
+	r.verify()
+	r.renderAfterRestart()
+}
+
+func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Run("no level below it and no request of the model summarizes it, and the status says why", func(t *testing.T) {
+		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+		r.notesUntil(100, func() bool { return r.share() >= 0.7 })
+		r.applied()
+		r.undo()
+		for _, tokens := range []int{0, 2000} {
+			r.policy.CompactAtTokens = tokens
+			r.notesUntil(20, func() bool { return r.share() >= 0.82 })
+			r.waitIdle()
+			check.Len(t, "rows in the view", r.c.Status().Stack, 0)
+			check.Contains(t, "paused", r.c.Status().Paused, "was undone")
+			e := r.c.Compact(compactor.OnSelf, "")
+			check.Equal(t, "outcome of the model's request", e.State, compactor.EventNoop)
+			check.Contains(t, "its error", e.Error, "was undone")
+			r.restart()
+		}
+		r.policy.CompactAtTokens = 0
+		r.notesUntil(20, func() bool { return r.share() >= 0.851 })
+		r.waitIdle()
+		g := r.c.Status()
+		check.That(t, len(g.Stack) > 0 && g.Used < 8000*80/100 && g.Paused == "", "aggressive: got %+v", g)
+		r.verify()
+	})
+	t.Run("a restored placeholder is repaired only after a request", func(t *testing.T) {
+		r := newRig(t, 8000, nil)
+		r.policy.Enabled = false
+		r.notesUntil(80, func() bool { return r.seen(compactor.EventApplied) > 0 })
+		r.waitIdle() // the extractive summarizer repairs it
+		r.noPlaceholder()
+		r.undo()
+		r.waitIdle()
+		check.Equal(t, "kind", r.c.Status().Stack[0].Kind, compactor.Placeholder)
+		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
+		r.compactAndWait()
+		r.noPlaceholder()
+		r.verify()
+	})
+}
+
+// A prepared repair of an undone summary is dropped: it is neither listed as prepared nor counted
+// on.
+func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
+	check.SkipUnderRace(t)
+	r := ahead(t, 10_000)
+	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
+	r.quiet = true
+	r.notesUntil(60, func() bool { r.waitIdle(); return len(r.c.Status().Stack) > 0 })
+	r.talk("do you hear?")
+	r.waitIdle()
+	rows := r.c.Status().Prepared
+	check.Require(t, len(rows) > 0 && rows[0].Trigger == compactor.OnRepair, "got prepared %+v", rows)
+	r.undo()
+	check.Len(t, "prepared summaries", r.c.Status().Prepared, 0)
+	r.restart()
+	check.Len(t, "prepared summaries after a restart", r.c.Status().Prepared, 0)
+	r.applied()
+	check.That(t, len(r.c.Status().Stack) > 0, "got no new summary")
+	r.verify()
+	r.renderAfterRestart()
+}
+
+// undoFault is a disk that undoes a compaction, and then fails.
+type undoFault struct{}
+
+func (*undoFault) commit(commit func() (compactor.Head, error)) (compactor.Head, error) {
+	if _, err := commit(); err != nil {
+		return compactor.Head{}, err
+	}
+	return compactor.Head{}, errWorker
+}
+
+// An undo whose reply is lost loses no message, and edits between it and the next read of the disk
+// are shown.
+func TestLostUndoReply(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+	r.deliverMany(30, 50)
+	before := r.render()
+	r.applied()
+	r.faultyDisk().undo = &undoFault{}
+	undo := func() {
+		t.Helper()
+		check.Error(t, check.ErrorOf(r.c.Undo(t.Context())), errWorker)
+	}
+	undo()
+	check.Equal(t, "view", r.render(), before)
+	r.applied()
+	undo()
+	r.edit(2, "something else altogether")
+	r.remove(4, 5)
+	text := r.render()
+	check.Lacks(t, "text", text, "note 1 ", "note 3 ", "note 4 ")
+	check.Contains(t, "text", text, "note 0 ", "something else altogether", "note 2 ", "note 5 ")
 	r.verify()
 	r.renderAfterRestart()
 }
