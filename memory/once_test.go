@@ -112,4 +112,7 @@ func TestOldConversationsSaveAsFast(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.WantPlan(t, c.Store(), memory.WasRead, "compactions_to (", 1, 2, 3, 4)
 	storetest.WantPlan(t, c.Store(), memory.Retire, "INTEGER PRIMARY KEY", 1, 2, 3)
+	for _, by := range []string{"memories_fact (conversation=? AND folded=?)", "memories_newest (conversation=? AND state=? AND said_at=?"} {
+		storetest.WantPlan(t, c.Store(), memory.IsHere, by, 1, "words", 3, "active", 5) // of each memory that is imported
+	}
 }
