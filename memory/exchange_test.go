@@ -40,83 +40,70 @@ func remembered(all []memory.Exported) (lines []string) {
 
 // manyMemories returns a store with memories in all states.
 func manyMemories(t *testing.T) *store.Store {
-	c := storetest.Imported(t, 9)
+	c := imported(t, 9)
 	s := c.Store()
-	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 	for n, city := range []string{"Oslo", "Bergen", "Turin"} {
-		check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)))(t)
+		call(t, toolsAt(c, 9), "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n))
 	}
-	storetest.Keep(t, c, "Ann", "Ann's \"dog\" is called Pepper & likes <tea>\nand the sea")
-	storetest.Keep(t, c, "Bob", "Bob has a boat", 1)
-	storetest.Keep(t, c, "Bob", "Bob had a car", 3)
-	storetest.Keep(t, storetest.Find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
-	storetest.Keep(t, storetest.Find(t, s, "web:general"), "Bob", "Bob rows on Sundays")
+	keep(t, c, "Ann", "Ann's \"dog\" is called Pepper & likes <tea>\nand the sea")
+	keep(t, c, "Bob", "Bob has a boat", 1)
+	keep(t, c, "Bob", "Bob had a car", 3)
+	keep(t, find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
+	keep(t, find(t, s, "web:general"), "Bob", "Bob rows on Sundays")
 	storetest.Run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
-	for _, err := range []error{memory.Of(c).Pin(ctx, 4, true), memory.Of(c).Forget(ctx, 6), memory.Of(c).Forget(ctx, 2)} {
-		check.NoError(t, err)
-	}
+	check.NoError(t, errors.Join(memory.Of(c).Pin(ctx, 4, true), memory.Of(c).Forget(ctx, 6), memory.Of(c).Forget(ctx, 2)))
 	return s
+}
+
+func wantImport(t *testing.T, s *store.Store, all []memory.Exported, want memory.ImportResult) {
+	t.Helper()
+	check.Equal(t, "import", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), want)
 }
 
 func TestExportAndImport(t *testing.T) {
 	s := manyMemories(t)
 	all := export(t, s)
 	check.Len(t, "exported memories", all, 8)
-	before := storetest.Dump(t, s)
-	t.Run("where they are, nothing changes", func(t *testing.T) {
-		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 8}))
-		check.Equal(t, "writes", storetest.Dump(t, s), before)
-	})
+	before := dump(t, s)
+	wantImport(t, s, all, memory.ImportResult{Known: 8}) // where they are, nothing changes
+	check.Equal(t, "writes", dump(t, s), before)
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
-		other := storetest.Imported(t, 9)
-		storetest.Find(t, other.Store(), "terminal:before") // so that numbers differ
-		n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		check.Require(t, err == nil && n == (memory.ImportResult{Fresh: 8}), "%+v, %v", n, err)
-		if got, want := remembered(export(t, other.Store())), remembered(all); !slices.Equal(got, want) {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+		other := imported(t, 9)
+		find(t, other.Store(), "terminal:before") // so that numbers differ
+		wantImport(t, other.Store(), all, memory.ImportResult{Fresh: 8})
+		check.Equal(t, "imported", strings.Join(remembered(export(t, other.Store())), "\n"), strings.Join(remembered(all), "\n"))
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			check.Len(t, query, check.Must(storetest.Search(memory.Of(other), ctx, query, 9))(t), want)
+			check.Len(t, query, searched(t, other, query, 9), want)
 		}
-		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain), 3)
+		check.Len(t, "the chain", check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain, 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
-		if m, err := memory.In(other.Store()).Details(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
-			t.Errorf("%+v, %v", m, err)
-		}
-		again := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "imported again", again, (memory.ImportResult{Known: 8}))
+		m := details(t, other.Store(), 2)
+		check.That(t, m.State == "superseded" && m.SupersededBy == 3, "got %+v", m)
+		wantImport(t, other.Store(), all, memory.ImportResult{Known: 8})
 	})
-	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
+	t.Run("in one that has not, messages that are missing, deleted, or another in their place are counted", func(t *testing.T) {
 		other := storetest.OpenStore(t, t.TempDir())
-		c := storetest.Find(t, other, "terminal:general")
-		m := storetest.Said(1, "something else")
+		m := said(1, "something else")
 		m.ID = "another"
-		storetest.Deliver(t, c, m)
-		n := check.Must(memory.In(other).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "new memories", n.Fresh, 8)
-		check.Equal(t, "rejected memories", n.Lost, 8)
-		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)
-	})
-	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
-		other := storetest.Imported(t, 9)
-		storetest.Remove(t, other, 7)
-		n := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "new memories", n.Fresh, 8)
-		check.Equal(t, "rejected memories", n.Lost, 3)
-		check.Equal(t, "sources", storetest.Number(t, other.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
+		deliver(t, find(t, other, "terminal:general"), m)
+		wantImport(t, other, all, memory.ImportResult{Fresh: 8, Lost: 8})
+		check.Equal(t, "sources", number(t, other, "SELECT count(*) FROM memory_sources"), 0)
+		c := imported(t, 9)
+		remove(t, c, 7)
+		wantImport(t, c.Store(), all, memory.ImportResult{Fresh: 8, Lost: 3})
+		check.Equal(t, "sources", number(t, c.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
-		check.NoError(t, memory.In(s).Purge(ctx, 4))
-		check.NoError(t, memory.In(s).Forget(ctx, 3))
-		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 7}))
-		check.Equal(t, "state of the memory", storetest.Memory(t, s, 3).State, "forgotten")
+		check.NoError(t, errors.Join(memory.In(s).Purge(ctx, 4), memory.In(s).Forget(ctx, 3)))
+		wantImport(t, s, all, memory.ImportResult{Fresh: 1, Known: 7})
+		check.Equal(t, "state of the memory", details(t, s, 3).State, "forgotten")
 	})
 }
 
 func TestInvalidImportChangesNothing(t *testing.T) {
 	good := memory.Exported{Memory: memory.Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: storetest.Day}}
-	c := storetest.NewConversation(t)
-	before := storetest.Dump(t, c.Store())
+	s := newTalk(t).Store()
+	before := dump(t, s)
 	for claim, spoil := range map[string]func(e *memory.Exported){
 		"content is empty":     func(e *memory.Exported) { e.Content = " \n" },
 		"at most 1000":         func(e *memory.Exported) { e.Content = strings.Repeat("x", memory.MaxContent+1) },
@@ -128,24 +115,18 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 		`by is "me"`:           func(e *memory.Exported) { e.By = "me" },
 		`reach is "world"`:     func(e *memory.Exported) { e.Reach = "world" },
 	} {
-		t.Run(claim, func(t *testing.T) {
-			bad := good
-			bad.ID, bad.Content = 2, "Bob rows"
-			spoil(&bad)
-			n, err := memory.In(c.Store()).Import(ctx, []memory.Exported{good, bad})
-			var at *memory.ImportError
-			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (memory.ImportResult{}) {
-				t.Errorf("%+v, %v", n, err)
-			}
-			check.Equal(t, "writes", storetest.Dump(t, c.Store()), before)
-		})
+		bad := good
+		bad.ID, bad.Content = 2, "Bob rows"
+		spoil(&bad)
+		n, err := memory.In(s).Import(ctx, []memory.Exported{good, bad})
+		at, ok := errors.AsType[*memory.ImportError](err)
+		check.That(t, ok && at.Index == 1 && n == (memory.ImportResult{}), "%s: %+v, %v", claim, n, err)
+		check.ErrorContains(t, claim, err, claim)
 	}
-	t.Run("a secret is masked as in any memory", func(t *testing.T) {
-		secret := good
-		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
-		check.Must(memory.In(c.Store()).Import(ctx, []memory.Exported{secret}))(t)
-		check.Lacks(t, "content", storetest.Memory(t, c.Store(), 1).Content, "a1B2a1B2")
-	})
+	check.Equal(t, "writes", dump(t, s), before)
+	good.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
+	wantImport(t, s, []memory.Exported{good}, memory.ImportResult{Fresh: 1})
+	check.Lacks(t, "a secret is masked as in any memory", details(t, s, 1).Content, "a1B2a1B2")
 }
 
 func TestSQLViewMatchesProgram(t *testing.T) {
@@ -163,51 +144,46 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 		return err
 	}))
 	for id := range int64(len(got)) {
-		m := storetest.Memory(t, s, id+1)
-		sources := strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Sources), " ", " #"), "[]")
-		if sources != "" {
-			sources = "#" + sources
+		m := details(t, s, id+1)
+		sources := ""
+		for _, seq := range m.Sources {
+			sources = strings.TrimSpace(fmt.Sprintf("%s #%d", sources, seq))
 		}
-		pinned := map[bool]int{true: 1}[m.Pinned]
-		want = append(want, strings.Join([]string{
-			fmt.Sprint(m.ID), m.Conversation, m.Kind, m.Content, fmt.Sprintf("%.1f", m.Importance), m.Speaker, m.About, m.By, m.State, fmt.Sprint(pinned), fmt.Sprint(m.Confirmed),
-			moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), fmt.Sprint(m.SupersededBy), fmt.Sprint(m.Compaction), sources,
-		}, "|"))
+		want = append(want, fmt.Sprintf("%d|%s|%s|%s|%.1f|%s|%s|%s|%s|%d|%d|%s|%s|%s|%d|%d|%s", m.ID, m.Conversation, m.Kind, m.Content, m.Importance, m.Speaker, m.About, m.By,
+			m.State, map[bool]int{true: 1}[m.Pinned], m.Confirmed, moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), m.SupersededBy, m.Compaction, sources))
 	}
 	check.Len(t, "rows", got, 8)
 	check.EqualAll(t, "the view", got, want)
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
-		if err := s.Update(ctx, func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(statement)) }); err == nil {
-			t.Errorf("%s is writable", statement)
-		}
+		err := s.Update(ctx, func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(statement)) })
+		check.ErrorContains(t, statement, err, "cannot modify")
 	}
 }
 
 func TestImportOfTheSameWords(t *testing.T) {
-	said := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	one := func(id int64, content, state string, by int64) memory.Exported {
-		return memory.Exported{Memory: memory.Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: said}}
+		return memory.Exported{Memory: memory.Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: storetest.Day}}
 	}
-	states := func(t *testing.T, s *store.Store) (found []string) {
-		for _, e := range export(t, s) {
-			found = append(found, e.Content+" "+e.State)
-		}
-		return found
+	imports := func(t *testing.T, s *store.Store, all ...memory.Exported) memory.ImportResult {
+		t.Helper()
+		return check.Must(memory.In(s).Import(ctx, all))(t)
 	}
 	t.Run("what a worker said again of what the extractive summarizer had noted comes back too", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
+		s := newTalk(t).Store()
 		for range 2 {
-			check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
-			check.EqualAll(t, "result", states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
+			imports(t, s, one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0))
+			var states []string
+			for _, e := range export(t, s) {
+				states = append(states, e.Content+" "+e.State)
+			}
+			check.EqualAll(t, "states", states, []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
 		}
 		check.NoError(t, memory.In(s).Forget(ctx, 2))
-		check.Equal(t, "a forgotten memory is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
+		check.Equal(t, "a forgotten memory stays so", imports(t, s, one(2, "Ann rows", "active", 0)).Known, 1)
 	})
 	t.Run("what superseded what is kept in any order, and only where the file says so", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		check.Must(memory.In(s).Import(ctx, []memory.Exported{
-			one(1, "Ann rows", "active", 0), one(2, "Ann swims", "superseded", 1), one(0, "Ann sings", "forgotten", 0), one(0, "Ann plays", "active", 0),
-		}))(t)
+		s := newTalk(t).Store()
+		imports(t, s, one(1, "Ann rows", "active", 0), one(2, "Ann swims", "superseded", 1), one(0, "Ann sings", "forgotten", 0), one(0, "Ann plays", "active", 0))
 		var links []int64
 		for _, e := range export(t, s) {
 			links = append(links, e.SupersededBy)
@@ -215,14 +191,12 @@ func TestImportOfTheSameWords(t *testing.T) {
 		check.EqualAll(t, "links", links, []int64{0, 1, 0, 0})
 	})
 	t.Run("whatever a file says of what superseded what, the database is sound", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
+		s := newTalk(t).Store()
 		elsewhere := one(6, "Ann dives", "active", 0)
 		elsewhere.Conversation = "terminal:other"
-		check.Must(memory.In(s).Import(ctx, []memory.Exported{
-			one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 1), one(3, "Ann rows", "superseded", 3), one(4, "Ann sings", "active", 5),
-			one(5, "Ann plays", "superseded", 6), elsewhere,
-		}))(t)
-		check.Equal(t, "links", storetest.Number(t, s, "SELECT sum(superseded_by IS NOT NULL) * 10 + max(superseded_by) FROM memories"), 12)
+		imports(t, s, one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 1), one(3, "Ann rows", "superseded", 3),
+			one(4, "Ann sings", "active", 5), one(5, "Ann plays", "superseded", 6), elsewhere)
+		check.Equal(t, "links", number(t, s, "SELECT sum(superseded_by IS NOT NULL) * 10 + max(superseded_by) FROM memories"), 12)
 		check.Len(t, "problems", check.Must(s.Upkeep().Check(ctx))(t), 0)
 	})
 }

@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,9 +11,7 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/internal/tokens"
-	"cairn/llm"
 	"cairn/memory"
-	"cairn/privacy"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -29,27 +26,21 @@ type page struct {
 	Next, To int64
 }
 
-func expandPage(t testing.TB, c *store.Conversation, budget int, arguments string) (page, error) {
+func expandPage(t testing.TB, c *store.Conversation, budget int, arguments string) (p page, err error) {
 	t.Helper()
-	tool := memory.ExpandTool(c, memory.ToolOptions{Budget: func() int { return budget }})
-	text, err := tool.Run(ctx, json.RawMessage(arguments))
-	var p page
+	text, err := memory.ExpandTool(c, memory.ToolOptions{Budget: func() int { return budget }}).Run(ctx, json.RawMessage(arguments))
 	if err == nil {
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			t.Fatalf("%v in %s", err, text)
-		}
-		if n := tokens.Estimate(text); n > budget {
-			t.Errorf("budget %d: got %d tokens", budget, n)
-		}
+		check.NoError(t, json.Unmarshal([]byte(text), &p))
+		check.That(t, tokens.Estimate(text) <= budget, "budget %d: got %d tokens", budget, tokens.Estimate(text))
 	}
 	return p, err
 }
 
 func TestExpandReturnsExactMessages(t *testing.T) {
-	c := storetest.Imported(t, 50)
+	c := imported(t, 50)
 	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 40)
 	storetest.ApplyRows(t, c, id)
-	check.Must(privacy.Of(c).Delete(ctx, []string{"m20"}))(t)
+	remove(t, c, 20)
 	for _, budget := range []int{150, 400, 10_000} {
 		var seqs []int64
 		pages := 0
@@ -58,7 +49,7 @@ func TestExpandReturnsExactMessages(t *testing.T) {
 			for _, m := range p.Messages {
 				seqs = append(seqs, m.Seq)
 				check.Equal(t, "text", m.Text, fmt.Sprintf("message number %d", m.Seq))
-				check.Equal(t, "who", m.Who, []string{"Ann", "Bob"}[m.Seq%2])
+				check.Equal(t, "who", m.Who, said(int(m.Seq), "").Author)
 			}
 			if p.Next == 0 {
 				break
@@ -68,46 +59,36 @@ func TestExpandReturnsExactMessages(t *testing.T) {
 				arguments = fmt.Sprintf(`{"from": %d, "to": %d}`, p.Next, p.To)
 			}
 		}
-		want := "11 12 13 14 15 16 17 18 19 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40"
-		if got := strings.Trim(fmt.Sprint(seqs), "[]"); got != want || budget == 150 && pages < 3 {
-			t.Errorf("budget %d: got %v in %d pages", budget, got, pages+1)
-		}
+		const want = "[11 12 13 14 15 16 17 18 19 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40]"
+		check.Equal(t, fmt.Sprint("messages within ", budget), fmt.Sprint(seqs), want)
+		check.That(t, budget > 150 || pages >= 3, "got %d pages", pages+1)
 	}
 }
 
 func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
-	c := storetest.NewConversation(t)
-	asked := storetest.Said(1, "run it")
-	asked.Addressed, asked.Attachments = true, []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
-	turn := storetest.Deliver(t, c, asked)[0].Seq
-	rows := []chat.Message{
-		{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "1", Name: "look", Arguments: `{"at":"x"}`}}, Time: storetest.Day},
-		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: storetest.Day},
-		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: storetest.Day},
-	}
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
-	p, err := expandPage(t, c, 1000, `{"from": 1, "to": 4}`)
-	if err != nil || len(p.Messages) != 4 || !strings.Contains(p.Messages[0].Text, "ls -l /tmp") || p.Messages[1].Calls[0] != `look {"at":"x"}` || p.Messages[2].Text != "42" || p.Messages[2].Who != "tool look" {
-		t.Errorf("got %+v, %v", p, err)
-	}
-}
-
-func TestExpandIsBounded(t *testing.T) {
-	c := storetest.NewConversation(t)
-	check.Must(c.Past().Import(ctx, []store.Inbound{storetest.Said(1, "begin "+strings.Repeat("word ", 5000)+"end"), storetest.Said(2, "short")}))(t)
-	p, err := expandPage(t, c, 300, `{"from": 1, "to": 9999999999999}`)
-	if err != nil || len(p.Messages) != 1 || p.Next != 2 || !strings.HasPrefix(p.Messages[0].Text, "begin ") || !strings.HasSuffix(p.Messages[0].Text, "end") || !strings.Contains(p.Messages[0].Text, "characters left out") {
-		t.Errorf("got %.300v, %v", p, err)
-	}
-	if p, err = expandPage(t, c, 300, `{"from": 2, "to": 2}`); err != nil || len(p.Messages) != 1 || p.Next != 0 {
-		t.Errorf("got %+v, %v", p, err)
-	}
+	c := newTalk(t)
+	asked := asking(1, "run it")
+	asked.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
+	deliver(t, c, asked, said(5, "begin "+strings.Repeat("word ", 5000)+"end"), said(6, "short"))
+	storetest.AnswerWith(t, c, 1, 4, "", map[string]string{"weather": "42"})
+	p := check.Must(expandPage(t, c, 30_000, `{"from": 1, "to": 5}`))(t)
+	check.Len(t, "messages", p.Messages, 5)
+	check.Contains(t, "the file", p.Messages[0].Text, "ls -l /tmp")
+	result := p.Messages[4]
+	check.That(t, p.Messages[3].Calls[0] == `weather {"query":"42"}` && result.Text == "42" && result.Who == "tool weather", "got %+v", p.Messages)
+	// A long message is shortened, and the rest is on the next page.
+	p = check.Must(expandPage(t, c, 300, `{"from": 2, "to": 9999999999999}`))(t)
+	check.That(t, len(p.Messages) == 1 && p.Next == 3, "got %.300v", p)
+	text := p.Messages[0].Text
+	check.That(t, strings.HasPrefix(text, "begin ") && strings.HasSuffix(text, "end") && strings.Contains(text, "characters left out"), "got %q", text)
+	p = check.Must(expandPage(t, c, 300, `{"from": 3, "to": 3}`))(t)
+	check.That(t, len(p.Messages) == 1 && p.Next == 0, "got %+v", p)
 }
 
 func TestExpandIsScopedToConversation(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	there := storetest.Find(t, c.Store(), "terminal:there")
-	storetest.Deliver(t, there, storetest.Said(1, "a"), storetest.Said(2, "b"))
+	c := imported(t, 10)
+	there := find(t, c.Store(), "terminal:there")
+	deliver(t, there, said(1, "a"), said(2, "b"))
 	id := storetest.StoreSummary(t, there, transcript.Leaf, transcript.Worker, 1, 2)
 	for arguments, want := range map[string]string{
 		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
@@ -122,64 +103,71 @@ func TestExpandIsScopedToConversation(t *testing.T) {
 	}
 }
 
-func TestMemoriesMaskSecrets(t *testing.T) {
-	key := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
-	c := storetest.Imported(t, 20)
-	job := func(by transcript.By, from int64) summarize.Job {
-		return storetest.Begin(t, c, transcript.Leaf, by, from, from+4)
+const secret = storetest.Secret
+
+func TestDeletionReachesToolResults(t *testing.T) {
+	found := func(seq int) string {
+		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, secret)
 	}
-	draft := func(content string, messages ...int64) summarize.MemoryDraft {
-		return summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}
-	}
-	arguments := func(content string, message int) string {
-		return fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, message)
-	}
-	for name, save := range map[string]func(content string) error{
-		"in conversation": func(content string) error {
-			return check.ErrorOf(storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", arguments(content, 1)))
-		},
-		"by a worker": func(content string) error {
-			j := job(transcript.Worker, 1)
-			_, err := storetest.Call(j.Tools(5), "memory_save", arguments(content, 2))
-			return errors.Join(err, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5})))
-		},
-		"by the extractive summarizer": func(content string) error {
-			return check.ErrorOf(job(transcript.Extractive, 6).Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Memories: []summarize.MemoryDraft{draft(content, 7)}}))
-		},
-		"by a person": func(content string) error {
-			return check.ErrorOf(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: draft(content), Person: "Ann"}))
-		},
-	} {
-		if err := save(name + ": the token is " + key); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		found, err := storetest.Search(memory.Of(c), ctx, name, 1)
-		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: github pat]" {
-			t.Errorf("%s: %+v, %v", name, found, err)
-		}
-	}
-	check.Equal(t, "found by the secret", len(check.Must(storetest.Search(memory.Of(c), ctx, key, 10))(t)), 0)
+	t.Run("later search results lose it, and are reported as changed", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, said(1, secret), said(2, "b"), storetest.Asking(3, "what did I play?"))
+		storetest.AnswerWith(t, c, 3, 4, "", map[string]string{
+			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`,
+		})
+		storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
+		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 5, 6, 7})
+		storetest.WantNoSecret(t, c)
+		m := message(t, c, 5)
+		check.Equal(t, "text", m.Text, store.DeletedCopyText)
+		check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
+	})
+	t.Run("results about others stay", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, said(1, "a"), said(2, "b"), storetest.Asking(3, "what did I play?"))
+		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
+		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
+		check.Equal(t, "answer", message(t, c, 5).Text, found(2))
+		check.Len(t, "the reasoning of a later turn", message(t, c, 4).Native, 0)
+	})
+	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, storetest.Asking(1, "remember the "+secret))
+		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
+		storetest.Run(t, c.Store(), "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
+		remove(t, c, 1)
+		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
+		storetest.WantNoSecret(t, c)
+		m := message(t, c, 2)
+		check.That(t, len(m.Native) == 0 && len(m.Calls) == 3 && m.Calls[2].Arguments == "{}" && m.Tokens == chat.TokensOf(m), "got %+v", m)
+	})
+	t.Run("an answer that is written later repeats nothing either", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, said(1, secret), storetest.Asking(2, "remember my "+secret), storetest.Asking(3, "well?"))
+		remove(t, c, 1, 2)
+		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]string{"recall": found(1), "memory_save": secret})
+		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
+		storetest.Run(t, c.Store(), "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
+		storetest.WantNoSecret(t, c)
+	})
 }
 
-func TestRepetitionSavesNothingTwice(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-	save := func(content string, seq int) {
-		t.Helper()
-		check.Must(j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))(t)
-	}
-	save("first", 1)
-	takeBack := j.Mark()
-	save("second", 2)
-	save("first", 3) // which gives the first one another source
-	takeBack()
-	save("third", 4)
-	check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
-	found, err := storetest.Search(memory.Of(c), ctx, "", 10)
-	var got []string
-	for _, m := range found {
-		got = append(got, fmt.Sprint(m.Content, m.Sources))
-	}
-	check.NoError(t, err)
-	check.Equal(t, "the order", strings.Join(got, " "), "third[4] first[1]")
+func message(t *testing.T, c *store.Conversation, seq int64) chat.Message {
+	t.Helper()
+	return check.Must(c.Transcript().Message(ctx, seq))(t)
+}
+
+func TestRememberingDeletedMessage(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
+	d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, "assistant", "", 0)
+	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) error { return memory.CheckDraft(c, tx, &d, 1, 3) }))
+	remove(t, c, 2)
+	err := c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Recheck(c, tx, &d) })
+	check.Error(t, err, memory.ErrUnsaid)
+	// The model saves nothing of what it is asked when that is deleted.
+	remove(t, c, 3)
+	_, err = storetest.Call(toolsAt(c, 3), "memory_save", `{"content":"`+secret+`","kind":"fact"}`)
+	check.Error(t, err, memory.ErrUnsaid)
+	storetest.WantNoSecret(t, c)
 }

@@ -9,6 +9,7 @@ import (
 // What the tests of this package use besides what it exports.
 
 const (
+	IsHere       = isHere
 	Lasting      = lasting
 	MaxContent   = maxContent
 	PassageShown = passageShown

@@ -2,11 +2,74 @@ package memory_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-var ctx = context.Background()
+var (
+	ctx                  = context.Background()
+	said, asking         = storetest.Said, storetest.Asking
+	deliver, deliverOnly = storetest.Deliver, storetest.DeliverOnly
+	find, keep           = storetest.Find, storetest.Keep
+	dump, number, remove = storetest.Dump, storetest.Number, storetest.Remove
+	imported, newTalk    = storetest.Imported, storetest.NewConversation
+	details              = storetest.Memory
+)
+
+// toolsAt returns the tools of a turn.
+func toolsAt(c *store.Conversation, turn int64) []llm.Tool {
+	return memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
+}
+
+// call returns the answer of a tool.
+func call(t check.Tester, tools []llm.Tool, name, arguments string) string {
+	t.Helper()
+	return check.Must(storetest.Call(tools, name, arguments))(t)
+}
+
+// save saves a fact of a message with a tool, and returns its answer; more are further arguments.
+func save(t check.Tester, tools []llm.Tool, content string, message int64, more string) string {
+	t.Helper()
+	return call(t, tools, "memory_save", arguments(content, message, more))
+}
+
+func arguments(content string, message int64, more string) string {
+	return fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]%s}`, content, message, more)
+}
+
+// worker starts a worker's job over [from, to].
+func worker(t testing.TB, c *store.Conversation, from, to int64) summarize.Job {
+	t.Helper()
+	return storetest.Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
+}
+
+// finish stores a job's summary, and returns the new memories.
+func finish(t testing.TB, j summarize.Job, drafts ...summarize.MemoryDraft) []summarize.MemoryDraft {
+	t.Helper()
+	return check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: drafts}))(t)
+}
+
+// searched returns what a search finds, at most limit.
+func searched(t testing.TB, c *store.Conversation, query string, limit int) []memory.Memory {
+	t.Helper()
+	return check.Must(storetest.Search(memory.Of(c), ctx, query, limit))(t)
+}
+
+// wantContents compares the active memories, the newest row last.
+func wantContents(t *testing.T, c *store.Conversation, want ...string) {
+	t.Helper()
+	for i := range want {
+		want[i] = "fact: " + want[i]
+	}
+	check.EqualAll(t, "memories", storetest.Contents(t, c), want)
+}

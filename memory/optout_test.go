@@ -15,18 +15,17 @@ import (
 // sayHello delivers a message by a person with an id and a name.
 func sayHello(t *testing.T, c *store.Conversation, n int, id, name string) {
 	t.Helper()
-	m := storetest.Said(n, "hello")
+	m := said(n, "hello")
 	m.AuthorID, m.Author = id, name
-	storetest.Deliver(t, c, m)
+	deliver(t, c, m)
 }
 
 // wantSaved fails unless a memory is saved, or refused because it names somebody who opted out.
 func wantSaved(t *testing.T, c *store.Conversation, content string, want bool) {
 	t.Helper()
 	_, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
-	if _, out := errors.AsType[*memory.OptedOutError](err); out == want || !out && err != nil {
-		t.Errorf("%q in %s: %v", content, c.Name(), err)
-	}
+	_, out := errors.AsType[*memory.OptedOutError](err)
+	check.That(t, out != want && (out || err == nil), "%q in %s: %v", content, c.Name(), err)
 }
 
 // TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
@@ -38,7 +37,7 @@ func TestOptOutIsByIDNotName(t *testing.T) {
 		"Will": {[]string{"the shop will open at nine"}, []string{"the shop of Will opens at ten", "Will rows", "Will's dog barks", "Ask Will."}},
 		"Carl": {nil, []string{"carl rows", "the shop of Carl's opens"}},
 	} {
-		conv := storetest.NewConversation(t)
+		conv := newTalk(t)
 		sayHello(t, conv, 2, "u7", name)
 		check.Must(privacy.Of(conv).OptOut(ctx, "u7", name, true))(t)
 		for _, content := range c.free {
@@ -53,13 +52,13 @@ func TestOptOutIsByIDNotName(t *testing.T) {
 // Those who are named in a thread or in a task speak in the channel.
 func TestOptOutBelowChannel(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	channel, elsewhere := storetest.Find(t, s, "discord:server/channel"), storetest.Find(t, s, "discord:server/other")
+	channel, elsewhere := find(t, s, "discord:server/channel"), find(t, s, "discord:server/other")
 	sayHello(t, channel, 2, "u7", "Carl")
-	thread := storetest.Find(t, s, channel.Name()+"/thread")
-	storetest.Deliver(t, thread, storetest.Said(4, "hi"))
+	thread := find(t, s, channel.Name()+"/thread")
+	deliver(t, thread, said(4, "hi"))
 	below := func(c *store.Conversation) *store.Conversation {
 		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 9}))(t)
-		return storetest.Find(t, s, task.Conversation)
+		return find(t, s, task.Conversation)
 	}
 	check.Must(privacy.Of(channel).OptOut(ctx, "u7", "Carl", true))(t)
 	for _, c := range []*store.Conversation{channel, thread, below(channel), below(thread), below(below(thread))} {
@@ -72,7 +71,7 @@ func TestOptOutBelowChannel(t *testing.T) {
 // somebody else here has the name.
 func TestOptOutUnderOtherNames(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	here, there := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:3/4")
+	here, there := find(t, s, "discord:1/2"), find(t, s, "discord:3/4")
 	sayHello(t, here, 2, "u7", "Carl")
 	sayHello(t, there, 2, "u7", "Charly")
 	check.Must(privacy.Of(here).OptOut(ctx, "u7", "Carl", true))(t)

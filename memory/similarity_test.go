@@ -1,7 +1,9 @@
 package memory_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,12 +36,8 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 		{"facts in Cyrillic do not collide", "Я живу в Турине.", "Я живу в Риме.", false},
 		{"nothing is not the same as nothing", "the", "a", false},
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			a, b := memory.FactWords(c.a), memory.FactWords(c.b)
-			if got := memory.SameFact(a, b); got != c.same || memory.SameFact(b, a) != got {
-				t.Errorf("%q and %q: %v and %v; %v, %v", c.a, c.b, got, memory.SameFact(b, a), a, b)
-			}
-		})
+		a, b := memory.FactWords(c.a), memory.FactWords(c.b)
+		check.That(t, memory.SameFact(a, b) == c.same && memory.SameFact(b, a) == c.same, "%s: %q and %q: got %v", c.claim, a, b, !c.same)
 	}
 	t.Run("of itself every fact is the same, and of one with a number more never", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -52,102 +50,76 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 }
 
 func TestRepeatedFactIsOneRow(t *testing.T) {
+	c := imported(t, 9)
+	storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann likes tea.", 2)
+	storetest.Repair(t, c, transcript.Worker, 4, 6, "ann LIKES téa", 5)
+	wantContents(t, c, "Ann likes tea.")
+	m := details(t, c.Store(), 1)
+	check.That(t, m.Confirmed == 2 && slices.Equal(m.Sources, []int64{2, 5}), "confirmed by new messages: got %+v", m)
 	t.Run("about somebody else, or elsewhere, it is another fact", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		storetest.Keep(t, c, "Ann", "The flat is near the harbour")
-		if s := storetest.Keep(t, c, "Bob", "The flat is near harbour"); !s.Fresh {
-			t.Errorf("%+v", s)
+		keep(t, c, "Ann", "The flat is near the harbour")
+		for _, s := range []memory.Saved{
+			keep(t, c, "Bob", "The flat is near harbour"),
+			keep(t, find(t, c.Store(), "terminal:other"), "Ann", "The flat is near harbour"),
+		} {
+			check.That(t, s.Fresh, "got %+v", s)
 		}
-		if s := storetest.Keep(t, storetest.Find(t, c.Store(), "terminal:other"), "Ann", "The flat is near harbour"); !s.Fresh {
-			t.Errorf("%+v", s)
-		}
-	})
-	t.Run("of two people who bear one name too", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		for id, content := range map[string]string{"u1": "My flat is near the harbour", "u2": "My flat is near harbour"} {
-			s, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: id})
-			check.That(t, err == nil && s.Fresh, "%+v, %v", s, err)
+		for id, content := range map[string]string{"u1": "My flat is near the harbour", "u2": "My flat is near harbour"} { // of two Anns
+			draft := summarize.MemoryDraft{Kind: "fact", Content: content}
+			s := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: draft, Person: "Ann", PersonID: id}))(t)
+			check.That(t, s.Fresh, "got %+v", s)
 		}
 	})
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		s := storetest.Keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
+		c := imported(t, 9)
+		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
 		check.NoError(t, memory.Of(c).Forget(ctx, s.ID))
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		answer := check.Must(storetest.Call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`))(t)
-		check.Contains(t, "answer", answer, "had this forgotten")
-		check.Equal(t, "answer", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
-		if got := storetest.Contents(t, c); got != nil {
-			t.Errorf("%q", got)
-		}
-		if s := storetest.Keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4); !s.Fresh {
-			t.Errorf("repeated: not recognized as known: %+v", s)
-		}
+		j := worker(t, c, 1, 9)
+		check.Contains(t, "answer", save(t, j.Tools(20), "Ann has an allergy to nuts and peas", 2, `, "about": "Ann"`), "had this forgotten")
+		check.Len(t, "saved", finish(t, j), 0)
+		wantContents(t, c)
+		check.That(t, keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4).Fresh, "said again: not saved")
 	})
 }
 
 func TestSaveReportsKnownFact(t *testing.T) {
+	const nine, ten = "The standup meets at 9 in the kitchen", "The standup meets at 10 in the kitchen"
 	t.Run("a model is told, and told of what its fact may take the place of", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
-		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
-		answer := check.Must(storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`))(t)
-		check.Equal(t, "answer", answer, fmt.Sprintf(`This was already known, as memory %d: "The standup meets at 9 in the kitchen". There is nothing more to do.`, old.ID))
-		answer = check.Must(storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`))(t)
-		check.Equal(t, "answer", answer, fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID))
-		answer = check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID)))(t)
-		check.Contains(t, "answer", answer, fmt.Sprintf("supersedes memory %d", old.ID))
-		check.Equal(t, "state", storetest.Memory(t, c.Store(), old.ID).State, "superseded")
+		c := imported(t, 9)
+		tools := toolsAt(c, 9)
+		old := keep(t, c, "Ann", nine, 2)
+		known := save(t, tools, "The standup meets at 9 in kitchen", 4, "")
+		check.Contains(t, "answer", known, fmt.Sprintf(`already known, as memory %d: %q`, old.ID, nine))
+		near := save(t, tools, ten, 6, "")
+		check.Contains(t, "answer", near, fmt.Sprintf(`Memory %d says: %q`, old.ID, nine), fmt.Sprintf(`"supersedes": %d`, old.ID))
+		over := fmt.Sprintf(`, "supersedes": %d`, old.ID)
+		check.Contains(t, "answer", save(t, tools, ten, 6, over), fmt.Sprintf("supersedes memory %d", old.ID))
+		check.Equal(t, "state", details(t, c.Store(), old.ID).State, "superseded")
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		save := func(content string, more string) string {
-			t.Helper()
-			answer := check.Must(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
-			return answer
-		}
-		check.Contains(t, "answer", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("already known, as memory %d", old.ID))
-		check.Contains(t, "answer", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
-		check.Contains(t, "result", save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("supersedes memory %d", old.ID))
-		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		check.EqualAll(t, "answer", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
+		c := imported(t, 9)
+		old := keep(t, c, "Ann", nine)
+		j := worker(t, c, 1, 9)
+		tools := j.Tools(20)
+		check.Contains(t, "answer", save(t, tools, nine, 2, ""), fmt.Sprintf("already known, as memory %d", old.ID))
+		check.Contains(t, "answer", save(t, tools, ten, 2, ""), fmt.Sprintf("Memory %d says", old.ID))
+		over := fmt.Sprintf(`, "supersedes": %d`, old.ID)
+		check.Contains(t, "answer", save(t, tools, "The standup meets at 10 in kitchen", 2, over), fmt.Sprintf("supersedes memory %d", old.ID))
+		finish(t, j)
+		wantContents(t, c, ten)
 	})
-}
-
-// A model that repeats itself, or that saves a memory again to say what it supersedes, has as many left.
-func TestRepeatedDraftCountsOnce(t *testing.T) {
-	c := storetest.Imported(t, 9)
-	old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
-	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-	tools := j.Tools(2)
-	for _, arguments := range []string{
-		`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [2]}`,
-		`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [3]}`,
-		fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [2], "supersedes": %d}`, old.ID),
-		`{"content": "Ann has a boat", "kind": "fact", "messages": [4]}`,
-	} {
-		check.Must(storetest.Call(tools, "memory_save", arguments))(t)
-	}
-	check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-	check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen", "fact: Ann has a boat"})
-	check.EqualAll(t, "sources", storetest.Memory(t, c.Store(), 2).Sources, []int64{2, 3})
 }
 
 func TestFewMemoriesAreCompared(t *testing.T) {
 	check.SkipUnderRace(t)
-	c := storetest.NewConversation(t)
-	check.NoError(t, c.Store().Update(t.Context(), func(tx *store.Tx) error {
-		for n := range 1000 {
-			d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, "person", "", 0)
-			if err := memory.Insert(c, tx, d); err != nil {
-				return err
-			}
+	c := newTalk(t)
+	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) (err error) {
+		for n := range 600 {
+			draft := summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}
+			err = errors.Join(err, memory.Insert(c, tx, memory.DraftOf(draft, "person", "", 0)))
 		}
-		return nil
+		return err
 	}))
-	if s := storetest.Keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
-		t.Errorf("%+v", s)
-	}
+	s := keep(t, c, "Ann", "Ann keeps the box w77 in the room r77")
+	check.That(t, !s.Fresh && s.ID == 78, "got %+v", s)
 }

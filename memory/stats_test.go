@@ -2,44 +2,33 @@ package memory_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
 )
 
-// chosen returns the contents of the memories that a filter selects.
-func chosen(t *testing.T, s *store.Store, f memory.Filter) string {
-	t.Helper()
-	found, _, err := memory.In(s).List(ctx, f)
-	check.NoError(t, err)
-	var all []string
-	for _, m := range found {
-		all = append(all, m.Content)
-	}
-	return strings.Join(all, "|")
-}
-
 // gathered returns a store with memories of three people.
 func gathered(t *testing.T) *store.Store {
-	c := storetest.NewConversation(t)
-	third := storetest.Said(3, "A boat, please")
-	third.Author, third.AuthorID = "Özge", "U7"
-	storetest.Deliver(t, c, storetest.Said(1, "I have a boat"), storetest.Said(2, "I have a dog"), third)
-	storetest.Keep(t, c, "Bob", "Bob has a boat", 1)
-	storetest.Keep(t, c, "Ann", "Ann has a dog", 2)
-	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }})
-	check.Must(storetest.Call(tools, "memory_save", `{"content": "Özge has a boat", "kind": "goal", "messages": [3], "about": "Özge"}`))(t)
-	storetest.Run(t, c.Store(), "UPDATE memories SET said_at = ? WHERE id = 1", storetest.Day.AddDate(0, -1, 0).UnixMilli())
+	c := newTalk(t)
+	deliver(t, c, said(1, "I have a boat"), said(2, "I have a dog"))
+	sayHello(t, c, 3, "U7", "Özge")
+	keep(t, c, "Bob", "Bob has a boat", 1)
+	keep(t, c, "Ann", "Ann has a dog", 2)
+	call(t, toolsAt(c, 3), "memory_save", `{"content": "Özge has a boat", "kind": "goal", "messages": [3], "about": "Özge"}`)
 	storetest.Run(t, c.Store(), "UPDATE memories SET importance = 0.1 * id, confirmed = 4 - id")
 	storetest.Run(t, c.Store(), "UPDATE memories SET expires_at = ? WHERE id = 2", time.Now().AddDate(0, 0, 1).UnixMilli())
-	storetest.Keep(t, storetest.Find(t, c.Store(), "terminal:other"), "Bob", "Bob is away")
-	storetest.Run(t, c.Store(), "UPDATE memories SET said_at = ? WHERE id = 4", storetest.Day.AddDate(0, 1, 0).UnixMilli())
+	keep(t, find(t, c.Store(), "terminal:other"), "Bob", "Bob is away")
+	for id, months := range map[int]int{1: -1, 4: 1} {
+		storetest.Run(t, c.Store(), "UPDATE memories SET said_at = ? WHERE id = ?", storetest.Day.AddDate(0, months, 0).UnixMilli(), id)
+	}
 	return c.Store()
 }
 
@@ -59,39 +48,41 @@ func TestListFilters(t *testing.T) {
 		"Bob has a boat|Özge has a boat":                           {Sort: "confirmed", Query: "boat"},
 		"Özge has a boat|Bob has a boat":                           {Sort: "said", Query: "boat", State: "current"},
 	} {
-		check.Equal(t, fmt.Sprintf("%+v", f), chosen(t, s, f), strings.TrimSuffix(want, "|"))
+		found, _, err := memory.In(s).List(ctx, f)
+		check.NoError(t, err)
+		var contents []string
+		for _, m := range found {
+			contents = append(contents, m.Content)
+		}
+		check.Equal(t, fmt.Sprintf("%+v", f), strings.Join(contents, "|"), strings.TrimSuffix(want, "|"))
 	}
-	if _, _, err := memory.In(s).List(ctx, memory.Filter{Sort: "beauty"}); err == nil || !strings.Contains(err.Error(), "confirmed, expires, id, importance, said, saved") {
-		t.Error(err)
-	}
+	_, _, err := memory.In(s).List(ctx, memory.Filter{Sort: "beauty"})
+	check.ErrorContains(t, "an order", err, "confirmed, expires, id, importance, said, saved")
 	n := 0 // an export takes the same filter
 	check.NoError(t, memory.In(s).Export(ctx, memory.Filter{About: "bob"}, func(memory.Exported, []chat.Message) error { n++; return nil }))
-	check.Equal(t, "memories", n, 2)
+	check.Equal(t, "exported memories", n, 2)
 }
 
 func TestStatistics(t *testing.T) {
 	s := gathered(t)
-	check.NoError(t, memory.Of(storetest.Find(t, s, "terminal:general")).Pin(ctx, 1, true))
+	check.NoError(t, memory.Of(find(t, s, "terminal:general")).Pin(ctx, 1, true))
 	storetest.Run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 2")
-	got := check.Must(memory.In(s).Statistics(ctx, memory.Filter{State: "all"}))(t)
 	want := memory.Statistics{
 		Total: 4, Pinned: 1,
 		Kind:    []memory.Count{{"fact", 3}, {"goal", 1}},
 		State:   []memory.Count{{"active", 3}, {"expired", 1}},
 		Person:  []memory.Count{{"Bob", 2}, {"Ann", 1}, {"Özge", 1}},
 		Channel: []memory.Count{{"terminal:general", 3}, {"terminal:other", 1}},
-		Month: []memory.Count{
-			{storetest.Day.AddDate(0, -1, 0).Format("2006-01"), 1}, {storetest.Day.Format("2006-01"), 2}, {storetest.Day.AddDate(0, 1, 0).Format("2006-01"), 1},
-		},
-		Origin: []memory.Count{{"person", 3}, {"assistant", 1}},
+		Month:   []memory.Count{{"2026-02", 1}, {"2026-03", 2}, {"2026-04", 1}},
+		Origin:  []memory.Count{{"person", 3}, {"assistant", 1}},
 	}
+	got := check.Must(memory.In(s).Statistics(ctx, memory.Filter{State: "all"}))(t)
 	check.Equal(t, "the statistics", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 	for want, f := range map[int]memory.Filter{
 		1: {Conversation: "terminal:other"}, 2: {About: "Bob"}, 3: {}, 4: {State: "current"}, 0: {Kind: "todo"},
 	} {
-		if got := check.Must(memory.In(s).Statistics(ctx, f))(t); got.Total != want || got.Kind == nil {
-			t.Errorf("%+v: %+v", f, got)
-		}
+		got := check.Must(memory.In(s).Statistics(ctx, f))(t)
+		check.That(t, got.Total == want && got.Kind != nil, "%+v: %+v", f, got)
 	}
 	check.Error(t, check.ErrorOf(memory.In(s).Statistics(ctx, memory.Filter{Conversation: "terminal:lost"})), store.ErrNotFound)
 }
@@ -104,11 +95,83 @@ func TestUntil(t *testing.T) {
 		"2026-05-08T15:00": time.Date(2026, 5, 8, 15, 0, 0, 0, time.Local),
 		"7d":               now.AddDate(0, 0, -7),
 	} {
-		if got, err := memory.Until(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("%s: %v, %v", text, got, err)
+		check.Equal(t, text, check.Must(memory.Until(text, now))(t), want)
+	}
+	check.That(t, check.ErrorOf(memory.Until("soon", now)) != nil, "soon is accepted as a time")
+}
+
+func TestSearchMemories(t *testing.T) {
+	c := newTalk(t)
+	s := c.Store()
+	other := find(t, s, "terminal:other")
+	remember := func(c *store.Conversation, kind, content string, importance float64) {
+		t.Helper()
+		_, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann")
+		check.Require(t, err == nil && fresh, "%v, %v", fresh, err)
+	}
+	remember(c, "preference", "Ann drinks black tea", 0.9)
+	remember(c, "preference", "Ann drinks green tea, 绿茶", 0.2)
+	remember(c, "fact", "Ann's bicycle is red", 0.5)
+	remember(other, "fact", "Carol sells tea", 0.5)
+	remember(c, "event", "The meeting is in May", 0.5)
+	check.NoError(t, memory.Of(c).Forget(ctx, 5))
+	storetest.Run(t, s, "UPDATE memories SET said_at = 0") // those of the same millisecond are ordered by their numbers
+	for _, test := range []struct {
+		claim string
+		f     memory.Filter
+		want  []int64
+		total int
+	}{
+		{"of equal matches the more important comes first", memory.Filter{Conversation: c.Name(), Query: "drinks"}, []int64{1, 2}, 2},
+		{"without a query the newest come first", memory.Filter{Conversation: c.Name()}, []int64{3, 2, 1}, 3},
+		{"all conversations can be searched", memory.Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
+		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea bicycle"}, []int64{3, 4}, 2},
+		{"one character of Chinese is found", memory.Filter{Query: "茶"}, []int64{2}, 1},
+		{"one character of Chinese finds nothing of other conversations", memory.Filter{Conversation: other.Name(), Query: "茶"}, nil, 0},
+		{"what was forgotten is there for who asks for it", memory.Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
+		{"pages leave the total as it is", memory.Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
+		{"a page behind the end is empty", memory.Filter{Limit: 2, Offset: 9}, nil, 4},
+		{"a negative page is the first", memory.Filter{Limit: -1, Offset: -7}, []int64{4, 3, 2, 1}, 4},
+		{"a query of words that tell nothing finds nothing", memory.Filter{Query: "the?"}, nil, 0},
+	} {
+		found, total, err := memory.In(s).List(ctx, test.f)
+		check.NoError(t, err)
+		var list []int64
+		for _, m := range found {
+			list = append(list, m.ID)
 		}
+		check.EqualAll(t, test.claim, list, test.want)
+		check.Equal(t, test.claim+": total", total, test.total)
 	}
-	if _, err := memory.Until("soon", now); err == nil {
-		t.Error("soon is accepted as a time")
+	for _, f := range []memory.Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
+		_, _, err := memory.In(s).List(ctx, f)
+		check.That(t, err != nil, "%+v: no error", f)
 	}
+	check.Error(t, check.ErrorOf(memory.In(s).Details(ctx, 99)), store.ErrNotFound)
+}
+
+func TestRankingOfMemories(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, spoken(1, 0, "Caroline", "hello"), spoken(2, 0, "Bob", "hello"))
+	keep(t, c, "Caroline", "Caroline drinks green tea")
+	keep(t, c, "Bob", "Bob drinks green tea")
+	keep(t, c, "Bob", "Bob's greyhound is called Pepper")
+	first := func(query string, want int64) memory.Memory {
+		t.Helper()
+		found := searched(t, c, query, 9)
+		check.Require(t, len(found) > 0 && found[0].ID == want, "%q: got %+v", query, found)
+		sum := 0.0
+		for _, p := range found[0].Parts {
+			sum += p.Value
+		}
+		check.That(t, math.Abs(sum-found[0].Score) < 1e-9, "parts %v: got sum %v, want %v", found[0].Parts, sum, found[0].Score)
+		return found[0]
+	}
+	check.Equal(t, "second part of the score", first("what tea does Caroline drink", 1).Parts[1].Name, "speaker")
+	first("greyhuond", 3) // a typo
+	check.Equal(t, "by a name alone", first("Bob", 3).Speaker, "Bob")
+	storetest.Run(t, c.Store(), "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
+	first("green tea", 1) // the newer
+	found := searched(t, c, "", 9)
+	check.That(t, len(found) == 3 && found[0].Parts == nil, "without a query: %+v", found)
 }

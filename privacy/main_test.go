@@ -2,11 +2,59 @@ package privacy_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
+	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-var ctx = context.Background()
+var (
+	ctx                  = context.Background()
+	asking, said         = storetest.Asking, storetest.Said
+	deliver, deliverOnly = storetest.Deliver, storetest.DeliverOnly
+	find, keep, remove   = storetest.Find, storetest.Keep, storetest.Remove
+	imported, newTalk    = storetest.Imported, storetest.NewConversation
+	number, wantNoSecret = storetest.Number, storetest.WantNoSecret
+)
+
+const secret = storetest.Secret
+
+// message returns a message as stored.
+func message(t *testing.T, c *store.Conversation, seq int64) chat.Message {
+	t.Helper()
+	return check.Must(c.Transcript().Message(ctx, seq))(t)
+}
+
+// wantSeqs compares the messages of a conversation that are not deleted.
+func wantSeqs(t *testing.T, c *store.Conversation, want ...int64) {
+	t.Helper()
+	check.EqualAll(t, "transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 500))(t)), want)
+}
+
+// wantNoMemory checks that memories are deleted.
+func wantNoMemory(t *testing.T, c *store.Conversation, ids ...int64) {
+	t.Helper()
+	for _, id := range ids {
+		check.Error(t, check.ErrorOf(memory.In(c.Store()).Details(ctx, id)), store.ErrNotFound)
+	}
+}
+
+// memorySearch returns what the tool finds in a turn.
+func memorySearch(t *testing.T, c *store.Conversation, turn int64, query string) string {
+	t.Helper()
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
+	return check.Must(storetest.Call(tools, "memory_search", fmt.Sprintf(`{"query":%q}`, query)))(t)
+}
+
+// answerFinding answers a turn in which a tool found something.
+func answerFinding(t *testing.T, c *store.Conversation, turn, next int64, tool, found string) {
+	t.Helper()
+	storetest.AnswerWith(t, c, turn, next, "", map[string]string{tool: found})
+	storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
+}

@@ -4,158 +4,185 @@ import (
 	"reflect"
 	"testing"
 
+	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
 
-func appliedSummary(by transcript.By, from, to int64) func(*testing.T, *store.Conversation) int64 {
-	return func(t *testing.T, c *store.Conversation) int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, by, from, to)
-		storetest.ApplyRows(t, c, id)
-		return id
-	}
-}
-
 // What transcript decides about other cases is in its own tests; that the rows then say the same is in
 // TestChangedStateEqualsStoredState.
-var applyCases = []struct {
-	claim string
-	rows  func(t *testing.T, c *store.Conversation) []int64 // the rows to apply
-	want  string
-	state transcript.Status // of the last row
-}{
-	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		storetest.Hide(t, c, 1, 3)
-		appliedSummary(transcript.Worker, 4, 9)(t, c)
-		return []int64{id}
-	}, "placeholder emergency 1-3, leaf worker 4-9", transcript.Stale},
-	{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		storetest.Edit(t, c, 5, "other words")
-		return []int64{id}
-	}, "", transcript.Stale},
-	{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		storetest.Remove(t, c, 1)
-		return []int64{id}
-	}, "", transcript.Stale},
-	{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *store.Conversation) []int64 {
-		storetest.Edit(t, c, 3, "other words")
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		storetest.Edit(t, c, 6, "other words")
-		return []int64{id}
-	}, "leaf worker 1-5", transcript.Applied},
-	{"a row that is not prepared is not applied", func(t *testing.T, c *store.Conversation) []int64 {
-		return []int64{storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5).ID()}
-	}, "", transcript.Running},
-}
-
 func TestApplyingRows(t *testing.T) {
-	for _, test := range applyCases {
+	for _, test := range []struct {
+		claim, steps, stack string
+		state               transcript.Status // of the first row, when it is applied
+	}{
+		{"a stale leaf takes no placeholder with it", "leaf 1-9; hide 1-3; sum 4-9", "placeholder emergency 1-3, leaf worker 4-9", transcript.Stale},
+		{"a leaf is stale when one of its messages was edited", "leaf 1-5; edit 5", "", transcript.Stale},
+		{"a leaf is stale when one of its messages was deleted", "leaf 1-5; delete 1", "", transcript.Stale},
+		{"an edit before it was read, or beside its span, does no harm", "edit 3; leaf 1-5; edit 6", "leaf worker 1-5", transcript.Applied},
+		{"a row that is not prepared is not applied", "begin 1-5", "", transcript.Running},
+	} {
 		t.Run(test.claim, func(t *testing.T) {
-			c := storetest.Imported(t, 12)
-			rows := test.rows(t, c)
-			before := storetest.Peek(t, c).Head
-			head, applied := storetest.ApplyRows(t, c, rows...)
-			check.Equal(t, "stack", storetest.Shape(head.Stack), test.want)
-			check.Equal(t, "the row", applied[len(applied)-1].State, test.state)
-			raised := head.Version - before.Version
-			if changed := storetest.Shape(before.Stack) != test.want || test.state == transcript.Applied; changed != (raised == 1) {
-				t.Errorf("changed: %v; got a version increase of %d", changed, raised)
-			}
+			c := imported(t, 12)
+			ids := play(t, c, test.steps)
+			before := peek(t, c).Head
+			head, applied := storetest.ApplyRows(t, c, ids[0])
+			check.Equal(t, "stack", storetest.Shape(head.Stack), test.stack)
+			check.Equal(t, "the row", applied[0].State, test.state)
+			check.Equal(t, "version raised", head.Version-before.Version == 1, test.state == transcript.Applied)
 			checkCoverage(t, c)
+			again, _ := storetest.ApplyRows(t, c, ids[0])
+			check.That(t, reflect.DeepEqual(head, again), "applied again: got %+v, then %+v", head, again)
+			other := find(t, c.Store(), "terminal:other")
+			check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, ids[:1])), store.ErrNotFound)
 		})
 	}
 }
 
-func TestApplyAgain(t *testing.T) {
-	c := storetest.Imported(t, 6)
-	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
-	first, _ := storetest.ApplyRows(t, c, id)
-	again, rows := storetest.ApplyRows(t, c, id)
-	check.That(t, reflect.DeepEqual(first, again) && rows[0].State == transcript.Applied, "got %+v, then %+v", first, again)
-	other := storetest.Find(t, c.Store(), "terminal:other")
-	check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, []int64{id})), store.ErrNotFound)
+// A repair may also be planned just before an undo and start just after it: then the rollup it was to
+// repair is gone, and it covers nothing.
+func TestRepairOfRollup(t *testing.T) {
+	c := imported(t, 10)
+	ids := play(t, c, "leaf 1-3 extractive; leaf 4-6 extractive; apply; roll 1-6 extractive; apply")
+	before, old := load(t, c), ids[2]
+	j := repairRow(t, c, 1, 6, ids[:2]...)
+	children := func(id int64, want ...int64) {
+		t.Helper()
+		check.EqualAll(t, "children", transcript.IDs(check.Must(j.Children(ctx, id))(t)), want)
+	}
+	children(old, ids[:2]...)
+	storetest.ApplyAndClear(t, c, 4, j.ID())
+	check.Equal(t, "stack", stack(t, c), "rollup worker 1-6")
+	children(j.ID(), ids[:2]...)
+	children(old)
+	undo(t, c)
+	wantState(t, c, before)
+	check.Equal(t, "rows undone", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", j.ID()), 1)
+	undo(t, c)
+	shown := stack(t, c)
+	check.Equal(t, "late", apply(t, c, repairRow(t, c, 1, 6, ids[:2]...).ID()), "stale")
+	check.Equal(t, "stack", stack(t, c), shown)
 }
 
-func TestRepairedRollupKeepsPlaceAndChildren(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
-	old := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 10, a, b)
-	storetest.ApplyRows(t, c, a, b, old)
-	j := repairRow(t, c, transcript.Rollup, transcript.OnRepair, 1, 10, "better", a, b)
-	children, err := j.Children(ctx, old)
-	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
-		t.Fatalf("children of the one to repair: %+v, %v", children, err)
-	}
-	head, rows := storetest.ApplyRows(t, c, j.ID())
-	if storetest.Shape(head.Stack) != "rollup worker 1-10" || rows[0].State != transcript.Applied {
-		t.Fatalf("got stack %s, row %s", storetest.Shape(head.Stack), rows[0].State)
-	}
-	if children, err = j.Children(ctx, j.ID()); err != nil || len(children) != 2 {
-		t.Errorf("got children %+v, %v", children, err)
-	}
-	if children, err = j.Children(ctx, old); err != nil || len(children) != 0 {
-		t.Errorf("the replaced row: got %+v, %v", children, err)
-	}
+// wantState compares what the prompt shows with an earlier state.
+func wantState(t *testing.T, c *store.Conversation, before transcript.Snapshot) {
+	t.Helper()
+	after := load(t, c)
+	same := reflect.DeepEqual(after.Head.Stack, before.Head.Stack) && reflect.DeepEqual(after.Messages, before.Messages)
+	check.That(t, same && after.Head.ClearedTo == before.Head.ClearedTo, "before\n%+v\nafter\n%+v", before, after)
 }
 
 // A deleted message leaves nothing behind, but the rows beside it stay neighbors.
 func TestPlaceholderOverDeletedMessagesHasDates(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 6))
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 10))
-	storetest.Remove(t, c, 1, 6)
-	head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 2, 5))
-	if want := "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10"; storetest.Shape(head.Stack) != want {
-		t.Fatalf("got stack %s, want %s", storetest.Shape(head.Stack), want)
-	}
-	for _, i := range []int{0, 2} {
-		if left := head.Stack[i]; left.Messages != 0 || !left.FromTime.Equal(storetest.Day) || !left.ToTime.Equal(storetest.Day) {
-			t.Errorf("got placeholder %+v", left)
-		}
+	c := imported(t, 10)
+	play(t, c, "sum 1-6 extractive; sum 7-10; delete 1; delete 6; sum 2-5")
+	rows := peek(t, c).Head.Stack
+	check.Equal(t, "stack", storetest.Shape(rows), "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10")
+	for _, left := range []transcript.Summary{rows[0], rows[2]} {
+		check.That(t, left.Messages == 0 && left.FromTime.Equal(storetest.Day) && left.ToTime.Equal(storetest.Day), "got placeholder %+v", left)
 	}
 	checkCoverage(t, c)
 }
 
 // A decision on a state that is no longer stored changes nothing.
 func TestCommitOfStaleState(t *testing.T) {
-	for _, test := range []struct {
-		claim     string
-		meanwhile func(t *testing.T, c *store.Conversation, id int64)
-	}{
-		{"the head has changed", func(t *testing.T, c *store.Conversation, _ int64) { storetest.Hide(t, c, 6, 7) }},
-		{"somebody pinned a message", func(t *testing.T, c *store.Conversation, _ int64) { check.Must(c.Transcript().Pin(ctx, 6, "Ada"))(t) }},
-		{"a message that is to be hidden was deleted", func(t *testing.T, c *store.Conversation, _ int64) {
-			storetest.Remove(t, c, 2)
-			storetest.Run(t, c.Store(), "UPDATE conversations SET version = 0")
-			storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'prepared'")
-		}},
-		{"the row is stale", func(t *testing.T, c *store.Conversation, id int64) {
-			storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'stale' WHERE id = ?", id)
-		}},
+	for claim, test := range map[string]struct{ meanwhile, sql string }{
+		"the head has changed":                 {"hide 6-7", ""},
+		"somebody pinned a message":            {"pin 6", ""},
+		"a message to be hidden was deleted":   {"delete 2", "UPDATE conversations SET version = 0; UPDATE compactions SET state = 'prepared'"},
+		"the row is stale":                     {"", "UPDATE compactions SET state = 'stale'"},
+		"a message arrived before the session": {"say 10", ""},
 	} {
-		t.Run(test.claim, func(t *testing.T) {
-			c := storetest.Imported(t, 9)
-			id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 4)
+		t.Run(claim, func(t *testing.T) {
+			c := imported(t, 9)
+			ids := play(t, c, "leaf 1-4")
 			s := storetest.StateOf(t, c)
-			change, _, _ := s.Cover([]int64{id}, 0, nil)
-			test.meanwhile(t, c, id)
-			before := storetest.Dump(t, c.Store())
+			change, _, _ := s.Cover(ids, 0, nil)
+			if test.meanwhile == "say 10" {
+				change = check.Must(s.NewSession(true))(t)
+			}
+			play(t, c, test.meanwhile)
+			storetest.Run(t, c.Store(), test.sql)
+			before := dump(t, c.Store())
 			check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
-			check.Equal(t, "the store", storetest.Dump(t, c.Store()), before)
+			check.Equal(t, "the store", dump(t, c.Store()), before)
 		})
 	}
-	t.Run("a message arrived before the session started", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		s := storetest.StateOf(t, c)
-		change := check.Must(s.NewSession(true))(t)
-		storetest.Deliver(t, c, storetest.Said(10, "one more"))
-		before := storetest.Dump(t, c.Store())
-		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
-		check.Equal(t, "the store", storetest.Dump(t, c.Store()), before)
-	})
+}
+
+// That an undo restores what was there before is in TestCoverage.
+func TestUndoErrors(t *testing.T) {
+	changed, nothing := transcript.ErrChangedSince.Error(), transcript.ErrNothingApplied.Error()
+	for claim, test := range map[string]struct{ steps, want string }{
+		"where nothing was applied":                         {"", nothing},
+		"an emergency applies nothing that can be undone":   {"hide 1-5", nothing},
+		"after an edit":                                     {"sum 1-5; edit 2", changed},
+		"after a deletion":                                  {"sum 1-5; delete 2", changed},
+		"after an edit of what a placeholder of it hides":   {"hide 1-8; sum 1-3; edit 7", changed},
+		"where a new conversation has begun since":          {"sum 1-5; new", store.BeforeTheStart},
+		"but an edit beside it, or before it, does no harm": {"edit 2; sum 1-5; edit 6", ""},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			c := imported(t, 10)
+			play(t, c, test.steps)
+			before := dump(t, c.Store())
+			check.Equal(t, "refused with", latest(t, c).Why, test.want)
+			check.Equal(t, "state", dump(t, c.Store()), before)
+		})
+	}
+}
+
+func TestMemoriesSurviveUndo(t *testing.T) {
+	c := imported(t, 10)
+	for range 2 { // of the same messages
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		check.Must(storetest.Call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
+		apply(t, c, j.ID())
+		undo(t, c)
+		found := check.Must(storetest.Search(memory.Of(c), ctx, "counts", 10))(t)
+		check.Len(t, "memories", found, 1)
+		check.That(t, found[0].State == "active" && found[0].Confirmed == 1, "got %+v", found)
+	}
+}
+
+func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
+	c := imported(t, 10)
+	storetest.ApplyAndClear(t, c, 4, play(t, c, "leaf 1-3")...)
+	storetest.ApplyAndClear(t, c, 8, play(t, c, "leaf 4-6")...)
+	check.Equal(t, "cleared after the undo of the second one", undo(t, c).ClearedTo, 4)
+	play(t, c, "say 11")
+	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.Clear(11), nil })
+	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
+}
+
+// A job running during an undo of the summary over its messages would hide them again.
+func TestUndoEndsRunningRows(t *testing.T) {
+	c := imported(t, 12)
+	play(t, c, "sum 1-5 extractive")
+	over, failing, beside := begin(t, c, 1, 5), begin(t, c, 3, 5), begin(t, c, 6, 8)
+	undo(t, c)
+	check.Must(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
+	check.NoError(t, failing.Fail(ctx, "too slow"))
+	check.Must(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}))(t)
+	check.Equal(t, "states", apply(t, c, over.ID(), failing.ID(), beside.ID()), "stale failed prepared")
+	check.Equal(t, "texts of stale rows", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'stale' AND text <> ''"), 0)
+}
+
+func begin(t *testing.T, c *store.Conversation, from, to int64) summarize.Job {
+	t.Helper()
+	return storetest.Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
+}
+
+// A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
+func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
+	c := imported(t, 12)
+	ids := play(t, c, "sum 1-5 extractive; sum 1-5")
+	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", ids[0])
+	head := undo(t, c)
+	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
+	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

@@ -24,101 +24,82 @@ func restore(t *testing.T, dir, backup string) (aside string) {
 	return aside
 }
 
+func messagesIn(t *testing.T, s *store.Store) int {
+	t.Helper()
+	return number(t, s, "SELECT count(*) FROM messages")
+}
+
 func TestBackupAndRestore(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	s := storetest.OpenStore(t, dir)
-	c := storetest.Find(t, s, "terminal:general")
-	storetest.Deliver(t, c, storetest.Said(1, "before the backup"))
+	c := find(t, s, "terminal:general")
+	deliver(t, c, said(1, "before the backup"))
 	file := filepath.Join(folder, "a copy.db")
-	copied, err := s.Upkeep().Backup(ctx, file)
-	if err != nil || copied.Messages != 1 || copied.Conversations != 1 || copied.Bytes == 0 {
-		t.Fatalf("%+v, %v", copied, err)
-	}
-	was := storetest.Dump(t, s)
-	storetest.Deliver(t, c, storetest.Said(2, "after it"))
-	t.Run("the backup is private and self-contained", func(t *testing.T) {
-		entries, err := os.ReadDir(folder)
-		if err != nil || len(entries) != 1 {
-			t.Fatal(entries, err)
-		}
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Error(info.Mode(), err)
-		}
-	})
-	t.Run("an existing file is not overwritten", func(t *testing.T) {
+	copied := check.Must(s.Upkeep().Backup(ctx, file))(t)
+	check.That(t, copied.Messages == 1 && copied.Conversations == 1 && copied.Bytes > 0, "got %+v", copied)
+	was := dump(t, s)
+	deliver(t, c, said(2, "after it"))
+	t.Run("the backup is private and self-contained, and not overwritten", func(t *testing.T) {
+		check.Len(t, "files", check.Must(os.ReadDir(folder))(t), 1)
+		check.Equal(t, "permissions", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
 		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
 		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
-		check.Equal(t, "answer", check.Must(store.Inspect(ctx, file))(t), copied)
+		check.Equal(t, "backup", check.Must(store.Inspect(ctx, file))(t), copied)
 	})
-	t.Run("no restore while a bot runs", func(t *testing.T) {
+	t.Run("no restore while a bot runs, and none of its database", func(t *testing.T) {
 		_, _, err := store.Restore(ctx, dir, file)
 		check.Error(t, err, store.ErrInUse)
-		check.Equal(t, "messages", storetest.Number(t, s, "SELECT count(*) FROM messages"), 2)
-	})
-	t.Run("a database in use is not accepted as a backup", func(t *testing.T) {
-		if _, _, err := store.Restore(ctx, t.TempDir(), filepath.Join(dir, store.DatabaseName)); err == nil || !strings.Contains(err.Error(), "in use") {
-			t.Error(err)
-		}
+		check.Equal(t, "messages", messagesIn(t, s), 2)
+		_, _, err = store.Restore(ctx, t.TempDir(), store.File(dir))
+		check.ErrorContains(t, "a database in use as a backup", err, "in use")
 	})
 	s.Close()
 	t.Run("a damaged backup changes nothing", func(t *testing.T) {
-		whole := check.Must(os.ReadFile(file))(t)
-		for name, bytes := range map[string][]byte{
-			"cut": whole[:len(whole)/2], "torn": append(append([]byte{}, whole[:8192]...), make([]byte, len(whole)-8192)...), "text": []byte("hello"), "empty": nil,
+		whole := read(t, file)
+		broken := t.TempDir()
+		for name, text := range map[string]string{
+			"cut": whole[:len(whole)/2], "torn": whole[:8192] + string(make([]byte, len(whole)-8192)), "text": "hello", "empty": "",
 		} {
-			broken := filepath.Join(t.TempDir(), name)
-			check.NoError(t, os.WriteFile(broken, bytes, 0o600))
-			if _, _, err := store.Restore(ctx, dir, broken); !errors.Is(err, store.ErrBadBackup) {
-				t.Errorf("%s: %v", name, err)
-			}
+			write(t, broken, name, text)
+			_, _, err := store.Restore(ctx, dir, filepath.Join(broken, name))
+			check.That(t, errors.Is(err, store.ErrBadBackup), "%s: %v", name, err)
 		}
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 { // database and lock
-			t.Error(entries, err)
-		}
+		check.Len(t, "database and lock", check.Must(os.ReadDir(dir))(t), 2)
 	})
 	aside := restore(t, dir, file)
-	t.Run("the old database is kept beside it", func(t *testing.T) {
-		check.Equal(t, "answer", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
-	})
+	check.Equal(t, "messages in the old database, beside it", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 	s = storetest.OpenStore(t, dir)
-	check.Equal(t, "the database", storetest.Dump(t, s), was)
-	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(3, "and it goes on"))
+	check.Equal(t, "the database", dump(t, s), was)
+	deliver(t, find(t, s, "terminal:general"), said(3, "and it goes on"))
 	s.Close()
-	t.Run("into an empty folder", func(t *testing.T) {
-		fresh := filepath.Join(t.TempDir(), "new")
-		if _, aside, err := store.Restore(ctx, fresh, file); err != nil || aside != "" {
-			t.Fatal(aside, err)
-		}
-		check.Equal(t, "answer", storetest.Dump(t, storetest.OpenStore(t, fresh)), was)
-	})
-	t.Run("over a database that nobody can read", func(t *testing.T) {
-		check.NoError(t, os.WriteFile(filepath.Join(dir, store.DatabaseName), []byte(strings.Repeat("no database ", 1000)), 0o600))
-		if _, aside, err := store.Restore(ctx, dir, file); err != nil || aside == "" {
-			t.Fatal(aside, err)
-		}
-		check.Equal(t, "answer", storetest.Dump(t, storetest.OpenStore(t, dir)), was)
-	})
+	fresh := filepath.Join(t.TempDir(), "new")
+	check.Equal(t, "set aside in an empty folder", restore(t, fresh, file), "")
+	check.Equal(t, "the database", dump(t, storetest.OpenStore(t, fresh)), was)
+	write(t, dir, store.DatabaseName, strings.Repeat("no database ", 1000))
+	check.That(t, restore(t, dir, file) != "", "a database that nobody can read is not set aside")
+	check.Equal(t, "the database", dump(t, storetest.OpenStore(t, dir)), was)
 }
 
 // The log of the old database beside the new one would be replayed into it.
 func TestRestoreRemovesOldLog(t *testing.T) {
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
+	dir, log := left(t)
 	s := storetest.OpenStore(t, dir)
-	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(1, "one"))
+	file := filepath.Join(t.TempDir(), "b.db")
 	check.Must(s.Upkeep().Backup(ctx, file))(t)
-	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(2, "two"))
-	path := filepath.Join(dir, store.DatabaseName)
-	log, err := os.ReadFile(path + "-wal")
-	if err != nil || len(log) == 0 {
-		t.Fatal("got no log", err)
-	}
-	base := check.Must(os.ReadFile(path))(t)
+	deliver(t, find(t, s, "terminal:general"), said(2, "two"))
+	base, tail := read(t, store.File(dir)), read(t, store.File(dir)+"-wal")
 	s.Close()
-	// As left by a kill.
-	check.NoError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
-	aside := restore(t, dir, file)
-	check.Equal(t, "restored messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
-	check.Equal(t, "old database", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
+	write(t, dir, store.DatabaseName, base) // as left by a kill
+	write(t, dir, store.DatabaseName+"-wal", tail)
+	check.Equal(t, "messages in the old database", check.Must(store.Inspect(ctx, restore(t, dir, file)))(t).Messages, 2)
+	s = storetest.OpenStore(t, dir)
+	check.Equal(t, "restored messages", messagesIn(t, s), 1)
+	s.Close()
+	// An emptied database is kept beside it with its log.
+	write(t, dir, store.DatabaseName, "")
+	write(t, dir, store.DatabaseName+"-wal", log)
+	check.Equal(t, "the log", read(t, restore(t, dir, file)+"-wal") == log, true)
+	check.Equal(t, "restored messages", messagesIn(t, storetest.OpenStore(t, dir)), 1)
 }
 
 func TestFirstBackupWaitsForMessages(t *testing.T) {
@@ -126,62 +107,68 @@ func TestFirstBackupWaitsForMessages(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
 	check.Len(t, "backups of an empty database", check.Must(backups(dir).List(time.Now()))(t), 0)
-	c := storetest.Find(t, s, "terminal:general")
-	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
-	storetest.Remove(t, c, 2)
+	c := find(t, s, "terminal:general")
+	deliver(t, c, said(1, "a"), said(2, "b"))
+	remove(t, c, 2)
 	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
 	made := check.Must(backups(dir).List(time.Now()))(t)
 	check.Len(t, "backups", made, 1)
 	check.Equal(t, "messages, deleted ones not counted", check.Must(store.Inspect(ctx, made[0]))(t).Messages, 1)
 }
 
+// Backups made while the clock was wrong neither keep the bot from making others nor push those out.
+func TestBackupsFromWrongClock(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	deliver(t, find(t, s, "terminal:general"), said(1, "a"))
+	b := backups(dir)
+	var made []string
+	const day, years = 24 * time.Hour, 9 * 365 * 24 * time.Hour
+	for _, run := range []struct {
+		after time.Duration
+		want  int
+	}{{years, 1}, {0, 2}, {time.Hour, 2}, {day, 3}, {2 * day, 3}, {3 * day, 3}, {years, 3}, {4 * day, 3}} {
+		check.NoError(t, s.Upkeep().Run(ctx, b, storetest.Day.Add(run.after)))
+		made = check.Must(b.List(storetest.Day.Add(run.after)))(t)
+		check.Len(t, fmt.Sprint("backups after ", run.after), made, run.want)
+	}
+	check.Contains(t, "the newest backup", made[0], storetest.Day.Add(4*day).Format("20060102"))
+}
+
 // Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was
 // accepted up to one moment: everything from before the copy, and no message without those before
 // it.
 func TestBackupDuringWrites(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	c := storetest.Find(t, s, "terminal:general")
-	var accepted atomic.Int64
-	done, stop := make(chan error), make(chan struct{})
+	c := newTalk(t)
+	var accepted, stopped atomic.Int64
+	done := make(chan error)
 	go func() {
-		for n := 1; ; n++ {
-			select {
-			case <-stop:
-				done <- nil
-				return
-			default:
-			}
-			if _, err := c.Inbox().Deliver(ctx, storetest.Said(n, fmt.Sprint("message ", n))); err != nil {
-				done <- err
-				return
-			}
-			accepted.Store(int64(n))
-			if _, err := c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}); err != nil {
-				done <- err
-				return
+		var err error
+		for n := 1; err == nil && stopped.Load() == 0; n++ {
+			if err = check.ErrorOf(c.Inbox().Deliver(ctx, said(n, fmt.Sprint("message ", n)))); err == nil {
+				accepted.Store(int64(n))
+				err = check.ErrorOf(c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))
 			}
 		}
+		done <- err
 	}()
 	for i := range 3 {
 		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
 		least := accepted.Load()
-		check.Must(s.Upkeep().Backup(ctx, file))(t)
+		check.Must(c.Store().Upkeep().Backup(ctx, file))(t)
 		most := accepted.Load() + 1 // one may be on disk already
 		restore(t, dir, file)
 		restored := storetest.OpenStore(t, dir)
-		taken := storetest.Find(t, restored, "terminal:general")
-		check.Must(taken.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))(t)
-		all, err := taken.Transcript().Page(ctx, 1, 1<<20)
-		if n := int64(len(all)); err != nil || n < least || n > most {
-			t.Fatalf("got %d messages, want %d to %d, %v", n, least, most, err)
-		}
+		taken := find(t, restored, "terminal:general")
+		deliver(t, taken)
+		all := check.Must(taken.Transcript().Page(ctx, 1, 1<<20))(t)
+		n := int64(len(all))
+		check.Require(t, n >= least && n <= most, "got %d messages, want %d to %d", n, least, most)
 		for i, m := range all {
-			if want := fmt.Sprint("message ", i+1); m.Text != want {
-				t.Fatalf("message %d: got %q", i+1, m.Text)
-			}
+			check.Equal(t, fmt.Sprint("place ", i+1), m.Text, fmt.Sprint("message ", i+1))
 		}
 		wantSound(t, restored)
 	}
-	close(stop)
+	stopped.Store(1)
 	check.NoError(t, <-done)
 }

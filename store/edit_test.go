@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -12,163 +13,276 @@ import (
 	"cairn/store"
 )
 
-// edit edits a message, and fails if that changes nothing.
-func edit(t testing.TB, c *store.Conversation, m store.Inbound) {
+// changed edits a message, and reports whether that changed anything.
+func changed(t testing.TB, c *store.Conversation, m store.Inbound) bool {
 	t.Helper()
 	_, changed, err := c.Transcript().Edit(ctx, m, nil)
 	check.NoError(t, err)
-	check.Equal(t, "changed", changed, true)
+	return changed
 }
 
-func editedLater(n int, text string, hours int) store.Inbound {
-	m := storetest.Said(n, text)
-	m.Time = storetest.Day.Add(time.Duration(hours) * time.Hour)
+func editedLater(n int, text string, hours int, files ...chat.Attachment) store.Inbound {
+	m := said(n, text)
+	m.Time, m.Attachments = storetest.Day.Add(time.Duration(hours)*time.Hour), files
 	return m
 }
 
+func message(t *testing.T, c *store.Conversation, seq int64) chat.Message {
+	t.Helper()
+	return check.Must(c.Transcript().Message(ctx, seq))(t)
+}
+
 func TestEdit(t *testing.T) {
-	t.Run("an edited waiting message is dequeued as edited", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		m := storetest.Said(1, "buy mlik")
-		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
-		storetest.DeliverOnly(t, c, m)
-		check.Equal(t, "answer", storetest.Edit(t, c, 1, "buy milk"), 0)
-		taken := storetest.Deliver(t, c)
-		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != chat.TokensOf(got) {
-			t.Errorf("got dequeued %+v", taken)
-		}
+	t.Run("an edited waiting message is dequeued as edited, also if the old text is delivered again", func(t *testing.T) {
+		c := newTalk(t)
+		m := asking(1, "buy mlik")
+		m.ReplyTo, m.Quote = "m0", "x"
+		deliverOnly(t, c, m)
+		check.Equal(t, "seq", edit(t, c, 1, "buy milk"), 0)
+		got := deliver(t, c, m)[0]
+		kept := got.Addressed && got.Quote == "x" && got.Time.Equal(m.Time) && got.Tokens == chat.TokensOf(got)
+		check.That(t, kept && got.Text == "buy milk", "got dequeued %+v", got)
 	})
 	t.Run("an edited message keeps its seq; text, cost and index change", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		taken := storetest.Deliver(t, c, storetest.Said(1, "the meeting is on Monday"), storetest.Said(2, "fine"))
+		c := newTalk(t)
+		want := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))[0]
 		before := storetest.Version(t, c)
-		check.Equal(t, "answer", storetest.Edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
-		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
 		want.Tokens = chat.TokensOf(want)
-		if m, err := c.Transcript().Message(ctx, 1); err != nil || !reflect.DeepEqual(m, want) {
-			t.Errorf("%+v, %v", m, err)
-		}
-		if got := storetest.Recalled(t, c, "Monday"); got != nil {
-			t.Errorf("got %v found by the old words", got)
-		}
+		check.Equal(t, "seq", edit(t, c, 1, want.Text), 1)
+		check.That(t, reflect.DeepEqual(message(t, c, 1), want), "got %+v", message(t, c, 1))
+		check.Len(t, "found by the old words", storetest.Recalled(t, c, "Monday"), 0)
 		check.EqualAll(t, "found by the new words", storetest.Recalled(t, c, "large room Tuesday"), []int64{1})
 		check.Equal(t, "version", storetest.Version(t, c), before+1)
 	})
 	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
 		for _, waits := range []bool{true, false} {
-			c := storetest.NewConversation(t)
-			storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
+			c := newTalk(t)
+			deliverOnly(t, c, said(1, "first"))
 			if !waits {
-				storetest.Deliver(t, c)
+				deliver(t, c)
 			}
-			for _, test := range []struct {
-				m    store.Inbound
-				want bool
-			}{{editedLater(1, "third", 3), true}, {editedLater(1, "second", 2), false}, {editedLater(1, "third", 3), false}, {editedLater(1, "fourth", 4), true}, {editedLater(1, "fifth", 4), true}} { // Slack reports the time only to the second
-				if _, changed, err := c.Transcript().Edit(ctx, test.m, nil); changed != test.want || err != nil {
-					t.Errorf("waits %v: %q changed %v, %v", waits, test.m.Text, changed, err)
-				}
+			var got []bool
+			for _, m := range []store.Inbound{
+				editedLater(1, "third", 3), editedLater(1, "second", 2), editedLater(1, "third", 3),
+				editedLater(1, "fourth", 4), editedLater(1, "fifth", 4), // Slack reports the time only to the second
+			} {
+				got = append(got, changed(t, c, m))
 			}
-			storetest.Deliver(t, c)
-			check.Equal(t, fmt.Sprintf("waits %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "fifth")
+			check.EqualAll(t, fmt.Sprintf("waits %v: changed", waits), got, []bool{true, false, false, true, true})
+			deliver(t, c)
+			check.Equal(t, fmt.Sprintf("waits %v", waits), message(t, c, 1).Text, "fifth")
 		}
 	})
-	t.Run("a redelivery of the old text does not undo the edit", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
-		storetest.Edit(t, c, 1, "second")
-		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
-		check.Equal(t, "dequeued", storetest.Deliver(t, c)[0].Text, "second")
-	})
-}
-
-func TestWhatNoEditChanges(t *testing.T) {
 	t.Run("an edit without changes has no effect", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.DeliverOnly(t, c, storetest.Said(1, "a"), incomplete(2, "b"))
-		storetest.Deliver(t, c)
+		c := newTalk(t)
+		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"))
+		deliver(t, c)
 		before := storetest.Version(t, c)
-		for n, text := range map[int]string{1: "a", 2: "b"} {
-			if _, changed, err := c.Transcript().Edit(ctx, editedLater(n, text, 1), nil); changed || err != nil {
-				t.Errorf("message %d: %v, %v", n, changed, err)
-			}
-		}
+		check.That(t, !changed(t, c, editedLater(1, "a", 1)) && !changed(t, c, editedLater(2, "b", 1)), "got changes")
 		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
 		check.Equal(t, "the version", storetest.Version(t, c), before)
 		_, due, err := c.Store().Upkeep().EraseAt(ctx, time.Now())
 		check.That(t, !due && err == nil, "the files are to be rewritten: %v, %v", due, err)
 	})
-	t.Run("unknown, bot and deleted messages cannot be edited", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		m := storetest.Asking(1, "what time is it?")
-		storetest.Deliver(t, c, m)
+	t.Run("unknown, bot and deleted messages cannot be edited, nor those of another conversation", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, asking(1, "what time is it?"))
 		storetest.Finish(t, c, 1, 2, "reply-2", "half past nine")
-		storetest.Deliver(t, c, storetest.Said(3, "thanks"))
-		storetest.Remove(t, c, 3)
-		other := storetest.Find(t, c.Store(), "terminal:other")
-		before := storetest.Dump(t, c.Store())
+		deliver(t, c, said(3, "thanks"))
+		remove(t, c, 3)
+		other := find(t, c.Store(), "terminal:other")
+		before := dump(t, c.Store())
 		for _, id := range []string{"m9", "reply-2", "m3"} {
 			m := editedLater(1, "other words", 1)
 			m.ID = id
-			if seq, changed, err := c.Transcript().Edit(ctx, m, nil); seq != 0 || changed || err != nil {
-				t.Errorf("%s: %d, %v, %v", id, seq, changed, err)
-			}
+			check.That(t, !changed(t, c, m), "%s was edited", id)
 		}
-		if seq, changed, err := other.Transcript().Edit(ctx, editedLater(1, "other words", 1), nil); seq != 0 || changed || err != nil {
-			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
-		}
-		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
-		if _, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}, nil); err == nil {
-			t.Error("no error for a message without an id")
-		}
+		check.That(t, !changed(t, other, editedLater(1, "other words", 1)), "an edit from another conversation")
+		check.Equal(t, "state", dump(t, c.Store()), before)
+		_, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}, nil)
+		check.ErrorContains(t, "without an id", err, "id")
 	})
 }
 
-func TestPins(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	pin := func(seq int64, want bool) {
-		t.Helper()
-		version := storetest.Load(t, c).Head.Version
-		fresh, err := c.Transcript().Pin(ctx, seq, "Ann")
+// incomplete returns message n, which its connector can complete.
+func incomplete(n int, text string) store.Inbound {
+	m := said(n, text)
+	m.Incomplete = true
+	return m
+}
+
+// incompletes returns what is to be completed.
+func incompletes(t *testing.T, c *store.Conversation, want ...string) []store.Inbound {
+	t.Helper()
+	found := check.Must(c.Inbox().Incomplete(ctx))(t)
+	var texts []string
+	for _, m := range found {
+		texts = append(texts, m.Text)
+	}
+	check.EqualAll(t, "incomplete", texts, want)
+	return found
+}
+
+func TestIncomplete(t *testing.T) {
+	t.Run("no message is dequeued past an incomplete one", func(t *testing.T) {
+		c := newTalk(t)
+		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"), said(3, "c"))
+		check.EqualAll(t, "dequeued", ids(deliver(t, c)), []string{"m1"})
+		check.Len(t, "dequeued", deliver(t, c), 0)
+		was := incompletes(t, c, "b")[0]
+		full := was
+		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
+		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
+		check.NoError(t, c.Inbox().Complete(ctx, was, full))
+		taken := deliver(t, c)
+		check.EqualAll(t, "dequeued", ids(taken), []string{"m2", "m3"})
+		got := taken[0]
+		same := got.Author == full.Author && got.Text == full.Text && got.Quote == full.Quote && reflect.DeepEqual(got.Attachments, full.Attachments)
+		check.That(t, same, "got dequeued %+v", taken)
+		incompletes(t, c)
+	})
+	t.Run("an edit during completion wins, and is completed itself", func(t *testing.T) {
+		c := newTalk(t)
+		m := incomplete(1, "first <@1>")
+		m.Attachments = []chat.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
+		deliverOnly(t, c, m)
+		was := incompletes(t, c, "first <@1>")[0]
+		now := editedLater(1, "first <@1>", 1) // it has no attachment any more
+		now.Incomplete = true
+		check.That(t, changed(t, c, now), "an edit that takes an attachment away is none")
+		now = editedLater(1, "second <@1>", 2)
+		now.Incomplete = true
+		check.That(t, changed(t, c, now), "got no edit")
+		full := was
+		full.Text = "first @Ann"
+		check.NoError(t, c.Inbox().Complete(ctx, was, full))
+		again := incompletes(t, c, "second <@1>")[0]
+		check.Len(t, "attachments", again.Attachments, 0)
+		full = again
+		full.Text = "second @Ann"
+		check.NoError(t, c.Inbox().Complete(ctx, again, full))
+		check.EqualAll(t, "dequeued", texts(deliver(t, c)), []string{"second @Ann"})
+	})
+	t.Run("a message deleted during completion stays deleted, and one addressed is answered", func(t *testing.T) {
+		c := newTalk(t)
+		deliverOnly(t, c, incomplete(1, "x"), incomplete(2, "y"))
+		was := incompletes(t, c, "x", "y")
+		remove(t, c, 1)
+		deliverOnly(t, c, asking(2, "y"))
+		full := was[0]
+		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
+		check.NoError(t, c.Inbox().Complete(ctx, was[1], was[1]))
+		check.Equal(t, "files left", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
+		taken := deliver(t, c)
+		check.That(t, len(taken) == 1 && taken[0].ID == "m2" && taken[0].Addressed, "got dequeued %+v", taken)
+	})
+	t.Run("a redelivery adds files, once", func(t *testing.T) {
+		c := newTalk(t)
+		deliverOnly(t, c, said(1, "look"))
+		m := incomplete(1, "look")
+		m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
+		deliverOnly(t, c, m, m)
+		check.Len(t, "attachments", incompletes(t, c, "look")[0].Attachments, 1)
+	})
+	t.Run("attempts survive a restart", func(t *testing.T) {
+		c := newTalk(t)
+		deliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
+		tries := func(first, second int) []store.Inbound {
+			t.Helper()
+			found := check.Must(c.Inbox().Incomplete(ctx))(t)
+			check.Require(t, len(found) == 2 && found[0].Tries == first && found[1].Tries == second, "got %+v", found)
+			return found
+		}
+		check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
+		check.Equal(t, "tries of the past", check.Must(c.Inbox().TryPast(ctx))(t), 0)
+		c = reopen(t, c)
+		check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
+		check.Equal(t, "tries of the past", check.Must(c.Inbox().TryPast(ctx))(t), 1)
+		deliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
+		tries(2, 1)
+		edited := editedLater(1, "c", 1)
+		edited.Incomplete = true
+		changed(t, c, edited)
+		tries(0, 1)
+	})
+}
+
+func withPicture(n int, data string) store.Inbound {
+	m := said(n, "look")
+	m.Attachments = []chat.Attachment{
+		{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: []byte(data)},
+		{Kind: "file", Name: "a.zip", Size: 9},
+	}
+	return m
+}
+
+func TestFiles(t *testing.T) {
+	for way, let := range map[string]func(t *testing.T, c *store.Conversation) []chat.Message{
+		"delivered": func(t *testing.T, c *store.Conversation) []chat.Message { return deliver(t, c, withPicture(1, "data")) },
+		"completed": func(t *testing.T, c *store.Conversation) []chat.Message {
+			deliverOnly(t, c, incomplete(1, "look"))
+			check.NoError(t, c.Inbox().Complete(ctx, incompletes(t, c, "look")[0], withPicture(1, "data")))
+			return deliver(t, c)
+		},
+		"read back": func(t *testing.T, c *store.Conversation) []chat.Message {
+			return check.Must(c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")}, nil))(t)
+		},
+		"edited": func(t *testing.T, c *store.Conversation) []chat.Message {
+			deliver(t, c, said(1, "before"))
+			changed(t, c, editedLater(1, "look", 1, withPicture(1, "data").Attachments...))
+			return nil
+		},
+	} {
+		t.Run("a picture is stored with its message: "+way, func(t *testing.T) {
+			c := newTalk(t)
+			returned, m := let(t, c), message(t, c, 1)
+			files := m.Attachments
+			check.Require(t, len(files) == 2 && files[0].File != 0 && files[0].Data == nil && files[1].File == 0, "got %+v", m)
+			check.That(t, returned == nil || reflect.DeepEqual(returned[0], m), "returned %+v, stored %+v", returned, m)
+			kind, data, err := c.Transcript().File(ctx, files[0].File)
+			check.NoError(t, err)
+			check.Equal(t, "file", kind+" "+string(data), "image/png data")
+		})
+	}
+	file := func(c *store.Conversation, id int64) string {
+		_, data, err := c.Transcript().File(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return "none"
+		}
 		check.NoError(t, err)
-		check.Equal(t, fmt.Sprintf("pin %d", seq), fresh, want)
-		check.Equal(t, fmt.Sprintf("pin %d: version raised", seq), storetest.Load(t, c).Head.Version > version, want)
+		return string(data)
 	}
-	pins := func() (list []int64) {
-		for _, p := range storetest.Load(t, c).Head.Pins {
-			check.That(t, p.By == "Ann" && p.Text != "", "got pinned %+v", p)
-			list = append(list, p.Seq)
+	t.Run("a file belongs to one conversation", func(t *testing.T) {
+		c := newTalk(t)
+		other := find(t, c.Store(), "terminal:other")
+		deliver(t, c, withPicture(1, "mine"))
+		for _, id := range []int64{1, 0, -1, 1 << 40} {
+			check.Equal(t, fmt.Sprint("file ", id), file(other, id), "none")
 		}
-		return list
-	}
-	pin(7, true)
-	pin(2, true)
-	pin(7, false)
-	storetest.Run(t, c.Store(), "UPDATE pins SET made_at = 1 WHERE seq = 7")
-	if got := pins(); !reflect.DeepEqual(got, []int64{7, 2}) {
-		t.Errorf("got pinned %v", got)
-	}
-	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 99, "Ann")), store.ErrNotFound)
-	t.Run("an edit reaches a pin", func(t *testing.T) {
-		storetest.Edit(t, c, 7, "other words")
-		check.Equal(t, "pinned", storetest.Load(t, c).Head.Pins[0].Text, "other words")
+		theirs := deliver(t, other, withPicture(1, "theirs"))
+		remove(t, c, 1)
+		check.Equal(t, "the other's file", file(other, theirs[0].Attachments[0].File), "theirs")
+		check.Equal(t, "files", number(t, c.Store(), "SELECT count(*) FROM files"), 1)
 	})
-	t.Run("a pin survives the session", func(t *testing.T) {
-		storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 5")
-		head := storetest.Load(t, c).Head
-		check.That(t, len(head.Pins) == 2 && !head.Pins[0].Earlier && head.Pins[1].Earlier, "got pinned %+v", head.Pins)
-		storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 1")
-	})
-	t.Run("a deleted message is unpinned", func(t *testing.T) {
-		storetest.Remove(t, c, 7)
-		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
-			t.Errorf("got pinned %v", got)
+	t.Run("an edit keeps the picture, or deletes it with its attachment", func(t *testing.T) {
+		for _, waits := range []bool{true, false} {
+			c := newTalk(t)
+			deliverOnly(t, c, withPicture(1, "data"))
+			if !waits {
+				deliver(t, c)
+			}
+			picture := chat.Attachment{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}
+			moved := changed(t, c, editedLater(1, "look", 1, picture, chat.Attachment{Kind: "file", Name: "a.zip", Size: 9}))
+			check.Equal(t, "a new address is an edit", moved, false)
+			check.Equal(t, "edited", changed(t, c, editedLater(1, "look here", 2, picture, chat.Attachment{Kind: "file", Name: "b.zip", Size: 9})), true)
+			check.Equal(t, fmt.Sprintf("waits %v", waits), file(c, 1), "data")
+			check.Equal(t, "edited", changed(t, c, editedLater(1, "look there", 3)), true)
+			check.Equal(t, fmt.Sprintf("waits %v: without the attachment", waits), file(c, 1), "none")
+			deliver(t, c)
+			m := message(t, c, 1)
+			check.That(t, m.Text == "look there" && m.Attachments == nil, "waits %v: %+v", waits, m)
 		}
-		check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, "Ann")), store.ErrNotFound)
 	})
-	if err := c.Transcript().Unpin(ctx, 2); err != nil || pins() != nil {
-		t.Errorf("unpin: %v, got left %v", err, pins())
-	}
-	check.Error(t, c.Transcript().Unpin(ctx, 2), store.ErrNotFound)
 }

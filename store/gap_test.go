@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,20 +17,18 @@ import (
 
 func away(t *testing.T, s *store.Store, connector string) []store.Gap {
 	t.Helper()
-	gaps := check.Must(s.Away(ctx, connector, nil))(t)
-	return gaps
+	return check.Must(s.Away(ctx, connector, nil))(t)
 }
 
 func wantGap(t *testing.T, c *store.Conversation, want string, wantOpen bool) {
 	t.Helper()
-	if after, open, err := c.Past().Gap(ctx); after != want || open != wantOpen || err != nil {
-		t.Errorf("got a gap at %q, open %v, %v; want %q, %v", after, open, err, want, wantOpen)
-	}
+	after, open, err := c.Past().Gap(ctx)
+	check.That(t, after == want && open == wantOpen && err == nil, "got a gap at %q, open %v, %v; want %q, %v", after, open, err, want, wantOpen)
 }
 
 // numbered returns message n with an id as platforms give them.
 func numbered(n int, text string) store.Inbound {
-	m := storetest.Said(n, text)
+	m := said(n, text)
 	m.ID = fmt.Sprint(n)
 	return m
 }
@@ -37,76 +36,53 @@ func numbered(n int, text string) store.Inbound {
 func TestAway(t *testing.T) {
 	t.Run("each conversation of the connector has a gap behind the newest message that was delivered", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
-		waiting, taken, empty := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:1/3"), storetest.Find(t, s, "discord:1/4")
-		storetest.Deliver(t, waiting, numbered(1, "a"))
-		storetest.DeliverOnly(t, waiting, numbered(2, "b"))
+		waiting, taken, empty := find(t, s, "discord:1/2"), find(t, s, "discord:1/3"), find(t, s, "discord:1/4")
+		deliver(t, waiting, numbered(1, "a"))
+		deliverOnly(t, waiting, numbered(2, "b"))
 		m := numbered(3, "c")
 		m.Addressed = true
-		storetest.Deliver(t, taken, m)
+		deliver(t, taken, m)
 		check.NoError(t, taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
 		want := []store.Gap{{"discord:1/2", "2"}, {"discord:1/3", "3"}, {"discord:1/4", ""}}
-		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
-			t.Errorf("got %v", got)
-		}
+		check.EqualAll(t, "gaps", away(t, s, "discord"), want)
 		wantGap(t, waiting, "2", true)
 		wantGap(t, empty, "", true)
-		storetest.Deliver(t, taken, numbered(4, "d"))
-		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
-			t.Errorf("the open gap moved: %v", got)
-		}
+		deliver(t, taken, numbered(4, "d"))
+		check.EqualAll(t, "open gaps stay", away(t, s, "discord"), want)
+		wantGap(t, reopen(t, waiting), "2", true)
 	})
-	t.Run("where messages may come without those before them, the connector says where it begins", func(t *testing.T) {
+	// Where messages may come without those before them, the connector says where it begins; what the platform does not
+	// know is no place to read on from.
+	t.Run("the connector says where a gap begins, of messages that the platform knows", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
-		taken, waiting, empty := storetest.Find(t, s, "slack:1/2"), storetest.Find(t, s, "slack:1/3"), storetest.Find(t, s, "slack:1/4")
-		storetest.Deliver(t, taken, numbered(1, "a"))
-		storetest.Deliver(t, taken, numbered(2, "b"))
-		storetest.DeliverOnly(t, taken, numbered(3, "c"))
-		storetest.DeliverOnly(t, waiting, numbered(4, "d"))
-		storetest.DeliverOnly(t, waiting, numbered(5, "e"))
-		gaps, err := s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest })
-		want := []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}}
-		check.That(t, err == nil && reflect.DeepEqual(gaps, want), "got %v, %v", gaps, err)
+		taken, waiting, empty := find(t, s, "slack:1/2"), find(t, s, "slack:1/3"), find(t, s, "slack:1/4")
+		result := numbered(7, "a result")
+		result.ID = store.TaskID + "-1"
+		deliver(t, taken, said(8, "imported"), numbered(1, "a"), result)
+		deliver(t, taken, numbered(2, "b"))
+		deliverOnly(t, taken, numbered(3, "c"))
+		deliverOnly(t, waiting, said(8, "imported"), numbered(4, "d"), numbered(5, "e"), result)
+		gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
+		check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}})
 		wantGap(t, taken, "1<3", true)
 		wantGap(t, empty, "", true)
 	})
 	t.Run("another connector's conversations have none, whatever the names are", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
-		names := []string{"discord:1/2", "discordant:1/2", "disc", "discord;x", "Discord:1/2", "slack:1/2", "*:1", "%:1"}
-		for _, name := range names {
-			storetest.Find(t, s, name)
+		for _, name := range []string{"discord:1/2", "discordant:1/2", "disc", "discord;x", "Discord:1/2", "slack:1/2", "*:1", "%:1"} {
+			find(t, s, name)
 		}
-		for connector, want := range map[string][]string{"discord": {"discord:1/2"}, "slack": {"slack:1/2"}, "*": {"*:1"}, "%": {"%:1"}, "disc": nil, "": nil, "_iscord": nil} {
-			var got []string
-			for _, gap := range away(t, s, connector) {
-				got = append(got, gap.Conversation)
-			}
-			check.EqualAll(t, fmt.Sprintf("connector %q", connector), got, want)
+		for connector, want := range map[string][]store.Gap{
+			"discord": {{"discord:1/2", ""}}, "slack": {{"slack:1/2", ""}}, "*": {{"*:1", ""}}, "%": {{"%:1", ""}}, "disc": nil, "": nil, "_iscord": nil,
+		} {
+			check.EqualAll(t, fmt.Sprintf("connector %q", connector), away(t, s, connector), want)
 		}
-	})
-	t.Run("a message that the platform does not know is no place to read on from", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		taken, waiting := storetest.Find(t, s, "slack:1/2"), storetest.Find(t, s, "slack:1/3")
-		result := numbered(7, "a result")
-		result.ID = store.TaskID + "-1"
-		storetest.Deliver(t, taken, storetest.Said(5, "imported"), numbered(6, "a"), result)
-		storetest.DeliverOnly(t, waiting, storetest.Said(5, "imported"), numbered(6, "a"), result)
-		gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
-		check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "6<6"}, {"slack:1/3", "6<6"}})
-	})
-	t.Run("a gap survives the process", func(t *testing.T) {
-		dir := t.TempDir()
-		s := storetest.OpenStore(t, dir)
-		storetest.Deliver(t, storetest.Find(t, s, "slack:1/2"), numbered(1, "a"))
-		away(t, s, "slack")
-		s.Close()
-		wantGap(t, storetest.Find(t, storetest.OpenStore(t, dir), "slack:1/2"), "1", true)
 	})
 }
 
 func fillGap(t *testing.T, c *store.Conversation, last string, done bool, said ...store.Inbound) int {
 	t.Helper()
-	fresh := check.Must(c.Past().FillGap(ctx, said, last, done))(t)
-	return fresh
+	return check.Must(c.Past().FillGap(ctx, said, last, done))(t)
 }
 
 func setGap(t *testing.T, c *store.Conversation, after string) {
@@ -115,60 +91,47 @@ func setGap(t *testing.T, c *store.Conversation, after string) {
 }
 
 func TestGap(t *testing.T) {
-	t.Run("a gap is filled page by page, and resumes after a crash", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		c := storetest.Find(t, s, "slack:1/2")
-		storetest.Deliver(t, c, storetest.Said(1, "a"))
-		away(t, s, "slack")
-		storetest.DeliverOnly(t, c, storetest.Said(6, "live"))
-		check.Equal(t, "answer", fillGap(t, c, "m3", false, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 2)
-		c = reopen(t, c)
-		wantGap(t, c, "m3", true)
-		storetest.DeliverOnly(t, c, storetest.Said(7, "live"))
-		check.Equal(t, "answer", fillGap(t, c, "m6", true, storetest.Said(4, "d"), storetest.Said(5, "e"), storetest.Said(6, "live")), 2)
-		wantGap(t, c, "", false)
-		var ids []string
-		for _, m := range storetest.Deliver(t, c) {
-			ids = append(ids, m.ID)
-		}
-		check.EqualAll(t, "dequeued as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
-	})
-	t.Run("a deleted message does not come back", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, c, storetest.Said(1, "a"))
-		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
-		storetest.Remove(t, c, 1, 2)
-		setGap(t, c, "")
-		check.Equal(t, "answer", fillGap(t, c, "m3", true, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 1)
-		taken := storetest.Deliver(t, c)
-		check.Len(t, "dequeued", taken, 1)
-		check.Equal(t, "id", taken[0].ID, "m3")
-	})
+	s := storetest.OpenStore(t, t.TempDir())
+	c := find(t, s, "slack:1/2")
+	deliver(t, c, said(1, "a"), said(8, "b"))
+	deliverOnly(t, c, said(9, "c"))
+	remove(t, c, 8, 9) // which do not come back
+	away(t, s, "slack")
+	deliverOnly(t, c, said(6, "live"))
+	check.Equal(t, "fresh", fillGap(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")), 2)
+	c = reopen(t, c)
+	wantGap(t, c, "m3", true)
+	deliverOnly(t, c, said(7, "live"))
+	check.Equal(t, "fresh", fillGap(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live"), said(8, "b"), said(9, "c")), 2)
+	wantGap(t, c, "", false)
+	check.EqualAll(t, "dequeued", ids(deliver(t, c)), []string{"m2", "m3", "m4", "m5", "m6", "m7"})
+	for _, n := range []int{13, 11, 12} { // live, out of order
+		deliverOnly(t, c, said(n, "x"))
+	}
+	setGap(t, c, "m7")
+	fillGap(t, c, "m12", true, said(11, "x"), said(12, "x"))
+	check.EqualAll(t, "dequeued", ids(deliver(t, c)), []string{"m11", "m12", "m13"})
 }
 
 // TestOverlappingGaps: a step is "away", "set AFTER", "close AFTER", "page LAST" or "last LAST" of the pages.
 func TestOverlappingGaps(t *testing.T) {
-	for _, test := range []struct {
-		claim string
-		steps []string
-		after string // "": it is closed
-	}{
-		{"a gap is opened once", []string{"set m1", "set m2"}, "m1"},
-		{"and closed", []string{"set m1", "close m1"}, ""},
-		{"a gap during the fill is read too", []string{"set m1", "away", "last m2"}, "m2"},
-		{"and then closed", []string{"set m1", "away", "last m2", "last m3"}, ""},
-		{"a message missed during the fill is read too", []string{"set m1", "set m2", "last m2"}, "m2"}, // which the last page, read before, lacks
-		{"the earlier of two gaps wins: the disk failed to store a message", []string{"say 10", "away", "set 5"}, "5"},
-		{"a gap opened while an unknown one is closed stays open", []string{"away", "set 5", "close"}, "5"},
-		{"a gap closed meanwhile is not reopened", []string{"page m2"}, ""},
+	for _, test := range []struct{ claim, steps, after string }{ // "": it is closed
+		{"a gap is opened once", "set m1, set m2", "m1"},
+		{"and closed", "set m1, close m1", ""},
+		{"a gap during the fill is read too", "set m1, away, last m2", "m2"},
+		{"and then closed", "set m1, away, last m2, last m3", ""},
+		{"a message missed during the fill is read too", "set m1, set m2, last m2", "m2"}, // which the last page, read before, lacks
+		{"the earlier of two gaps wins: the disk failed to store a message", "say 10, away, set 5", "5"},
+		{"a gap opened while an unknown one is closed stays open", "away, set 5, close", "5"},
+		{"a gap closed meanwhile is not reopened", "page m2", ""},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			c := storetest.NewConversation(t)
-			for n, step := range test.steps {
+			c := newTalk(t)
+			for n, step := range strings.Split(test.steps, ", ") {
 				do, id, _ := strings.Cut(step, " ")
 				switch do {
 				case "say":
-					storetest.Deliver(t, c, numbered(10, "ten"))
+					deliver(t, c, numbered(10, "ten"))
 				case "away":
 					away(t, c.Store(), "terminal")
 				case "set":
@@ -176,7 +139,7 @@ func TestOverlappingGaps(t *testing.T) {
 				case "close":
 					check.NoError(t, c.Past().CloseGap(ctx, id))
 				default:
-					fillGap(t, c, id, do == "last", storetest.Said(n+1, "missed"))
+					fillGap(t, c, id, do == "last", said(n+1, "missed"))
 				}
 			}
 			wantGap(t, c, test.after, test.after != "")
@@ -191,12 +154,13 @@ func TestFilledGapIsInOrder(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		c, other := storetest.Find(t, s, fmt.Sprintf("a:%d", round)), storetest.Find(t, s, fmt.Sprintf("b:%d", round))
+		c, other := find(t, s, fmt.Sprintf("a:%d", round)), find(t, s, fmt.Sprintf("b:%d", round))
 		n := rapid.IntRange(2, 30).Draw(rt, "messages")
 		missed := rapid.IntRange(1, n-1).Draw(rt, "missed")
-		all := make([]store.Inbound, n)
+		all, want := make([]store.Inbound, n), make([]string, n)
 		for i := range all {
-			all[i] = storetest.Said(i+1, "x")
+			all[i] = said(i+1, "x")
+			want[i] = all[i].ID
 			if i > 0 && rapid.Bool().Draw(rt, "at once") {
 				all[i].Time = all[i-1].Time
 			}
@@ -206,27 +170,121 @@ func TestFilledGapIsInOrder(t *testing.T) {
 		var others []string
 		for from := 0; from < missed; {
 			for len(live) > 0 && rapid.Bool().Draw(rt, "live") {
-				storetest.DeliverOnly(t, c, live[0])
+				deliverOnly(t, c, live[0])
 				live = live[1:]
 				others = append(others, fmt.Sprint("o", len(others)))
-				storetest.DeliverOnly(t, other, store.Inbound{ID: others[len(others)-1], Text: "x", Time: storetest.Day})
+				deliverOnly(t, other, store.Inbound{ID: others[len(others)-1], Text: "x", Time: storetest.Day})
 			}
 			to := min(missed, from+rapid.IntRange(1, 7).Draw(rt, "page"))
 			check.NoError(rt, check.ErrorOf(c.Past().FillGap(ctx, all[from:to], all[to-1].ID, to == missed)))
 			from = to
 		}
-		for _, m := range live {
-			storetest.DeliverOnly(t, c, m)
-		}
-		for i, m := range storetest.Deliver(t, c) {
-			if m.ID != all[i].ID {
-				rt.Fatalf("place %d: got %s", i+1, m.ID)
-			}
-		}
-		for i, m := range storetest.Deliver(t, other) {
-			if m.ID != others[i] {
-				rt.Fatalf("place %d of the other conversation: got %s", i+1, m.ID)
-			}
-		}
+		check.EqualAll(rt, "dequeued", ids(deliver(t, c, live...)), want)
+		check.EqualAll(rt, "of the other conversation", ids(deliver(t, other)), others)
 	})
+}
+
+func TestBackfill(t *testing.T) {
+	t.Run("it is due from the first addressed message on, and again in a thread that the bot follows", func(t *testing.T) {
+		c, thread := newTalk(t), newTalk(t)
+		want := func(c *store.Conversation, want string) {
+			t.Helper()
+			done, first, err := c.Past().ReadBack(ctx)
+			check.Equal(t, "read back", fmt.Sprint(done, " ", first, " ", err), want+" <nil>")
+		}
+		want(c, "false ")
+		deliverOnly(t, c, said(5, "overheard"))
+		want(c, "false ")
+		deliverOnly(t, c, asking(6, "well?"), asking(7, "well?"))
+		want(c, "false m6")
+		check.Must(c.Past().Backfill(ctx, nil, nil))(t)
+		want(c, "true m6")
+		deliver(t, thread, inThread(6, true))
+		deliverOnly(t, thread, inThread(7, false)) // the first attempt has failed
+		want(thread, "false m7")
+	})
+	t.Run("earlier messages are placed before the question, unanswered, and deleted ones not at all", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, said(2, "overheard long ago"), said(8, "a"))
+		deliverOnly(t, c, said(4, "overheard"), asking(5, "what do you think?"), said(9, "b"))
+		remove(t, c, 8, 9)
+		m := asking(3, "what do you think?")
+		m.ReplyTo, m.Quote = "m2", `Ann: "overheard…"`
+		past := []store.Inbound{said(1, "the very first"), said(2, "known"), m, said(4, "waits"), said(8, "a"), said(9, "b")}
+		added := check.Must(c.Past().Backfill(ctx, past, nil))(t)
+		check.EqualAll(t, "added", storetest.Seqs(added), []int64{3, 4})
+		got := added[1]
+		check.That(t, added[0].Turn == 3 && got.Turn == 4 && got.ReplySeq == 1 && got.Quote == "", "got %+v", added)
+		state := load(t, c)
+		check.That(t, state.Open == 0 && state.Next == 5 && reflect.DeepEqual(state.Messages[1:], added), "loaded %+v, want %+v", state, added)
+		check.EqualAll(t, "found", storetest.Recalled(t, c, "very first"), []int64{3})
+		taken := deliver(t, c)
+		check.That(t, len(taken) == 2 && taken[0].Text == "overheard" && taken[1].Turn == 6, "got dequeued %+v", taken)
+	})
+}
+
+func inThread(n int, addressed bool) store.Inbound {
+	m := said(n, "hello")
+	m.Thread, m.Addressed = true, addressed
+	return m
+}
+
+// TestThreads: a step is a delivery ("say" or "ask" in the thread, "hm" where the bot considers every message,
+// "outside" a question outside of threads), "stop", or "take" what waits; "!" follows if the message, or the last one taken
+// up, is addressed.
+func TestThreads(t *testing.T) {
+	for claim, test := range map[string]struct {
+		steps     string
+		following bool
+	}{
+		"after a mention in a thread, all its messages are addressed":    {"say 1, ask 2!, say 3!, hm 4!, take!", true},
+		"optional messages, or ones outside threads, start no following": {"hm 1!, outside 2!, say 3", false},
+		"after /stop only a new mention starts following again":          {"ask 1!, stop, ask 1!, take!, ask 1!, say 2", false},
+		"a new mention after /stop starts following again":               {"ask 1!, stop, ask 2!, say 3!", true},
+		"what waits since before /stop is answered only if it addresses": {"ask 1!, say 2!, say 2!, stop, take", false},
+		"a mention delivered after the plain message starts following":   {"say 1, ask 1!", true},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			c := newTalk(t)
+			for step := range strings.SplitSeq(test.steps, ", ") {
+				step, want := strings.CutSuffix(step, "!")
+				do, n, _ := strings.Cut(step, " ")
+				number, _ := strconv.Atoi(n)
+				m := inThread(number, do != "say")
+				m.Optional, m.Thread = do == "hm", do != "outside"
+				addressed := false
+				switch do {
+				case "stop":
+					check.NoError(t, c.Settings().Follow(ctx, false))
+				case "take":
+					taken := deliver(t, c)
+					addressed = taken[len(taken)-1].Addressed && !taken[len(taken)-1].Optional
+				default:
+					addressed = check.Must(c.Inbox().Deliver(ctx, m))(t).Addressed
+				}
+				check.Equal(t, step+": addressed", addressed, want)
+			}
+			check.Equal(t, "following", check.Must(c.Settings().Following(ctx))(t), test.following)
+			check.Equal(t, "following elsewhere", check.Must(find(t, c.Store(), "terminal:other").Settings().Following(ctx))(t), false)
+		})
+	}
+	c := newTalk(t)
+	check.NoError(t, c.Settings().Follow(ctx, true))
+	check.Equal(t, "outside of threads it is addressed", check.Must(c.Inbox().Deliver(ctx, said(1, "hello")))(t).Addressed, false)
+}
+
+func TestUnaddressedTurnIsOptional(t *testing.T) {
+	c := newTalk(t)
+	optional := func(n int) store.Inbound {
+		m := asking(n, "hm")
+		m.Optional = true
+		return m
+	}
+	deliver(t, c, optional(1), said(2, "well"))
+	turn, _, err := c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+	deliver(t, c, optional(4), asking(3, "you?"))
+	turn, _, err = c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && !turn.Optional && slices.Equal(turn.To, []string{"m4", "m3"}), "%+v, %v", turn, err)
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -45,36 +44,32 @@ func TestHeldDeliveries(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	const name = "terminal:new"
-	if hold(t, s, sent(name, storetest.Said(1, "first"), storetest.Said(2, "second"))) {
-		t.Fatal("a delivery is held without a rewrite")
-	}
+	check.That(t, !hold(t, s, sent(name, said(1, "first"), said(2, "second"))), "a delivery is held without a rewrite")
 	check.NoError(t, s.Rewriting(ctx))
-	picture := storetest.Said(4, "look")
+	picture := said(4, "look")
 	picture.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
-	edited := storetest.Said(5, "fifth, edited")
-	edited.Time = edited.Time.Add(time.Hour)
+	edited := editedLater(5, "fifth, edited", 1)
 	for _, d := range []store.Delivery{
-		sent(name, storetest.Said(2, "second"), storetest.Said(3, "third")), // the platform repeats the second
+		sent(name, said(2, "second"), said(3, "third")), // the platform repeats the second
 		sent(name, picture),
-		sent(name, storetest.Said(5, "fifth"), storetest.Said(6, "sixth")),
+		sent(name, said(5, "fifth"), said(6, "sixth")),
 		{Conversation: name, Edited: &edited},
-		{Conversation: name, Deleted: []string{storetest.Said(6, "").ID, storetest.Said(1, "").ID}},
-		sent(name, storetest.Said(6, "sixth")), // a deleted message is not dequeued again
+		{Conversation: name, Deleted: []string{said(6, "").ID, said(1, "").ID}},
+		sent(name, said(6, "sixth")), // a deleted message is not dequeued again
 	} {
 		check.Require(t, hold(t, s, d), "%+v was not held", d)
 	}
-	if _, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"})); err == nil {
-		t.Error("a message without an id is held")
-	}
+	_, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"}))
+	check.That(t, err != nil, "a message without an id is held")
 	check.Equal(t, "permissions", check.Must(os.Stat(filepath.Join(dir, store.HeldName)))(t).Mode().Perm(), 0o600)
 	s.Close() // as left by a killed process
 	s = storetest.OpenStore(t, dir)
 	check.NoError(t, s.Held().Deliver(ctx))
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, store.HeldName))), fs.ErrNotExist)
-	check.That(t, !hold(t, s, sent(name, storetest.Said(7, "seventh"))), "a delivery is held after the rewrite")
-	taken := storetest.Deliver(t, storetest.Find(t, s, name))
+	check.That(t, !hold(t, s, sent(name, said(7, "seventh"))), "a delivery is held after the rewrite")
+	taken := deliver(t, find(t, s, name))
 	check.EqualAll(t, "dequeued", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
-	check.Equal(t, "stored pictures", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
+	check.Equal(t, "stored pictures", number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
 // TestHeldDeliveriesAreAppliedOnce: the start and the upkeep may both find the file.
@@ -84,14 +79,14 @@ func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 	var want []string
 	for i := range 20 {
 		want = append(want, fmt.Sprint("message ", i))
-		hold(t, s, sent("terminal:new", storetest.Said(i, want[i])))
+		hold(t, s, sent("terminal:new", said(i, want[i])))
 	}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() { check.Error(t, s.Held().Deliver(ctx), nil) })
 	}
 	all.Wait()
-	check.EqualAll(t, "dequeued", texts(storetest.Deliver(t, storetest.Find(t, s, "terminal:new"))), want)
+	check.EqualAll(t, "dequeued", texts(deliver(t, find(t, s, "terminal:new"))), want)
 }
 
 func TestUnreadableHeldDeliveryStays(t *testing.T) {
@@ -109,12 +104,10 @@ func TestUnreadableHeldDeliveryStays(t *testing.T) {
 // TestKillWithHeldDeliveries kills processes that rewrite their database and accept messages.
 // Acknowledged messages are stored afterwards, once and in order.
 func TestKillWithHeldDeliveries(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	scattered(t, s, 1, 600)
+	dir, s, _ := scattered(t)
 	s.Close()
 	acknowledged := 0
-	for i := range 4 {
+	for i := range 3 {
 		bot, out := startBot(t, "CAIRN_TEST_HOLD="+dir, fmt.Sprintf("CAIRN_TEST_FROM=%d", acknowledged))
 		timer := time.AfterFunc(time.Minute, func() { _ = bot.Process.Kill() })
 		for n, taken := 0, 1; ; taken++ {
@@ -129,19 +122,17 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 		_ = bot.Wait()
 		s := storetest.OpenStore(t, dir)
 		check.NoError(t, s.Held().Deliver(ctx))
-		c := storetest.Find(t, s, "terminal:held")
+		c := find(t, s, "terminal:held")
 		var taken []chat.Message
-		for more := storetest.Deliver(t, c); len(more) > 0; more = storetest.Deliver(t, c) {
+		for more := deliver(t, c); len(more) > 0; more = deliver(t, c) {
 			taken = append(taken, more...)
 		}
-		all := storetest.Number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
-		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
-			t.Fatalf("acknowledged %d messages, got %d", acknowledged, all)
-		}
+		all := number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
+		// It may be on disk and not acknowledged yet.
+		check.Require(t, all == acknowledged || all == acknowledged+1, "acknowledged %d messages, got %d", acknowledged, all)
 		acknowledged = all
-		if !slices.IsSortedFunc(taken, func(a, b chat.Message) int { return a.Time.Compare(b.Time) }) {
-			t.Fatalf("got order %q", texts(taken))
-		}
+		sorted := slices.IsSortedFunc(taken, func(a, b chat.Message) int { return a.Time.Compare(b.Time) })
+		check.Require(t, sorted, "got order %q", texts(taken))
 		check.Must(store.Inspect(ctx, store.File(dir)))(t)
 		s.Close()
 	}
@@ -151,28 +142,21 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 // holdAgainAndAgain rewrites its database and accepts messages until it is killed. It prints the
 // number of each once it is on disk.
 func holdAgainAndAgain(dir string, from int) {
-	s, err := store.Open(ctx, store.Options{Dir: dir})
-	if err != nil {
-		panic(err)
-	}
+	s := must(store.Open(ctx, store.Options{Dir: dir}))
 	s.Held().Watch(privacy.In(s).Apply)
 	go func() {
 		for {
-			if err := s.Upkeep().Vacuum(context.Background()); err != nil {
-				panic(err)
-			}
+			must(0, s.Upkeep().Vacuum(ctx))
 		}
 	}()
 	for n := from + 1; ; n++ {
-		d := sent("terminal:held", storetest.Said(n, fmt.Sprintf("number %d", n)))
+		d := sent("terminal:held", said(n, fmt.Sprintf("number %d", n)))
 		kept, done, err := s.Held().Hold(ctx, d)
 		if err == nil && !kept {
 			err = privacy.In(s).Apply(ctx, d)
 		}
 		done()
-		if err != nil {
-			panic(err)
-		}
+		must(0, err)
 		fmt.Println(n)
 	}
 }

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,33 +15,26 @@ import (
 )
 
 func TestExpand(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 8)
-	storetest.ApplyRows(t, c, a, b)
-	up := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 8, a, b)
-	storetest.ApplyRows(t, c, up)
-	storetest.Remove(t, c, 5) // the rollup is a placeholder, and keeps its children
+	c := imported(t, 10)
+	rows := play(t, c, "leaf 1-3; leaf 4-8; apply; roll 1-8; apply; delete 5; leaf 9-10") // the last one is not in the window
+	a, b, up, prepared := rows[0], rows[1], rows[2], rows[3]                              // up is a placeholder, and keeps its children
 	expand := func(id, from int64, limit int, next int64, want ...int64) {
 		t.Helper()
-		e, err := c.Transcript().Expand(ctx, id, from, limit)
-		if err != nil || !reflect.DeepEqual(storetest.Seqs(e.Messages), want) || e.Next != next || e.Row.ID != id {
-			t.Errorf("row %d from %d: %v, next %d, %v; want %v, %d", id, from, storetest.Seqs(e.Messages), e.Next, err, want, next)
-		}
+		e := check.Must(c.Transcript().Expand(ctx, id, from, limit))(t)
+		check.EqualAll(t, fmt.Sprintf("row %d from %d", id, from), storetest.Seqs(e.Messages), want)
+		check.That(t, e.Next == next && e.Row.ID == id, "row %d from %d: got %d, next %d", id, from, e.Row.ID, e.Next)
 	}
 	expand(a, 1, 100, 0, 1, 2, 3)
-	expand(b, 1, 100, 0, 4, 6, 7, 8)
 	expand(b, 1, 2, 7, 4, 6)
 	expand(b, 7, 2, 0, 7, 8)
 	expand(a, 4, 2, 0)
-	e, err := c.Transcript().Expand(ctx, up, 1, 100)
-	if err != nil || !reflect.DeepEqual(transcript.IDs(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
-		t.Errorf("the rollup: %v, %v, %v", transcript.IDs(e.Children), storetest.Seqs(e.Messages), err)
+	expand(up, 1, 100, 0)
+	e := check.Must(c.Transcript().Expand(ctx, up, 1, 100))(t)
+	check.EqualAll(t, "children", transcript.IDs(e.Children), []int64{a, b})
+	for _, id := range []int64{prepared, 999} {
+		check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, id, 1, 100)), store.ErrNotFound)
 	}
-	prepared := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 9, 10) // is not in the window
-	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, prepared, 1, 100)), store.ErrNotFound)
-	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, 999, 1, 100)), store.ErrNotFound)
-	other := storetest.Find(t, c.Store(), "terminal:other")
-	check.Error(t, check.ErrorOf(other.Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
+	check.Error(t, check.ErrorOf(find(t, c.Store(), "terminal:other").Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
 }
 
 // shape describes what a step applied.
@@ -55,98 +47,137 @@ func shape(s store.AppliedStep) string {
 }
 
 func TestCompactionsAreListedByPlace(t *testing.T) {
-	c := storetest.NewConversation(t)
-	for i := range 8 {
-		storetest.Deliver(t, c, storetest.Said(i+1, "text"))
-	}
-	a := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
-	storetest.ApplyRows(t, c, a)
+	c := newTalk(t)
+	a := play(t, c, "say 1-8; sum 1-3")[0]
 	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
-	storetest.Deliver(t, c, storetest.Said(9, "text"))
-	storetest.Hide(t, c, 4, 6)
-	b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 5, 6) // splits the placeholder
-	up := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 8)
-	storetest.ApplyRows(t, c, b, up)
-	undo(t, c)
-	storetest.Edit(t, c, 2, "other words") // makes a row that is not a compaction
-	all, err := storetest.Steps(c)
-	check.Require(t, err == nil && len(all) == 3, "%+v, %v", all, err)
-	var got []string
-	for _, l := range all {
-		got = append(got, shape(l))
+	b := play(t, c, "say 9; hide 4-6; leaf 5-6; leaf 7-8; apply; undo; edit 2")[0] // splits the placeholder; edits are no compactions
+	all := check.Must(storetest.Steps(c))(t)
+	check.Len(t, "steps", all, 3)
+	for i, want := range []string{"leaf worker 1-3", "placeholder emergency 4-6", "leaf worker 5-6, leaf worker 7-8"} {
+		check.Equal(t, "applied", shape(all[i]), want)
 	}
-	check.Equal(t, "applied compactions", strings.Join(got, "|"), "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8")
-	if all[0].Next != 9 || all[1].Next != 10 || all[0].BeforeTokens != 900 || all[0].AfterTokens != 400 || all[2].State != string(transcript.Undone) {
-		t.Errorf("got applied compactions %+v", all)
-	}
-	if last := all[2]; last.Summaries != 2 || last.From != 5 || last.To != 8 || last.Messages != 4 || last.ID != b || last.SummaryTokens != last.All[0].SummaryTokens+last.All[1].SummaryTokens {
-		t.Errorf("got last step %+v", last)
-	}
+	places := all[0].Next == 9 && all[1].Next == 10 && all[0].BeforeTokens == 900 && all[0].AfterTokens == 400
+	check.That(t, places && all[2].State == string(transcript.Undone), "got applied compactions %+v", all)
+	last := all[2]
+	tokens := last.SummaryTokens == last.All[0].SummaryTokens+last.All[1].SummaryTokens
+	check.That(t, tokens && last.Summaries == 2 && last.From == 5 && last.To == 8 && last.Messages == 4 && last.ID == b, "got last step %+v", last)
 	before, total, err := c.Store().Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Before: 9})
-	if err != nil || total != 1 || before[0].ID != a || before[0].Next != 9 {
-		t.Errorf("got compactions before message 9 %+v, %v", before, err)
-	}
+	check.That(t, err == nil && total == 1 && before[0].ID == a && before[0].Next == 9, "got compactions before message 9 %+v, %v", before, err)
 }
 
 func TestListingShowsPlaceNames(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	c := check.Must(s.Conversation(ctx, "discord:9/20"))(t)
-	name := func() string {
+	c := newTalk(t)
+	s := c.Store()
+	say := func(id int, label, want string) {
 		t.Helper()
-		all, err := s.Listing(ctx)
-		check.Require(t, err == nil && len(all) == 1, "%+v, %v", all, err)
-		return all[0].Name
+		m := said(id, "hello")
+		m.Label = label
+		deliverOnly(t, c, m)
+		all := check.Must(s.Listing(ctx))(t)
+		check.Len(t, "conversations", all, 1)
+		check.Equal(t, fmt.Sprintf("name after message %d", id), all[0].Name, want)
 	}
-	for _, step := range []struct{ id, label, want string }{
-		{"1", "", ""},
-		{"2", "#general · Cozy Corner", "#general · Cozy Corner"},
-		{"3", "", "#general · Cozy Corner"},
-		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
-		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
-	} {
-		check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
-		check.Equal(t, fmt.Sprintf("name after message %s", step.id), name(), step.want)
-	}
+	say(1, "", "")
+	say(2, "#general · Cozy Corner", "#general · Cozy Corner")
+	say(3, "", "#general · Cozy Corner")
+	say(5, strings.Repeat("é", 200)+"x", strings.Repeat("é", 150))
 	check.NoError(t, privacy.Of(c).Purge(ctx))
 	check.Len(t, "conversations after the only one was deleted", check.Must(s.Listing(ctx))(t), 0)
-	if page, total, err := s.Places(ctx, "", 10, 0); err != nil || len(page)+total > 0 {
-		t.Errorf("places after the only one was deleted: %+v, %d, %v", page, total, err)
-	}
-	check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: "6", AuthorID: "1", Author: "Ada", Text: "hello"}))(t)
-	check.Equal(t, "name of a deleted conversation", name(), "")
+	page, total, err := s.Places(ctx, "", 10, 0)
+	check.That(t, err == nil && len(page)+total == 0, "places after the only one was deleted: %+v, %d, %v", page, total, err)
+	say(6, "", "")
 }
 
 func TestRecent(t *testing.T) {
-	c := storetest.NewConversation(t)
-	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c"))
-	storetest.DeliverOnly(t, c, storetest.Said(5, "waits"))
-	edit := storetest.Said(2, "b, corrected")
-	edit.Time = edit.Time.Add(time.Minute)
-	if _, _, err := c.Transcript().Edit(ctx, edit, nil); err != nil {
-		t.Fatal(err)
-	}
-	check.Must(privacy.Of(c).Delete(ctx, []string{"m3"}))(t)
-	for name, test := range map[string]struct {
+	c := newTalk(t)
+	deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"))
+	deliverOnly(t, c, said(5, "waits"))
+	edit(t, c, 2, "b, corrected")
+	remove(t, c, 3)
+	for want, test := range map[string]struct {
 		since, before time.Time
 		limit         int
-		want          string
 	}{
-		"what waits and what was taken up, and when it was edited": {storetest.Day, time.Now().Add(time.Hour), 10, "[m1 m2 edited m5]"},
-		"the newest":                {storetest.Day, time.Now().Add(time.Hour), 2, "[m2 edited m5]"},
-		"since a time":              {storetest.Said(5, "").Time, time.Now().Add(time.Hour), 10, "[m5]"},
-		"what was stored by a time": {storetest.Day, time.Now().Add(-time.Hour), 10, "[]"},
+		"[m1 m2 edited m5]": {storetest.Day, time.Now().Add(time.Hour), 10}, // what waits and what was taken up
+		"[m2 edited m5]":    {storetest.Day, time.Now().Add(time.Hour), 2},
+		"[m5]":              {said(5, "").Time, time.Now().Add(time.Hour), 10},
+		"[]":                {storetest.Day, time.Now().Add(-time.Hour), 10}, // stored by then
 	} {
-		recent, err := c.Transcript().Recent(ctx, test.since, test.before, test.limit)
 		got := []string{}
-		for _, m := range recent {
-			text := m.ID
-			if m.Edited.Equal(edit.Time) {
-				text += " edited"
-			}
-			got = append(got, text)
+		for _, m := range check.Must(c.Transcript().Recent(ctx, test.since, test.before, test.limit))(t) {
+			got = append(got, m.ID+map[bool]string{true: " edited"}[m.Edited.Equal(said(2, "").Time.AddDate(0, 0, 1))])
 		}
 		slices.Sort(got)
-		check.NoError(t, err)
-		check.Equal(t, name+": fmt.Sprint(got)", fmt.Sprint(got), test.want)
+		check.Equal(t, "recent", fmt.Sprint(got), want)
+	}
+}
+
+// viewed returns the result of a query on a view, one row per line.
+func viewed(t *testing.T, s *store.Store, query string) (lines string) {
+	t.Helper()
+	check.NoError(t, s.View(ctx, func(tx *store.Tx) error {
+		all, err := store.Column[string](tx, query)
+		lines = strings.Join(all, "\n")
+		return err
+	}))
+	return lines
+}
+
+func TestCompactionListMatchesView(t *testing.T) {
+	c := imported(t, 9)
+	s := c.Store()
+	a := play(t, c, "sum 1-3")[0]
+	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
+	check.NoError(t, begin(t, c, 4, 5).Fail(ctx, "no model"))
+	play(t, c, "sum 4-6 extractive; undo; leaf 7-8")
+	play(t, find(t, s, "terminal:other"), "say 1; sum 1-1 extractive")
+	all, total, err := s.Compactions(ctx, store.CompactionFilter{})
+	check.Require(t, err == nil && total == 5 && len(all) == 5, "%d of %d, %v", len(all), total, err)
+	for _, l := range all {
+		got := viewed(t, s, fmt.Sprintf(`SELECT format('%%s %%s %%s %%s #%%d-#%%d %%d %%d %%d %%d %%s %%s|%%s %%s', channel, state, trigger, kind, from_seq, to_seq, messages,
+			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
+		check.Equal(t, "view", got, fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To,
+			l.Messages, l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime)))
+	}
+	for _, f := range []struct {
+		store.CompactionFilter
+		want, total int
+	}{
+		{store.CompactionFilter{Conversation: "terminal:other"}, 1, 1},
+		{store.CompactionFilter{State: "failed"}, 1, 1},
+		{store.CompactionFilter{Since: time.Now().AddDate(0, 0, 1)}, 0, 0},
+		{store.CompactionFilter{Since: time.Now().AddDate(0, 0, -1)}, 5, 5},
+		{store.CompactionFilter{Limit: 2}, 2, 5},
+	} {
+		found, total, err := s.Compactions(ctx, f.CompactionFilter)
+		check.That(t, err == nil && len(found) == f.want && total == f.total, "%+v: got %+v of %d, %v", f, found, total, err)
+		check.That(t, f.Limit == 0 || !found[0].Time.After(found[1].Time) && found[1].ID == all[4].ID, "the newest: %+v", found)
+	}
+	_, _, err = s.Compactions(ctx, store.CompactionFilter{Conversation: "terminal:lost"})
+	check.Error(t, err, store.ErrNotFound)
+	for _, state := range store.CompactionStates { // the table knows them all
+		storetest.Run(t, s, "UPDATE compactions SET state = ? WHERE id = 1", state)
+	}
+}
+
+func TestViewsShowNoDeletedText(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"), said(4, "the "+secret+" is mine"), said(5, "and the piano"))
+	play(t, c, "sum 2-3: about the "+secret+"; sum 4-5: about the "+secret)
+	const both = "SELECT text FROM messages_view UNION ALL SELECT summary FROM compactions_view"
+	check.Contains(t, "before", viewed(t, c.Store(), both), "the "+secret+" is mine\nand the piano")
+	remove(t, c, 2, 3, 4)
+	after := viewed(t, c.Store(), both)
+	check.Lacks(t, "views after the deletion", after, secret)
+	check.Contains(t, "views after the deletion", after, "and the piano")
+	var left []string
+	for _, n := range []int{1, 5} {
+		m := said(n, "")
+		left = append(left, fmt.Sprintf("terminal:general #%d %s %s", n, m.Author, m.Time.UTC().Format(time.DateTime)))
+	}
+	const line = "SELECT format('%s #%d %s %s', channel, seq, author, said_at) FROM messages_view ORDER BY seq"
+	check.Equal(t, "messages left", viewed(t, c.Store(), line), strings.Join(left, "\n"))
+	for _, view := range []string{"messages_view", "compactions_view"} {
+		check.ErrorContains(t, view, check.ErrorOf(c.Store().Writing().Exec("DELETE FROM "+view)), "cannot modify")
 	}
 }

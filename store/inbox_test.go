@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,86 +14,66 @@ import (
 	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/memory"
 	"cairn/store"
 )
 
 func TestDeliver(t *testing.T) {
 	t.Run("a message without an id is rejected with all beside it, on every way in", func(t *testing.T) {
-		batch := []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}
-		for way, in := range map[string]func(c *store.Conversation) error{
-			"delivered":  func(c *store.Conversation) error { return check.ErrorOf(c.Inbox().DeliverAll(ctx, batch)) },
-			"imported":   func(c *store.Conversation) error { return check.ErrorOf(c.Past().Import(ctx, batch)) },
-			"read back":  func(c *store.Conversation) error { return check.ErrorOf(c.Past().Backfill(ctx, batch, nil)) },
-			"from a gap": func(c *store.Conversation) error { return check.ErrorOf(c.Past().FillGap(ctx, batch, "m3", true)) },
+		batch := []store.Inbound{said(1, "a"), {Text: "no id"}}
+		c := newTalk(t)
+		setGap(t, c, "m0")
+		before := dump(t, c.Store())
+		for way, err := range map[string]error{
+			"delivered":  check.ErrorOf(c.Inbox().DeliverAll(ctx, batch)),
+			"imported":   check.ErrorOf(c.Past().Import(ctx, batch)),
+			"read back":  check.ErrorOf(c.Past().Backfill(ctx, batch, nil)),
+			"from a gap": check.ErrorOf(c.Past().FillGap(ctx, batch, "m3", true)),
 		} {
-			c := storetest.NewConversation(t)
-			setGap(t, c, "m0")
-			before := storetest.Dump(t, c.Store())
-			check.ErrorContains(t, way, in(c), "it has no id")
-			check.Equal(t, way+": state", storetest.Dump(t, c.Store()), before)
+			check.ErrorContains(t, way, err, "it has no id")
 		}
+		check.Equal(t, "state", dump(t, c.Store()), before)
 	})
-	t.Run("the same id in another conversation is another message", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		other := storetest.Find(t, c.Store(), "terminal:other")
-		storetest.Deliver(t, c, storetest.Said(1, "here"))
-		if taken := storetest.Deliver(t, other, storetest.Said(1, "there")); len(taken) != 1 || taken[0].Text != "there" || taken[0].Seq != 1 {
-			t.Errorf("got %+v", taken)
-		}
-		page := check.Must(c.Transcript().Page(ctx, 0, 10))(t)
-		check.Len(t, "page", page, 1)
-		check.Equal(t, "first message", page[0].Text, "here")
-	})
-	t.Run("seqs do not reach into other conversations", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		m := storetest.Asking(1, "secret")
-		storetest.Deliver(t, c, m)
-		above := storetest.Find(t, c.Store(), "terminal:above")
-		storetest.Deliver(t, above, storetest.Said(1, "mine"))
-		storetest.Deliver(t, storetest.Find(t, c.Store(), "terminal:top"), m)
+	t.Run("ids and seqs do not reach into other conversations", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, asking(1, "secret"))
+		above := find(t, c.Store(), "terminal:above")
+		deliver(t, above, said(1, "mine")) // the same id is another message
+		deliver(t, find(t, c.Store(), "terminal:top"), asking(1, "secret"))
 		for _, seq := range []int64{0, -1, -1 << 32, -1<<32 + 1, 1, 1<<32 + 1, -1 << 63, 1<<63 - 1} {
-			page, err := above.Transcript().Page(ctx, seq, 10)
-			if err != nil || seq <= 1 && len(page) != 1 || len(page) > 0 && page[0].Text != "mine" {
-				t.Errorf("from %d: %+v, %v", seq, page, err)
-			}
-			if n, err := above.Turns().Retry(ctx, seq); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("retry of %d: %d, %v", seq, n, err)
-			}
+			page := check.Must(above.Transcript().Page(ctx, seq, 10))(t)
+			check.EqualAll(t, fmt.Sprint("from ", seq), texts(page), []string{"mine"}[:map[bool]int{true: 1}[seq <= 1]])
+			check.Error(t, check.ErrorOf(above.Turns().Retry(ctx, seq)), store.ErrNotFound)
 		}
 	})
-}
-
-func TestDeliverHostileTextAndManySenders(t *testing.T) {
-	t.Run("hostile text is stored unchanged, if it is valid", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		for n, text := range []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<17), "\u202e<b>&amp;", "%s ? ?1 :x"} {
-			m := storetest.Said(n, text)
-			m.Author, m.ReplyTo = text, "x'y"
-			m.Attachments = []chat.Attachment{{Kind: "image", Name: text}}
-			taken := storetest.Deliver(t, c, m)
+	t.Run("hostile text is stored unchanged, if it is valid, and its cost is the message's", func(t *testing.T) {
+		c := newTalk(t)
+		for n, text := range []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<17), "\u202e<b>&amp;", "%s ? ?1 :x", "日本語"} {
+			m := said(n, text)
+			m.Author, m.ReplyTo, m.Attachments = text, "x'y", []chat.Attachment{{Kind: "image", Name: text}}
+			taken := deliver(t, c, m)
 			want := strings.ToValidUTF8(text, "\uFFFD")
 			check.Len(t, fmt.Sprintf("message %d", n), taken, 1)
-			check.Equal(t, fmt.Sprintf("message %d taken[0].Text", n), taken[0].Text, want)
-			check.Equal(t, fmt.Sprintf("message %d taken[0].Author", n), taken[0].Author, want[:min(len(want), store.MostOfName)])
+			check.Equal(t, "text", taken[0].Text, want)
+			check.Equal(t, "author", taken[0].Author, want[:min(len(want), store.MostOfName)])
+			check.Equal(t, "tokens", taken[0].Tokens, chat.TokensOf(taken[0]))
 		}
-		page, err := c.Transcript().Page(ctx, 1, 100)
-		check.Require(t, err == nil && len(page) == 7, "%d messages, %v", len(page), err)
-		check.That(t, reflect.DeepEqual(page, storetest.Load(t, c).Messages), "transcript and state differ")
+		page := check.Must(c.Transcript().Page(ctx, 1, 100))(t)
+		check.Len(t, "page", page, 8)
+		check.That(t, reflect.DeepEqual(page, load(t, c).Messages), "transcript and state differ")
 	})
 	t.Run("many senders at once lose nothing", func(t *testing.T) {
-		c := storetest.NewConversation(t)
+		c := newTalk(t)
 		var wg sync.WaitGroup
 		for sender := range 8 {
 			wg.Go(func() {
-				for n := range 20 {
-					if _, err := c.Inbox().Deliver(ctx, storetest.Said(sender*15+n, "hi")); err != nil { // five of twenty twice
-						t.Error(err)
-					}
+				for n := range 20 { // five of twenty twice
+					check.Error(t, check.ErrorOf(c.Inbox().Deliver(ctx, said(sender*15+n, "hi"))), nil)
 				}
 			})
 		}
 		wg.Wait()
-		check.Equal(t, "dequeued", len(storetest.Deliver(t, c)), 7*15+20)
+		check.Equal(t, "dequeued", len(deliver(t, c)), 7*15+20)
 	})
 }
 
@@ -105,141 +84,213 @@ func TestDeliverIsIdempotent(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		c := storetest.Find(t, s, fmt.Sprintf("terminal:%d", round))
+		c := find(t, s, fmt.Sprintf("terminal:%d", round))
 		n := rapid.IntRange(1, 12).Draw(rt, "messages")
 		var taken []chat.Message
 		strongest := map[string]int{}
 		for range rapid.IntRange(1, 60).Draw(rt, "events") {
 			if rapid.IntRange(0, 9).Draw(rt, "take up") == 0 {
-				taken = append(taken, storetest.Deliver(t, c)...)
+				taken = append(taken, deliver(t, c)...)
 				continue
 			}
-			m := storetest.Said(rapid.IntRange(1, n).Draw(rt, "message"), rapid.SampledFrom([]string{"text", "another"}).Draw(rt, "text"))
+			m := said(rapid.IntRange(1, n).Draw(rt, "message"), rapid.SampledFrom([]string{"text", "another"}).Draw(rt, "text"))
 			strength := rapid.IntRange(0, 2).Draw(rt, "strength")
 			m.Addressed, m.Optional = strength > 0, strength == 1
 			was, arrived := strongest[m.ID]
-			isTaken := slices.ContainsFunc(taken, func(old chat.Message) bool { return old.ID == m.ID })
-			r, err := c.Inbox().Deliver(ctx, m)
-			check.NoError(rt, err)
+			isTaken := slices.Contains(ids(taken), m.ID)
+			r := check.Must(c.Inbox().Deliver(ctx, m))(rt)
 			if !isTaken {
 				was = max(was, strength)
 			}
 			strongest[m.ID] = was
-			if r.Fresh == arrived || (r.Seq > 0) != isTaken || r.Addressed != (was > 0) {
-				rt.Fatalf("%s: %+v, arrived before: %v, taken up: %v, strongest %d", m.ID, r, arrived, isTaken, was)
-			}
+			right := r.Fresh != arrived && (r.Seq > 0) == isTaken && r.Addressed == (was > 0)
+			check.Require(rt, right, "%s: %+v, arrived before: %v, taken up: %v, strongest %d", m.ID, r, arrived, isTaken, was)
 		}
-		taken = append(taken, storetest.Deliver(t, c)...)
+		taken = append(taken, deliver(t, c)...)
 		check.Len(rt, "different messages arrived", taken, len(strongest))
 		for i, m := range taken {
-			if was := strongest[m.ID]; m.Seq != int64(i+1) || m.Addressed != (was > 0) || m.Optional != (was == 1) {
-				rt.Fatalf("message %d: %+v, strongest %d", i, m, was)
-			}
+			was := strongest[m.ID]
+			right := m.Seq == int64(i+1) && m.Addressed == (was > 0) && m.Optional == (was == 1)
+			check.Require(rt, right, "message %d: %+v, strongest %d", i, m, was)
 		}
 	})
 }
 
 func TestDequeue(t *testing.T) {
-	addressed := func(n int) store.Inbound {
-		return storetest.Asking(n, "message")
-	}
 	t.Run("messages before the first addressed one are separate turns, the rest is one turn", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		taken := storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), addressed(3), storetest.Said(4, "c"), addressed(5))
+		c := newTalk(t)
+		taken := deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "c"), said(4, "d"), asking(5, "e"))
 		var turns []int64
 		for _, m := range taken {
 			turns = append(turns, m.Turn)
 		}
 		check.EqualAll(t, "turns", turns, []int64{1, 2, 3, 3, 3})
-		if got := storetest.Load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
-			t.Errorf("loaded %+v", got)
-		}
+		got := load(t, c)
+		check.That(t, got.Open == 3 && got.Next == 6 && reflect.DeepEqual(got.Messages, taken), "loaded %+v", got)
 		turn, ok, err := c.Turns().Unanswered(ctx)
 		want := store.Turn{Seq: 3, Attempts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
-		if age := time.Since(turn.Since); age < 0 || age > time.Minute {
-			t.Errorf("got a dequeue %v ago", age)
-		}
 		check.That(t, err == nil && ok && reflect.DeepEqual(turn, want), "%+v, %v, %v", turn, ok, err)
+		age := time.Since(turn.Since)
+		check.That(t, age >= 0 && age < time.Minute, "got a dequeue %v ago", age)
 	})
 	t.Run("messages that waited too long are dequeued unaddressed", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.DeliverOnly(t, c, addressed(1))
+		c := newTalk(t)
+		deliverOnly(t, c, asking(1, "message"))
 		taken, err := c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
 		check.Require(t, err == nil && len(taken) == 1 && !taken[0].Addressed, "%+v, %v", taken, err)
-		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
-			t.Errorf("got a turn that still waits, %v", err)
-		}
+		_, ok, err := c.Turns().Unanswered(ctx)
+		check.That(t, !ok && err == nil, "got a turn that still waits, %v", err)
 	})
 	t.Run("a burst stops at its budget, and one message always passes", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		long := addressed(1)
-		long.Text = strings.Repeat("word ", 1000)
-		storetest.DeliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
-		first, err := c.Inbox().Dequeue(ctx, store.All, 10, time.Time{})
-		check.Require(t, err == nil && len(first) == 1 && first[0].Tokens > 10, "%+v, %v", first, err)
-		second, err := c.Inbox().Dequeue(ctx, store.All, 2*chat.TokensOf(first[0]), time.Time{}) // room for all
-		check.Require(t, err == nil && len(second) == 3, "%d taken, %v", len(second), err)
-		storetest.DeliverOnly(t, c, addressed(5), addressed(6), addressed(7))
-		third, err := c.Inbox().Dequeue(ctx, store.All, 2*second[0].Tokens, time.Time{})
-		check.Require(t, err == nil && len(third) == 2 && third[0].Seq == 5, "%+v, %v", third, err)
-	})
-	t.Run("the stored cost equals the message's cost", func(t *testing.T) {
-		for _, m := range storetest.Deliver(t, storetest.NewConversation(t), addressed(1), storetest.Said(2, "日本語")) {
-			check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
+		c := newTalk(t)
+		deliverOnly(t, c, asking(1, strings.Repeat("word ", 1000)), asking(2, "message"), asking(3, "message"), asking(4, "message"))
+		take := func(budget, want int) []chat.Message {
+			t.Helper()
+			taken := check.Must(c.Inbox().Dequeue(ctx, store.All, budget, time.Time{}))(t)
+			check.Len(t, "dequeued", taken, want)
+			return taken
 		}
+		first := take(10, 1)[0]
+		check.That(t, first.Tokens > 10, "got %+v", first)
+		second := take(2*first.Tokens, 3)[0] // room for all
+		deliverOnly(t, c, asking(5, "message"), asking(6, "message"), asking(7, "message"))
+		check.Equal(t, "seq", take(2*second.Tokens, 2)[0].Seq, 5)
 	})
 }
 
 func TestImport(t *testing.T) {
-	past := []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(1, "a"), storetest.Said(3, "c")}
-	t.Run("a second import adds only new messages", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		added, err := c.Past().Import(ctx, past)
-		if err != nil || !slices.Equal(storetest.Seqs(added), []int64{1, 2, 3}) || added[2].Turn != 3 {
-			t.Fatalf("%+v, %v", added, err)
-		}
-		if added, err = c.Past().Import(ctx, append(past, storetest.Said(4, "d"))); err != nil || !slices.Equal(storetest.Seqs(added), []int64{4}) {
-			t.Errorf("%+v, %v", added, err)
-		}
-		if got := storetest.Load(t, c); got.Open != 0 || len(got.Messages) != 4 || !got.Messages[0].Time.Equal(storetest.Day.Add(time.Minute)) {
-			t.Errorf("loaded %+v", got)
-		}
-	})
-	t.Run("an import into a conversation in use is rejected, and an imported one can be used", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		check.Must(c.Past().Import(ctx, past))(t)
-		storetest.DeliverOnly(t, c, storetest.Said(9, "hello"))
-		before := storetest.Dump(t, c.Store())
-		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
-		check.Equal(t, "state after a refused import", storetest.Dump(t, c.Store()), before)
-		taken := storetest.Deliver(t, c)
-		check.Len(t, "dequeued", taken, 1)
-		check.Equal(t, "seq", taken[0].Seq, 4)
-		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
-	})
+	past := []store.Inbound{said(1, "a"), said(2, "b"), said(1, "a"), said(3, "c")}
+	c := newTalk(t)
+	added := check.Must(c.Past().Import(ctx, past))(t)
+	check.EqualAll(t, "imported", storetest.Seqs(added), []int64{1, 2, 3})
+	check.Equal(t, "turn", added[2].Turn, 3)
+	again := check.Must(c.Past().Import(ctx, append(past, said(4, "d"))))(t)
+	check.EqualAll(t, "new in a second import", storetest.Seqs(again), []int64{4})
+	got := load(t, c)
+	check.That(t, got.Open == 0 && len(got.Messages) == 4 && got.Messages[0].Time.Equal(storetest.Day.Add(time.Minute)), "loaded %+v", got)
+	// An imported conversation can be used, and then nothing is imported into it.
+	deliverOnly(t, c, said(9, "hello"))
+	before := dump(t, c.Store())
+	check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
+	check.Equal(t, "state after a refused import", dump(t, c.Store()), before)
+	check.EqualAll(t, "dequeued", storetest.Seqs(deliver(t, c)), []int64{5})
+	check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 }
 
 // Due work of a conversation is reported for it alone, and only until it is done.
 func TestDue(t *testing.T) {
-	c := storetest.NewConversation(t)
-	other := storetest.Find(t, c.Store(), "terminal:other")
+	c := newTalk(t)
+	other := find(t, c.Store(), "terminal:other")
 	want := func(what string, is store.Due) {
 		t.Helper()
 		check.Equal(t, what, check.Must(c.Inbox().Due(ctx))(t), is)
 	}
 	want("at the start", store.Due{})
-	for n, in := range []*store.Conversation{other, c, c, other} {
-		m := storetest.Said(n+1, "hello")
-		m.Incomplete = n == 2 || n == 3
-		check.Must(in.Inbox().Deliver(ctx, m))(t)
-	}
-	want("with two messages, one of them incomplete", store.Due{Waiting: 2, Last: 3, Incomplete: true})
-	check.NoError(t, c.Past().SetGap(ctx, "m1"))
-	if _, _, err := c.Compactions().WantSession(ctx); err != nil {
-		t.Fatal(err)
-	}
-	want("with a gap and a wanted session too", store.Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
+	deliverOnly(t, other, said(1, "hello"), incomplete(4, "hello"))
+	deliverOnly(t, c, said(2, "hello"), incomplete(3, "hello"))
+	want("with two messages, one of them incomplete", store.Due{Waiting: 2, Last: 4, Incomplete: true})
+	setGap(t, c, "m1")
+	wanted(t, c)
+	want("with a gap and a wanted session too", store.Due{Waiting: 2, Last: 4, Incomplete: true, Gap: true, Session: true})
 	check.NoError(t, c.Past().CloseGap(ctx, "m1"))
-	storetest.Deliver(t, c)
-	want("with the first taken up", store.Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})
+	deliver(t, c)
+	want("with the first taken up", store.Due{Waiting: 1, Last: 4, Incomplete: true, Session: true})
+}
+
+func TestReplies(t *testing.T) {
+	reply := func(n int, to string) store.Inbound {
+		m := said(n, "yes")
+		m.ReplyTo, m.Quote = to, `Ann: "shall we…"`
+		return m
+	}
+	t.Run("a reply knows the seq of its message, also within a burst", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, said(1, "shall we go?"))
+		taken := deliver(t, c, reply(2, "m1"), reply(3, "m2"))
+		right := taken[0].ReplySeq == 1 && taken[1].ReplySeq == 2 && taken[0].Quote == "" && taken[0].ReplyTo == "m1"
+		check.That(t, right && reflect.DeepEqual(check.Must(c.Transcript().Page(ctx, 2, 9))(t), taken), "got dequeued %+v", taken)
+	})
+	t.Run("a deleted message is not quoted, though its platform still does, and neither is one in a thread", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		channel, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/m1")
+		deliver(t, channel, said(1, "shall we go?"))
+		deliverOnly(t, channel, said(2, "or stay?"))
+		remove(t, channel, 1, 2)
+		for _, c := range []*store.Conversation{channel, thread} {
+			for i, m := range deliver(t, c, reply(3, "m1"), reply(4, "m2"), reply(5, "m9")) {
+				check.Equal(t, fmt.Sprintf("quote of reply %d in %s", i+1, c.Name()), m.Quote != "", i == 2)
+			}
+		}
+	})
+	t.Run("each piece of the bot's answer leads to its last message, and a notice keeps its quote", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, asking(1, "what time is it?"))
+		storetest.Finish(t, c, 1, 2, "reply-2", "half past", " nine")
+		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"sorry"}}))
+		for row, id := range []string{"p1", "p2", "notice"} {
+			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))
+		}
+		taken := deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""), reply(6, "notice"))
+		for i, want := range []int64{2, 2, 0, 0, 0} {
+			check.Equal(t, fmt.Sprintf("message %d replies", i+2), taken[i].ReplySeq, want)
+		}
+		check.That(t, taken[4].Quote != "", "got dequeued %+v", taken[4])
+	})
+	t.Run("nor does an incomplete message quote a deleted one when the connector has the rest", func(t *testing.T) {
+		c := newTalk(t)
+		deliver(t, c, said(1, "the secret is swordfish"))
+		m := incomplete(2, "really?")
+		m.ReplyTo, m.Quote = "m1", `Bob: "the secret is swordfish"`
+		deliverOnly(t, c, m)
+		was := check.Must(c.Inbox().Incomplete(ctx))(t)[0]
+		remove(t, c, 1)
+		full := was
+		full.Author = "Ann Smith"
+		check.NoError(t, c.Inbox().Complete(ctx, was, full))
+		deliver(t, c)
+		check.Lacks(t, "the deleted text is back as a quote", dump(t, c.Store()), "swordfish")
+	})
+}
+
+// jumps are clock changes in both directions.
+var jumps = map[string]time.Duration{"a year ahead": 365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0))}
+
+func TestClockChangeWhileMessagesWait(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			c := newTalk(t)
+			take := func(n int, since time.Time, want bool) {
+				t.Helper()
+				deliverOnly(t, c, asking(n, "are you there?"))
+				storetest.Run(t, c.Store(), "UPDATE inbox SET received_at = max(received_at - ?, 0)", jump.Milliseconds())
+				taken, err := c.Inbox().Dequeue(ctx, store.All, 1000, since)
+				check.That(t, err == nil && len(taken) == 1 && taken[0].Addressed == want, "want answered %v: %+v, %v", want, taken, err)
+			}
+			take(1, time.Now().Add(-time.Hour), true)   // it just arrived
+			take(2, time.Now().Add(time.Second), false) // as if more time had passed
+			deliverOnly(t, c, said(3, "never mind"))
+			remove(t, c, 3)
+			check.Equal(t, "arrivals in memory", c.Store().Arrivals(), 0)
+		})
+	}
+}
+
+func TestSeqsFollowArrivalOrder(t *testing.T) {
+	c := newTalk(t)
+	times := []time.Duration{0, 24 * time.Hour, -time.Hour, 365 * 24 * time.Hour, -365 * 24 * time.Hour, -time.Since(time.Unix(0, 0)), time.Minute}
+	for i, jump := range times {
+		m := said(i+1, fmt.Sprintf("message %d about tea", i+1))
+		m.Time = time.Now().Add(jump)
+		check.EqualAll(t, "dequeued", storetest.Seqs(deliver(t, c, m)), []int64{int64(i + 1)})
+		if i == 3 {
+			c = reopen(t, c)
+		}
+	}
+	check.EqualAll(t, "view", storetest.Seqs(load(t, c).Messages), []int64{1, 2, 3, 4, 5, 6, 7})
+	found := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "tea", Limit: 10}))(t)
+	check.Len(t, "found", found, len(times))
+	for _, f := range found {
+		check.That(t, f.Score >= 0 && f.Score <= 1e6, "message %d: got score %v", f.Seq, f.Score)
+	}
+	wantSound(t, c.Store())
 }

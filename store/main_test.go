@@ -61,3 +61,11 @@ func read(t testing.TB, path string) string {
 	text := check.Must(os.ReadFile(path))(t)
 	return string(text)
 }
+
+// openShared opens the store in a folder beside the bot, as a shell command does.
+func openShared(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
+	t.Cleanup(func() { s.Close() })
+	return s
+}

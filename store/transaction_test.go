@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,19 +107,4 @@ func TestTransactionsAreAtomic(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestWrittenElsewhere(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	number := func() int64 { return check.Must(s.Upkeep().WrittenElsewhere(ctx))(t) }
-	before := number()
-	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(1, "hello"))
-	shell := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-	defer shell.Close()
-	check.Must(shell.Known(ctx))(t)
-	check.Must(shell.Upkeep().Backup(ctx, filepath.Join(t.TempDir(), "copy")))(t)
-	check.Equal(t, "after own writes, and another process that reads", number(), before)
-	storetest.Run(t, shell, "UPDATE conversations SET version = version + 1")
-	check.That(t, number() != before, "another process has written, and the number is the same")
 }

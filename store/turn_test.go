@@ -12,17 +12,23 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/memory"
 	"cairn/store"
 )
 
 func asked(t *testing.T) (*store.Conversation, int64) {
-	c := storetest.NewConversation(t)
-	return c, storetest.Deliver(t, c, storetest.Asking(1, "what time is it?"))[0].Turn
+	c := newTalk(t)
+	return c, deliver(t, c, asking(1, "what time is it?"))[0].Turn
+}
+
+func usageRow(day, kind, model string, n int64) store.Usage {
+	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
 }
 
 func fullAnswer(turn int64) store.Outcome {
 	return store.Outcome{
 		Turn: turn, Reply: "r1", To: []string{"m1"}, Pieces: []string{"half past", " nine"},
+		Usage: []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 2)},
 		Messages: []chat.Message{
 			{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "clock", Arguments: "{"}}, Native: []byte(`{"a": 1}`), Time: storetest.Day, Tokens: 9},
 			{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "c1", Tool: "clock", Text: "9:30", Time: storetest.Day, Tokens: 8},
@@ -31,110 +37,98 @@ func fullAnswer(turn int64) store.Outcome {
 	}
 }
 
-func TestTurns(t *testing.T) {
-	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
-		c, turn := asked(t)
-		o := fullAnswer(turn)
-		check.NoError(t, c.Turns().Finish(ctx, o))
-		state := storetest.Load(t, c)
-		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
-			t.Errorf("loaded %+v", state)
-		}
-		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
-			t.Errorf("unanswered: %v, %v", ok, err)
-		}
-		pieces, err := c.Outbox().Unsent(ctx)
-		want := []store.Piece{
-			{Row: 1, Reply: "r1", Part: 0, Parts: 2, To: []string{"m1"}, Text: "half past"},
-			{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
-		}
-		check.That(t, err == nil && reflect.DeepEqual(pieces, want), "outbox %+v, %v", pieces, err)
-	})
-	t.Run("a turn is finished once, and nothing is half written", func(t *testing.T) {
-		c, turn := asked(t)
-		bad := fullAnswer(turn)
-		bad.Messages[2].Seq = turn // taken
-		before := storetest.Dump(t, c.Store())
-		if err := c.Turns().Finish(ctx, bad); err == nil {
-			t.Error("no error for a used seq")
-		}
-		bad = fullAnswer(turn)
-		bad.Messages[1].Role = llm.RoleUser
-		if err := c.Turns().Finish(ctx, bad); err == nil {
-			t.Error("no error for a person's message")
-		}
-		check.Equal(t, "state after a refused outcome", storetest.Dump(t, c.Store()), before)
-		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
-		check.Error(t, c.Turns().Finish(ctx, fullAnswer(turn)), store.ErrNotFound)
-	})
+func unsent(t *testing.T, c *store.Conversation) []store.Piece {
+	t.Helper()
+	return check.Must(c.Outbox().Unsent(ctx))(t)
 }
 
-func TestRetriesAndUnsentPieces(t *testing.T) {
-	t.Run("a retry counts, and a failure closes the turn without an assistant message", func(t *testing.T) {
-		c, turn := asked(t)
-		check.Equal(t, "n", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
-		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
-		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
-		check.Equal(t, "answered", storetest.Number(t, c.Store(), "SELECT answered FROM messages"), store.TurnClosed)
-		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
-			t.Errorf("%+v, %v", pieces, err)
-		}
-	})
-	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
-		c, turn := asked(t)
-		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
-		other := storetest.Find(t, c.Store(), "terminal:other")
-		check.Error(t, other.Outbox().Sent(ctx, 1, "p"), store.ErrNotFound)
-		check.NoError(t, c.Outbox().Sending(ctx, 1))
-		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
-			t.Errorf("%+v", pieces)
-		}
-		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
-		pieces, _ := c.Outbox().Unsent(ctx)
-		check.Len(t, "pieces", pieces, 1)
-		check.Equal(t, "row of the piece", pieces[0].Row, 2)
-		check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
-	})
+// A turn is finished once, with its tools, pieces and usage, and nothing is half written.
+func TestFinishedTurn(t *testing.T) {
+	c, turn := asked(t)
+	before := dump(t, c.Store())
+	for _, spoil := range []func(o store.Outcome){
+		func(o store.Outcome) { o.Messages[2].Seq = turn }, // taken
+		func(o store.Outcome) { o.Messages[1].Role = llm.RoleUser },
+	} {
+		bad := fullAnswer(turn)
+		spoil(bad)
+		check.That(t, c.Turns().Finish(ctx, bad) != nil, "%+v was written", bad.Messages)
+	}
+	check.Equal(t, "state after a refused outcome", dump(t, c.Store()), before)
+	check.Len(t, "its usage", check.Must(c.Turns().Usage(ctx))(t), 0)
+	o := fullAnswer(turn)
+	check.NoError(t, c.Turns().Finish(ctx, o))
+	check.Error(t, c.Turns().Finish(ctx, o), store.ErrNotFound)
+	check.EqualAll(t, "usage", check.Must(c.Turns().Usage(ctx))(t), o.Usage)
+	state := load(t, c)
+	check.That(t, state.Open == 0 && state.Next == 5 && reflect.DeepEqual(state.Messages[1:], o.Messages), "loaded %+v", state)
+	_, ok, err := c.Turns().Unanswered(ctx)
+	check.That(t, !ok && err == nil, "unanswered: %v, %v", ok, err)
+	want := []store.Piece{
+		{Row: 1, Reply: "r1", Part: 0, Parts: 2, To: []string{"m1"}, Text: "half past"},
+		{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
+	}
+	check.That(t, reflect.DeepEqual(unsent(t, c), want), "outbox %+v", unsent(t, c))
+	// A piece is unsent until it is sent, and no other conversation can mark it.
+	other := find(t, c.Store(), "terminal:other").Outbox()
+	check.Error(t, other.Sent(ctx, 1, "p"), store.ErrNotFound)
+	check.Error(t, other.Drop(ctx, 1, "no"), store.ErrNotFound)
+	check.NoError(t, c.Outbox().Sending(ctx, 1))
+	pieces := unsent(t, c)
+	check.That(t, len(pieces) == 2 && pieces[0].Sending && !pieces[1].Sending, "%+v", pieces)
+	check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
+	check.Len(t, "pieces", unsent(t, c), 1)
+	check.Equal(t, "row of the piece", unsent(t, c)[0].Row, 2)
+	check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
+	check.Error(t, c.Outbox().Drop(ctx, 1, "late"), store.ErrNotFound)
+}
+
+// A retry counts, and a failure closes the turn without an assistant message.
+func TestFailedTurn(t *testing.T) {
+	c, turn := asked(t)
+	check.Equal(t, "attempt", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
+	check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
+	check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages"), store.TurnClosed)
+	pieces := unsent(t, c)
+	check.That(t, len(pieces) == 1 && pieces[0].Failure, "%+v", pieces)
+}
+
+func wantUnfinished(t *testing.T, s *store.Store, names ...string) {
+	t.Helper()
+	check.EqualAll(t, "unfinished", check.Must(s.Unfinished(ctx))(t), names)
 }
 
 func TestUnfinished(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	want := func(names ...string) {
-		t.Helper()
-		check.EqualAll(t, "result", check.Must(s.Unfinished(ctx))(t), names)
-	}
-	asked, done, inbox := storetest.Find(t, s, "terminal:asked"), storetest.Find(t, s, "terminal:done"), storetest.Find(t, s, "terminal:inbox")
-	storetest.Deliver(t, done, storetest.Said(1, "overheard"))
-	want()
-	m := storetest.Asking(1, "hi")
-	storetest.Deliver(t, asked, m)
-	storetest.DeliverOnly(t, inbox, m)
-	want("terminal:asked", "terminal:inbox")
+	asked, done, inbox := find(t, s, "terminal:asked"), find(t, s, "terminal:done"), find(t, s, "terminal:inbox")
+	deliver(t, done, said(1, "overheard"))
+	wantUnfinished(t, s)
+	deliver(t, asked, asking(1, "hi"))
+	deliverOnly(t, inbox, asking(1, "hi"))
+	wantUnfinished(t, s, "terminal:asked", "terminal:inbox")
 	check.NoError(t, asked.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
-	storetest.Deliver(t, inbox)
-	want("terminal:asked", "terminal:inbox")
+	deliver(t, inbox)
+	wantUnfinished(t, s, "terminal:asked", "terminal:inbox")
 	check.NoError(t, asked.Outbox().Sent(ctx, 1, "p"))
-	want("terminal:inbox")
+	wantUnfinished(t, s, "terminal:inbox")
 	storetest.Hide(t, done, 1, 1)
-	want("terminal:done", "terminal:inbox") // a placeholder needs to be filled and repaired
+	wantUnfinished(t, s, "terminal:done", "terminal:inbox") // a placeholder needs to be filled and repaired
 }
 
 func TestConversations(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
 	for _, name := range names {
-		c := storetest.Find(t, s, name)
-		again := storetest.Find(t, s, name)
+		c, again := find(t, s, name), find(t, s, name)
 		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "name", again.Name(), name)
 	}
 	known := check.Must(s.Known(ctx))(t)
 	slices.Reverse(known)
-	check.EqualAll(t, "result", known, names)
+	check.EqualAll(t, "known", known, names)
 	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
-		if _, err := s.Conversation(ctx, name); err == nil {
-			t.Errorf("%q is accepted as a name", name)
-		}
+		check.That(t, check.ErrorOf(s.Conversation(ctx, name)) != nil, "%q is accepted as a name", name)
 	}
 	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), store.ErrNotFound)
 }
@@ -143,8 +137,7 @@ func TestConversations(t *testing.T) {
 func TestConcurrentConversationLookup(t *testing.T) {
 	dir := t.TempDir()
 	bot := storetest.OpenStore(t, dir)
-	shell := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-	defer shell.Close()
+	shell := openShared(t, dir)
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
@@ -156,68 +149,23 @@ func TestConcurrentConversationLookup(t *testing.T) {
 }
 
 func TestPost(t *testing.T) {
-	c := storetest.NewConversation(t)
+	c := newTalk(t)
 	notice := store.Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a minute"}, Failure: true}
 	for range 2 {
 		check.NoError(t, c.Outbox().Post(ctx, notice))
 		notice.Pieces = append(notice.Pieces, " please")
 	}
-	pieces, err := c.Outbox().Unsent(ctx)
-	if err != nil || len(pieces) != 2 || pieces[1].Text != " a minute" || !pieces[0].Failure || !slices.Equal(pieces[0].To, []string{"m1"}) {
-		t.Errorf("got two posts: %+v, %v", pieces, err)
-	}
-	check.NoError(t, storetest.Find(t, c.Store(), "terminal:other").Outbox().Post(ctx, notice))
-	check.Equal(t, "id in another conversation", len(check.Must(storetest.Find(t, c.Store(), "terminal:other").Outbox().Unsent(ctx))(t)), 4)
+	pieces := unsent(t, c)
+	check.Len(t, "posted once", pieces, 2)
+	check.That(t, pieces[1].Text == " a minute" && pieces[0].Failure && slices.Equal(pieces[0].To, []string{"m1"}), "got %+v", pieces)
+	other := find(t, c.Store(), "terminal:other")
+	check.NoError(t, other.Outbox().Post(ctx, notice))
+	check.Len(t, "the id in another conversation", unsent(t, other), 4)
 }
 
 func TestDrop(t *testing.T) {
-	c := storetest.NewConversation(t)
+	c := newTalk(t)
 	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
-	check.NoError(t, c.Outbox().Sending(ctx, 2))
-	check.Error(t, storetest.Find(t, c.Store(), "terminal:other").Outbox().Drop(ctx, 1, "no"), store.ErrNotFound)
-	for _, row := range []int64{1, 2} {
-		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
-	}
-	pieces := check.Must(c.Outbox().Unsent(ctx))(t)
-	check.Len(t, "left", pieces, 1)
-	check.Equal(t, "piece", pieces[0].Text, "c")
-	check.Equal(t, "answer", len(check.Must(c.Store().Unfinished(ctx))(t)), 1)
-	for name, again := range map[string]func() error{
-		"sending": func() error { return c.Outbox().Sending(ctx, 1) },
-		"sent":    func() error { return c.Outbox().Sent(ctx, 1, "p1") },
-		"dropped": func() error { return c.Outbox().Drop(ctx, 1, "again") },
-	} {
-		if err := again(); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s after it was dropped: %v", name, err)
-		}
-	}
-	check.Equal(t, "rows with the reason", storetest.Number(t, c.Store(), "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"), 2)
-	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
-	check.Error(t, c.Outbox().Drop(ctx, 3, "late"), store.ErrNotFound)
-	check.Equal(t, "unfinished", len(check.Must(c.Store().Unfinished(ctx))(t)), 0)
-}
-
-func TestPauses(t *testing.T) {
-	p := storetest.NewConversation(t).Store().Pauses()
-	for _, step := range []struct {
-		do   func() error
-		want []string
-	}{
-		{func() error { return p.Pause(ctx, "slack:1/2", "Ann") }, []string{"slack:1/2"}},
-		{func() error { return p.Pause(ctx, "", "Bob") }, []string{"", "slack:1/2"}},
-		{func() error { return p.Pause(ctx, "", "Ann") }, []string{"", "slack:1/2"}},
-		{func() error { return p.Resume(ctx, "") }, []string{"slack:1/2"}},
-		{func() error { return p.Resume(ctx, "slack:9/9") }, []string{"slack:1/2"}},
-		{func() error { return p.Resume(ctx, "slack:1/2") }, nil},
-	} {
-		check.NoError(t, step.do())
-		check.EqualAll(t, "pauses", check.Must(p.List(ctx))(t), step.want)
-	}
-}
-
-func TestRefusalsAreCounted(t *testing.T) {
-	c := storetest.NewConversation(t)
-	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
 	for want := 1; want <= 3; want++ {
 		if want == 3 { // across a restart
 			c = reopen(t, c)
@@ -225,6 +173,96 @@ func TestRefusalsAreCounted(t *testing.T) {
 		check.Equal(t, "refusals", check.Must(c.Outbox().Refused(ctx, 2))(t), want)
 	}
 	check.Equal(t, "refusals of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
-	check.NoError(t, c.Outbox().Drop(ctx, 2, "no"))
-	check.Error(t, check.ErrorOf(c.Outbox().Refused(ctx, 2)), store.ErrNotFound)
+	check.NoError(t, c.Outbox().Sending(ctx, 2))
+	for _, row := range []int64{1, 2} {
+		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
+	}
+	pieces := unsent(t, c)
+	check.That(t, len(pieces) == 1 && pieces[0].Text == "c", "got left %+v", pieces)
+	wantUnfinished(t, c.Store(), c.Name())
+	for name, again := range map[string]error{
+		"sending": c.Outbox().Sending(ctx, 1), "sent": c.Outbox().Sent(ctx, 1, "p1"), "dropped": c.Outbox().Drop(ctx, 1, "again"),
+		"refused": check.ErrorOf(c.Outbox().Refused(ctx, 1)),
+	} {
+		check.That(t, errors.Is(again, store.ErrNotFound), "%s after it was dropped: %v", name, again)
+	}
+	const dropped = "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"
+	check.Equal(t, "rows with the reason", number(t, c.Store(), dropped), 2)
+	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
+	wantUnfinished(t, c.Store())
+}
+
+func TestPauses(t *testing.T) {
+	p := newTalk(t).Store().Pauses()
+	want := func(err error, want ...string) {
+		t.Helper()
+		check.NoError(t, err)
+		check.EqualAll(t, "pauses", check.Must(p.List(ctx))(t), want)
+	}
+	want(p.Pause(ctx, "slack:1/2", "Ann"), "slack:1/2")
+	want(p.Pause(ctx, "", "Bob"), "", "slack:1/2")
+	want(p.Pause(ctx, "", "Ann"), "", "slack:1/2")
+	want(p.Resume(ctx, ""), "slack:1/2")
+	want(p.Resume(ctx, "slack:9/9"), "slack:1/2")
+	want(p.Resume(ctx, "slack:1/2"))
+}
+
+// task begins a task of a conversation.
+func task(t *testing.T, above *store.Conversation, message string) *store.Conversation {
+	t.Helper()
+	began := check.Must(above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: message, Most: 4}))(t)
+	return check.Must(above.Store().Find(ctx, began.Conversation))(t)
+}
+
+// A message to a task repeats text from elsewhere, which is remembered there.
+func TestTaskMessagesBecomeNoMemory(t *testing.T) {
+	child := task(t, imported(t, 3), "count the towers; Ada lives in Turin")
+	deliver(t, child, said(2, "Ben lives in Parma")) // both are taken up
+	read := check.Must(begin(t, child, 1, 2).Messages(ctx, 1, 2, 9))(t)
+	check.That(t, len(read) == 2 && read[0].Unremembered && !read[1].Unremembered, "got %+v", read)
+}
+
+func TestFinalReplyOfTask(t *testing.T) {
+	above := task(t, newTalk(t), "count")
+	first := deliver(t, above)[0].ID
+	final := func(when string, want bool, answers ...string) {
+		t.Helper()
+		check.Equal(t, "final "+when, check.Must(above.Tasks().Final(ctx, answers))(t), want)
+	}
+	final("with nothing below", true, first)
+	below := task(t, above, "count")
+	final("while a task below is open", false, first)
+	check.Must(below.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
+	final("while a result waits in the inbox", false, first)
+	storetest.Finish(t, above, 1, 2, "reply-2", "I wait")
+	result := deliver(t, above)[0].ID
+	final("once the result is taken up", false, first)
+	final("when it answers the result", true, result)
+	final("when it answers both", true, first, result)
+}
+
+func TestContinue(t *testing.T) {
+	child := task(t, newTalk(t), "count")
+	goOn := func(when string, want int) {
+		t.Helper()
+		check.NoError(t, child.Tasks().Continue(ctx, "go on"))
+		check.Len(t, "messages "+when, deliver(t, child), want)
+	}
+	goOn("while one waits", 1)
+	goOn("once nothing waits", 1)
+	check.Must(child.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
+	goOn("once it has ended", 0)
+}
+
+// An import of memories creates conversations of tasks that are not here.
+func TestTaskBesideImportedMemories(t *testing.T) {
+	c := newTalk(t)
+	var all []memory.Exported
+	for _, name := range []string{"task:" + c.Name() + "/2", "task:" + c.Name() + "/7/1", "task:task:" + c.Name() + "/2/9"} {
+		all = append(all, memory.Exported{Memory: memory.Memory{Conversation: name, Content: "There are 12 bridges.", Kind: "fact", SaidAt: storetest.Day}})
+	}
+	check.Must(memory.In(c.Store()).Import(ctx, all))(t)
+	for _, name := range []string{"/1", "/3"} {
+		check.Equal(t, "task", task(t, c, "count").Name(), "task:"+c.Name()+name)
+	}
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"os"
@@ -93,18 +94,14 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			leaveVersion(t, dir, version)
 			columns, before := selected(t, store.File(dir), nil)
 			for table, rows := range before {
-				if len(rows) == 0 && table != "sqlite_sequence" {
-					t.Fatalf("%s is empty: the test proves nothing about it", table)
-				}
+				check.Require(t, len(rows) > 0 || table == "sqlite_sequence", "%s is empty: the test proves nothing about it", table)
 			}
 			s := storetest.OpenStore(t, dir)
 			wantSound(t, s)
 			s.Close()
 			wantRows(t, "upgraded", dir, store.File(dir), columns, before)
 			copied := fmt.Sprintf("%s.before-%d", store.File(dir), len(store.Migrations))
-			if c, err := store.Inspect(ctx, copied); err != nil || c.Version != version {
-				t.Fatalf("got copy %+v, %v", c, err)
-			}
+			check.Equal(t, "version of the copy", check.Must(store.Inspect(ctx, copied))(t).Version, version)
 			wantRows(t, "the copy", dir, copied, columns, before)
 			check.Equal(t, "permissions", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
 		})
@@ -125,27 +122,15 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			check.Len(t, pattern, check.Must(filepath.Glob(pattern))(t), want)
 		}
 	})
-}
-
-func TestDamagedFileIsNotUpgraded(t *testing.T) {
-	dir := t.TempDir()
-	leaveVersion(t, dir, 3)
-	db := store.OpenFile(store.File(dir), store.WriterPragmas)
-	var page, size int64
-	check.NoError(t, db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size))
-	check.NoError(t, db.Close())
-	overwrite(t, store.File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
-	was := check.Must(os.ReadFile(store.File(dir)))(t)
-	check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrDamaged)
-	check.EqualAll(t, "the file changed", check.Must(os.ReadFile(store.File(dir)))(t), was)
-}
-
-// overwrite puts bytes at a place of a file.
-func overwrite(t testing.TB, path string, at int64, bytes []byte) {
-	t.Helper()
-	file := check.Must(os.OpenFile(path, os.O_WRONLY, 0))(t)
-	defer file.Close()
-	check.Must(file.WriteAt(bytes, at))(t)
+	t.Run("a damaged file is not upgraded", func(t *testing.T) {
+		dir := t.TempDir()
+		leaveVersion(t, dir, 3)
+		at, size := rootOf(t, dir, "pins")
+		overwrite(t, store.File(dir), at, bytes.Repeat([]byte{0xee}, int(size)))
+		was := read(t, store.File(dir))
+		check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrDamaged)
+		check.Equal(t, "the file is unchanged", read(t, store.File(dir)) == was, true)
+	})
 }
 
 // A new database has the same tables as an old one after all migrations: the same columns in the

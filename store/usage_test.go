@@ -1,92 +1,61 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"reflect"
 	"testing"
 	"time"
 
-	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/memory"
 	"cairn/store"
-	"cairn/transcript"
 )
 
-func usageRow(day, kind, model string, n int64) store.Usage {
-	return store.Usage{Conversation: "test:a", Day: day, Kind: kind, Model: model, Requests: n, Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
-}
-
 func TestUsage(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	a, b := storetest.Find(t, s, "test:a"), storetest.Find(t, s, "test:b")
-	for _, add := range []struct {
-		c   *store.Conversation
-		all []store.Usage
-	}{
-		{a, []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 1), usageRow("2026-03-28", store.ForSummary, "m", 2)}},
-		{a, []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 3)}},
-		{a, []store.Usage{usageRow("2026-03-29", store.ForTurn, "other", 1)}},
-		{b, []store.Usage{usageRow("2026-03-29", store.ForTurn, "m", 1)}},
-		{b, nil},
+	c := newTalk(t)
+	s, other := c.Store(), find(t, c.Store(), "test:b")
+	const day, next = "2026-03-28", "2026-03-29"
+	for _, more := range [][]store.Usage{
+		{usageRow(day, store.ForTurn, "m", 1), usageRow(day, store.ForSummary, "m", 2)},
+		{usageRow(day, store.ForTurn, "m", 3)},
+		{usageRow(next, store.ForTurn, "other", 1)},
+		nil,
 	} {
-		check.NoError(t, add.c.Turns().AddUsage(ctx, add.all))
+		check.NoError(t, c.Turns().AddUsage(ctx, more))
 	}
-	ofB := usageRow("2026-03-29", store.ForTurn, "m", 1)
-	ofB.Conversation = "test:b"
-	ofA := []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 4), usageRow("2026-03-28", store.ForSummary, "m", 2), usageRow("2026-03-29", store.ForTurn, "other", 1)}
-	for name, c := range map[string]struct {
-		read func() ([]store.Usage, error)
-		want []store.Usage
-	}{
-		"what is added twice is one row, by day, kind and model": {func() ([]store.Usage, error) { return a.Turns().Usage(ctx) }, ofA},
-		"of all conversations, oldest first":                     {func() ([]store.Usage, error) { return s.Usage(ctx, "") }, append(ofA[:3:3], ofB)},
-		"since a day, the day included":                          {func() ([]store.Usage, error) { return s.Usage(ctx, "2026-03-29") }, []store.Usage{ofA[2], ofB}},
-		"since a day that is to come":                            {func() ([]store.Usage, error) { return s.Usage(ctx, "2026-03-30") }, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got, err := c.read(); err != nil || !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %+v, %v\nwant %+v", got, err, c.want)
-			}
-		})
+	theirs := usageRow(next, store.ForTurn, "m", 1)
+	theirs.Conversation = other.Name()
+	check.NoError(t, other.Turns().AddUsage(ctx, []store.Usage{theirs}))
+	want := func(claim string, got []store.Usage, err error, want ...store.Usage) {
+		t.Helper()
+		check.NoError(t, err)
+		check.EqualAll(t, claim, got, want)
 	}
-	t.Run("an invalid row is rejected whole", func(t *testing.T) {
-		bad := usageRow("today", store.ForTurn, "m", 1)
-		if err := a.Turns().AddUsage(ctx, []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 1), bad}); err == nil {
-			t.Error("no error")
-		}
-		if got, _ := a.Turns().Usage(ctx); !reflect.DeepEqual(got, ofA) {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-func TestUsageIsStoredWithReply(t *testing.T) {
-	c := storetest.NewConversation(t)
-	turn := storetest.Deliver(t, c, storetest.Asking(1, "what time is it?"))[0].Turn
-	used := []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 2)}
-	used[0].Conversation = c.Name()
-	answer := store.Outcome{Turn: turn, Usage: used, Messages: []chat.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "nine", Time: storetest.Day}}}
-	bad := answer
-	bad.Messages = []chat.Message{{Seq: turn, Turn: turn, Role: llm.RoleAssistant, Text: "taken", Time: storetest.Day}}
-	if err := c.Turns().Finish(ctx, bad); err == nil {
-		t.Fatal("no error for a used seq")
-	}
-	check.Equal(t, "usage of an answer that was not written", len(check.Must(c.Turns().Usage(ctx))(t)), 0)
-	check.NoError(t, c.Turns().Finish(ctx, answer))
-	check.Error(t, c.Turns().Finish(ctx, answer), store.ErrNotFound)
-	if got, err := c.Turns().Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	mine := []store.Usage{usageRow(day, store.ForTurn, "m", 4), usageRow(day, store.ForSummary, "m", 2), usageRow(next, store.ForTurn, "other", 1)}
+	got, err := c.Turns().Usage(ctx)
+	want("what is added twice is one row, by day, kind and model", got, err, mine...)
+	got, err = s.Usage(ctx, "")
+	want("of all conversations, oldest first", got, err, append(mine[:3:3], theirs)...)
+	got, err = s.Usage(ctx, next)
+	want("since a day, the day included", got, err, mine[2], theirs)
+	got, err = s.Usage(ctx, "2026-03-30")
+	want("since a day that is to come", got, err)
+	err = c.Turns().AddUsage(ctx, []store.Usage{usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1)})
+	check.That(t, err != nil, "an invalid row is accepted")
+	got, err = c.Turns().Usage(ctx)
+	want("after an invalid row", got, err, mine...)
 }
 
 func TestModels(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	models := func() map[string]llm.Facts {
 		t.Helper()
-		known := check.Must(s.Models().List(t.Context()))(t)
-		return known
+		return check.Must(s.Models().List(t.Context()))(t)
 	}
 	keep := func(name string, f llm.Facts) {
 		t.Helper()
@@ -94,56 +63,45 @@ func TestModels(t *testing.T) {
 	}
 	age := func(by time.Duration) {
 		t.Helper()
-		check.Must(s.Writing().Exec("UPDATE models SET updated_at = updated_at - ?", by.Milliseconds()))(t)
+		storetest.Run(t, s, "UPDATE models SET updated_at = updated_at - ?", by.Milliseconds())
 	}
 	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
-	t.Run("stored facts are loaded", func(t *testing.T) {
-		keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
-		keep("m@here", learnt)
-		keep("m@there", llm.Facts{RefusesTools: true})
-		want := map[string]llm.Facts{"m@here": learnt, "m@there": {Factor: 1, Scale: 100, RefusesTools: true}}
-		if got := models(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-	})
-	t.Run("limits and refusals expire after a week, even if the factor was written later", func(t *testing.T) {
-		age(4 * 24 * time.Hour)
-		learnt.Factor = 1.5
-		keep("m@here", learnt)
-		check.Equal(t, "after four days", models()["m@here"], learnt)
-		age(4 * 24 * time.Hour)
-		check.Equal(t, "after eight days", models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}))
-		age(-365 * 24 * time.Hour) // they were learned while the clock was wrong
-		check.Equal(t, "of next year", models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}))
-	})
-	t.Run("facts learned again are kept for another week", func(t *testing.T) {
-		keep("m@here", learnt)
-		check.Equal(t, "answer", models()["m@here"], learnt)
-	})
+	keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
+	keep("m@here", learnt)
+	keep("m@there", llm.Facts{RefusesTools: true})
+	want := map[string]llm.Facts{"m@here": learnt, "m@there": {Factor: 1, Scale: 100, RefusesTools: true}}
+	check.That(t, reflect.DeepEqual(models(), want), "got %+v, want %+v", models(), want)
+	// Limits and refusals expire after a week, even if the factor was written later.
+	age(4 * 24 * time.Hour)
+	learnt.Factor = 1.5
+	keep("m@here", learnt)
+	check.Equal(t, "after four days", models()["m@here"], learnt)
+	age(4 * 24 * time.Hour)
+	check.Equal(t, "after eight days", models()["m@here"], llm.Facts{Factor: 1.5, Scale: 150})
+	age(-365 * 24 * time.Hour) // they were learned while the clock was wrong
+	check.Equal(t, "of next year", models()["m@here"], llm.Facts{Factor: 1.5, Scale: 150})
+	keep("m@here", learnt)
+	check.Equal(t, "learned again", models()["m@here"], learnt)
 }
 
 // TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
 func TestSaved(t *testing.T) {
-	c := storetest.Imported(t, 10)
+	c := imported(t, 10)
 	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = iif(id & 0xFFFF = 9, 90000, 100)")
-	seq := int64(11)
+	seq, want := int64(11), int64(0)
 	answer := func(n int) {
 		t.Helper()
 		for range n {
-			turn := storetest.Deliver(t, c, storetest.Asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
-			reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day, Tokens: 1}
-			check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}}))
+			turn := deliver(t, c, asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
+			storetest.Finish(t, c, turn, turn+1, fmt.Sprint("reply-", turn))
 			seq = turn + 2
 		}
 	}
-	show := func(kind transcript.Kind, from, to int64, children ...int64) int64 {
+	show := func(summary string) {
 		t.Helper()
-		id := storetest.StoreSummary(t, c, kind, transcript.Worker, from, to, children...)
-		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
-		storetest.ApplyRows(t, c, id)
-		return id
+		play(t, c, summary)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30")
 	}
-	want := int64(0)
 	saved := func(claim string, more int64) {
 		t.Helper()
 		want += more
@@ -151,17 +109,17 @@ func TestSaved(t *testing.T) {
 	}
 	answer(3)
 	saved("nothing without summaries", 0)
-	one := show(transcript.Leaf, 1, 5)
+	show("sum 1-5")
 	saved("nothing before the next request", 0)
 	answer(3)
 	saved("by each request after it was applied", 3*(500-30))
-	two := show(transcript.Leaf, 6, 8)
+	show("sum 6-8")
 	answer(2)
 	saved("by two summaries", 2*(500-30)+2*(300-30))
-	show(transcript.Rollup, 1, 8, one, two)
+	show("roll 1-8; apply")
 	answer(1)
 	saved("by a rollup, from then on", 800-30)
-	show(transcript.Leaf, 9, 10)
+	show("sum 9-10")
 	answer(1)
 	saved("of a long message what a request would have shown", 800-30+1000+100-30)
 	undo(t, c)
@@ -169,4 +127,72 @@ func TestSaved(t *testing.T) {
 	startSession(t, c)
 	answer(4)
 	saved("nothing by an earlier session", 0)
+}
+
+func TestVitals(t *testing.T) {
+	c := newTalk(t)
+	v := check.Must(c.Store().Upkeep().Vitals(ctx))(t)
+	empty := v.Inbox+v.Outbox == 0 && v.InboxOldest.IsZero() && v.OutboxOldest.IsZero()
+	check.That(t, empty && v.Memories["active"] == 0 && len(v.Memories) == 4, "of an empty store: %+v", v)
+	before := time.Now().Add(-time.Millisecond)
+	deliverOnly(t, c, said(1, "a"), said(2, "b"))
+	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	check.NoError(t, c.Outbox().Sending(ctx, 1))
+	check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
+	for _, content := range []string{"one", "two", "three", "four"} {
+		storetest.Keep(t, c, "Ann", content)
+	}
+	check.NoError(t, memory.Of(c).Forget(ctx, 4))
+	v = check.Must(c.Store().Upkeep().Vitals(ctx))(t)
+	counts := v.Inbox == 2 && v.Outbox == 2 && v.Memories["active"] == 3 && v.Memories["forgotten"] == 1 && v.Memories["superseded"] == 0
+	check.That(t, counts, "got %+v", v)
+	for name, oldest := range map[string]time.Time{"inbox": v.InboxOldest, "outbox": v.OutboxOldest} {
+		check.That(t, !oldest.Before(before) && !oldest.After(time.Now()), "oldest of the %s: got %v", name, oldest)
+	}
+	file := check.Must(os.Stat(c.Store().Path()))(t)
+	check.That(t, v.Bytes == file.Size() && v.LogBytes > 0 && v.Free > 0, "the file has %d bytes; got %+v", file.Size(), v)
+	check.NoError(t, c.Store().Close())
+	check.That(t, check.ErrorOf(c.Store().Upkeep().Vitals(ctx)) != nil, "vitals of a closed store")
+}
+
+func TestOverrides(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/3")
+	no := errors.New("no")
+	// set sets a key, nil: removes it, and checks which settings the check sees.
+	set := func(c *store.Conversation, key string, to any, refused error, want map[string]string) {
+		t.Helper()
+		var value *string
+		if text, ok := to.(string); ok {
+			value = &text
+		}
+		err := c.Settings().OverrideAll(ctx, map[string]*string{key: value}, "Ann", func(seen map[string]string) error {
+			check.That(t, maps.Equal(seen, want), "got asked %v, want %v", seen, want)
+			return refused
+		})
+		check.Error(t, err, refused)
+	}
+	holds := func(c *store.Conversation, want ...store.Override) {
+		t.Helper()
+		for i := range want {
+			want[i].By = "Ann"
+		}
+		check.EqualAll(t, c.Name(), check.Must(c.Settings().Set(ctx))(t), want)
+	}
+	set(above, "focus", "", nil, map[string]string{"focus": ""})
+	set(above, "enabled", "true", nil, map[string]string{"focus": "", "enabled": "true"})
+	set(above, "enabled", "false", nil, map[string]string{"focus": "", "enabled": "false"})
+	set(above, "notify", nil, nil, map[string]string{"focus": "", "enabled": "false"}) // it was not set
+	set(above, "keep_first", "99", no, map[string]string{"focus": "", "enabled": "false", "keep_first": "99"})
+	holds(above, store.Override{Key: "enabled", Value: "false"}, store.Override{Key: "focus"})
+	// A thread has its channel's, unless it has its own.
+	holds(thread, store.Override{Key: "enabled", Value: "false", Above: true}, store.Override{Key: "focus", Above: true})
+	set(thread, "enabled", "true", nil, map[string]string{"focus": "", "enabled": "true"})
+	holds(thread, store.Override{Key: "enabled", Value: "true"}, store.Override{Key: "focus", Above: true})
+	holds(above, store.Override{Key: "enabled", Value: "false"}, store.Override{Key: "focus"})
+	holds(find(t, s, "discord:1/3"))    // another channel
+	holds(find(t, s, "discord:1/2x/3")) // a thread of another channel
+	set(thread, "enabled", nil, nil, map[string]string{"focus": "", "enabled": "false"})
+	set(above, "focus", nil, nil, map[string]string{"enabled": "false"})
+	holds(thread, store.Override{Key: "enabled", Value: "false", Above: true})
 }

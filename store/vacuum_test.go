@@ -2,9 +2,10 @@ package store_test
 
 import (
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,35 +17,69 @@ import (
 	"cairn/store"
 )
 
-// scattered alternately fills two conversations with many messages, so that pages are split;
-// every fourth message of the first also has words that contain the secret and its number.
-func scattered(t *testing.T, s *store.Store, seed int64, n int) (c *store.Conversation, marked []int) {
+// scattered returns a folder with a conversation whose messages and memories split pages: every fourth has words with the
+// secret and its number. Another conversation's messages lie between. The file is made once.
+func scattered(t *testing.T) (dir string, s *store.Store, c *store.Conversation) {
 	t.Helper()
-	r := rand.New(rand.NewSource(seed))
-	c = storetest.Find(t, s, "terminal:general")
-	other := storetest.Find(t, s, "terminal:other")
-	for i := 1; i <= n; {
-		var page []store.Inbound
-		for ; len(page) < 30; i++ {
-			text := ""
-			for range 5 + r.Intn(30) {
-				text += fmt.Sprintf("w%x ", r.Intn(4000))
-			}
+	dir = t.TempDir()
+	write(t, dir, store.DatabaseName, string(scatteredFile()))
+	s = storetest.OpenStore(t, dir)
+	return dir, s, find(t, s, "terminal:general")
+}
+
+const (
+	scatteredMessages = 300
+	scatteredMemories = 80
+)
+
+var scatteredFile = sync.OnceValue(func() []byte {
+	dir := must(os.MkdirTemp("", "cairn"))
+	defer os.RemoveAll(dir)
+	s := must(store.Open(ctx, store.Options{Dir: dir}))
+	c, other := must(s.Conversation(ctx, "terminal:general")), must(s.Conversation(ctx, "terminal:other"))
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(i, words int) (text string) {
+		for range words {
+			text += fmt.Sprintf("w%x ", r.IntN(4000))
 			if i%4 == 0 {
-				for range 20 {
-					text += fmt.Sprintf("w%x%s%d ", r.Intn(4000), storetest.Secret, i)
-				}
-				marked = append(marked, i)
+				text += fmt.Sprintf("w%x%s%d ", r.IntN(4000), secret, i)
 			}
-			page = append(page, storetest.Said(i, text))
 		}
-		check.Must(c.Past().Import(ctx, page))(t)
-		for j := range page {
-			page[j].Text = fmt.Sprintf("w%x is another one's", r.Intn(4000))
-		}
-		check.Must(other.Past().Import(ctx, page))(t)
+		return text
 	}
-	return c, marked
+	for i := 1; i <= scatteredMessages; {
+		var page, theirs []store.Inbound
+		for ; len(page) < 30; i++ {
+			page, theirs = append(page, said(i, text(i, 20))), append(theirs, said(i, text(1, 1)))
+		}
+		must(c.Past().Import(ctx, page))
+		must(other.Past().Import(ctx, theirs))
+	}
+	for i := range scatteredMemories {
+		must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: text(i, 10)}, Person: "Ada"}))
+	}
+	must(0, s.Close())
+	return must(os.ReadFile(store.File(dir)))
+})
+
+// eraseScattered deletes what has the secret.
+func eraseScattered(t *testing.T, c *store.Conversation) {
+	t.Helper()
+	var marked []int
+	for i := 4; i <= scatteredMessages; i += 4 {
+		marked = append(marked, i)
+	}
+	remove(t, c, marked...)
+	for id := 1; id <= scatteredMemories; id += 4 {
+		check.NoError(t, memory.In(c.Store()).Purge(ctx, int64(id)))
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 // backups returns the backups of a data folder, one a day.
@@ -52,70 +87,57 @@ func backups(dir string) store.Backups {
 	return store.Backups{Every: 24 * time.Hour, Keep: 3, Dir: filepath.Join(dir, store.BackupsName)}
 }
 
+func wantErasures(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	check.Equal(t, "noted deletions", number(t, s, "SELECT count(*) FROM unscrubbed"), n)
+}
+
 func TestErasureFromTheFiles(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Run("no file contains deleted text, including split pages, WITHOUT ROWID tables and backups", func(t *testing.T) {
-		dir := t.TempDir()
-		s := storetest.OpenStore(t, dir)
-		c, marked := scattered(t, s, 1, 600)
-		secrets := scatteredMemories(t, c, 2, 200)
+		dir, s, c := scattered(t)
 		check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
-		storetest.Remove(t, c, marked...)
-		for _, id := range secrets {
-			check.NoError(t, memory.In(s).Purge(ctx, id))
-		}
+		eraseScattered(t, c)
 		check.NoError(t, s.EmptyLog(ctx))
-		if found := storetest.CountBytes(t, dir, "xylophon"); found[store.DatabaseName] == 0 || len(found) != 2 {
-			t.Fatalf("secure_delete and a checkpoint leave the text in %v: the test proves nothing", found)
-		}
+		found := storetest.CountBytes(t, dir, "xylophon")
+		check.Require(t, found[store.DatabaseName] > 0 && len(found) == 2, "secure_delete leaves the text in %v: the test proves nothing", found)
 		check.NoError(t, s.Upkeep().EraseFiles(ctx, backups(dir)))
 		storetest.WantNoBytes(t, dir, "xylophon")
-		check.Equal(t, "noted deletions", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
-		made, err := backups(dir).List(time.Now())
-		if err != nil || len(made) != 1 {
-			t.Fatal(made, err)
-		}
-		if holds, err := store.Inspect(ctx, made[0]); err != nil || holds.Messages < 600 {
-			t.Errorf("the fresh backup: %+v, %v", holds, err)
-		}
-		storetest.Deliver(t, c, storetest.Said(5000, "kangaroo"))
-		check.Equal(t, "found", len(storetest.Recalled(t, c, "kangaroo")), 1)
+		wantErasures(t, s, 0)
+		made := check.Must(backups(dir).List(time.Now()))(t)
+		check.Len(t, "backups", made, 1)
+		holds := check.Must(store.Inspect(ctx, made[0]))(t)
+		check.That(t, holds.Messages >= scatteredMessages, "the fresh backup: %+v", holds)
+		deliver(t, c, said(5000, "kangaroo"))
+		check.Len(t, "found", storetest.Recalled(t, c, "kangaroo"), 1)
 		wantSound(t, s)
 	})
 	t.Run("a shell's deletion is noted for a running bot", func(t *testing.T) {
-		dir := t.TempDir()
-		bot := storetest.OpenStore(t, dir)
-		secrets := scatteredMemories(t, storetest.Find(t, bot, "terminal:general"), 2, 40)
-		shell := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-		for _, id := range secrets {
-			check.NoError(t, memory.In(shell).Purge(ctx, id))
-		}
-		check.NoError(t, shell.Close())
+		dir, bot, _ := scattered(t)
+		eraseScattered(t, find(t, openShared(t, dir), "terminal:general"))
 		check.NoError(t, bot.Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
 		storetest.WantNoBytes(t, dir, "xylophon")
 	})
 	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
 		err := store.CheckRoom(t.TempDir(), 1<<60)
 		check.Error(t, err, store.ErrNoRoom)
-		check.Contains(t, "error", err.Error(), " MB and has ")
+		check.ErrorContains(t, "error", err, " MB and has ")
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
-		c := storetest.Find(t, s, "terminal:general")
-		storetest.Deliver(t, c, storetest.Said(1, storetest.Secret))
-		storetest.Remove(t, c, 1)
+		c := find(t, s, "terminal:general")
+		deliver(t, c, said(1, secret))
+		remove(t, c, 1)
 		write(t, dir, store.BackupsName, "a file where the folder of backups must be")
 		rewritten := make(map[int]bool) // the versions of the schema, which VACUUM raises
 		for range 3 {
-			if err := s.Upkeep().EraseFiles(ctx, backups(dir)); err == nil {
-				t.Fatal("backups")
-			}
-			check.Equal(t, "noted deletions", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
-			rewritten[storetest.Number(t, s, "PRAGMA schema_version")] = true
+			check.That(t, s.Upkeep().EraseFiles(ctx, backups(dir)) != nil, "got backups")
+			wantErasures(t, s, 1)
+			rewritten[number(t, s, "PRAGMA schema_version")] = true
 		}
 		check.Equal(t, "rewritten by how many attempts", len(rewritten), 1)
 		check.NoError(t, os.Remove(filepath.Join(dir, store.BackupsName)))
 		check.NoError(t, s.Upkeep().EraseFiles(ctx, backups(dir)))
-		storetest.WantNoBytes(t, dir, storetest.Secret)
+		storetest.WantNoBytes(t, dir, secret)
 	})
 }
 
@@ -125,39 +147,54 @@ func TestErasureRenewsBackupOnce(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		defer s.Close()
-		c := storetest.Find(t, s, "terminal:general")
-		storetest.Deliver(t, c, storetest.Said(1, "one"), storetest.Said(2, "two"))
+		c := find(t, s, "terminal:general")
+		deliver(t, c, said(1, "one"), said(2, "two"))
 		for range 2 {
 			check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
 			check.Len(t, "backups", check.Must(backups(dir).List(time.Now()))(t), 1)
-			storetest.Remove(t, c, 2)
+			remove(t, c, 2)
 			storetest.Run(t, s, "UPDATE unscrubbed SET id = 1") // that was long ago
 		}
 	})
 }
 
+func TestErasureAfterClockChange(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			c := newTalk(t)
+			deliver(t, c, said(1, "a"), said(2, "b"))
+			rewritten := 0 // the version of the schema, which VACUUM raises
+			for n := 1; n <= 2; n++ {
+				remove(t, c, n)
+				if n == 1 {
+					storetest.Run(t, c.Store(), "UPDATE unscrubbed SET id = max(id - ?, 1)", jump.Milliseconds())
+				}
+				check.NoError(t, c.Store().Upkeep().EraseFiles(ctx, store.Backups{}))
+				version := number(t, c.Store(), "PRAGMA schema_version")
+				check.That(t, version > rewritten, "not rewritten for deletion %d", n)
+				rewritten = version
+			}
+		})
+	}
+}
+
 // TestKillDuringRewrite kills processes at various moments while they rewrite their database.
 func TestKillDuringRewrite(t *testing.T) {
 	check.SkipUnderRace(t)
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	c, marked := scattered(t, s, 1, 600)
-	storetest.Remove(t, c, marked...)
-	was := storetest.Dump(t, s)
+	dir, s, c := scattered(t)
+	eraseScattered(t, c)
+	was := dump(t, s)
 	s.Close()
-	for i := range 4 {
+	for i := range 3 {
 		bot, out := startBot(t, "CAIRN_TEST_ERASE="+dir)
-		if _, err := out.Read(make([]byte, 1)); err != nil { // it starts
-			t.Fatal(err)
-		}
+		check.Must(out.Read(make([]byte, 1)))(t) // it starts
 		time.Sleep(time.Duration(i*14) * time.Millisecond)
 		check.NoError(t, bot.Process.Kill())
 		_ = bot.Wait() // it was killed
 		s := storetest.OpenStore(t, dir)
 		wantSound(t, s)
-		if now := storetest.Dump(t, s); now != was {
-			t.Fatalf("got\n%s\nwant\n%s", now, was)
-		}
+		now := dump(t, s)
+		check.Require(t, now == was, "got\n%s\nwant\n%s", now, was)
 		s.Close()
 	}
 	s = storetest.OpenStore(t, dir)
@@ -167,44 +204,17 @@ func TestKillDuringRewrite(t *testing.T) {
 
 // eraseAgainAndAgain rewrites a database until its process is killed.
 func eraseAgainAndAgain(dir string) {
-	s, err := store.Open(ctx, store.Options{Dir: dir})
-	if err != nil {
-		panic(err)
-	}
+	s := must(store.Open(ctx, store.Options{Dir: dir}))
 	fmt.Print("x")
 	for {
-		if err := s.Upkeep().Vacuum(ctx); err != nil {
-			panic(err)
-		}
+		must(0, s.Upkeep().Vacuum(ctx))
 	}
-}
-
-// scatteredMemories saves many memories in a conversation, every fourth one secret, so that pages
-// are split; it returns the numbers of the secret ones.
-func scatteredMemories(t *testing.T, c *store.Conversation, seed int64, n int) (secrets []int64) {
-	t.Helper()
-	r := rand.New(rand.NewSource(seed))
-	for i := range n {
-		text := fmt.Sprintf("w%d", i)
-		for range 10 {
-			text += fmt.Sprintf(" w%x", r.Intn(1<<20))
-			if i%4 == 0 {
-				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), storetest.Secret, i)
-			}
-		}
-		m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
-		check.NoError(t, err)
-		if i%4 == 0 {
-			secrets = append(secrets, m.ID)
-		}
-	}
-	return secrets
 }
 
 func TestQuietestHour(t *testing.T) {
 	now := time.Date(2026, 5, 4, 14, 30, 0, 0, time.UTC)
 	for _, test := range []struct {
-		name  string
+		claim string
 		quiet int // the hour without traffic; -1: none
 		want  time.Time
 	}{
@@ -213,43 +223,36 @@ func TestQuietestHour(t *testing.T) {
 		{"has begun", 14, now},
 		{"is like the others", -1, now},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			var hours [24]int
-			for i := range hours {
-				hours[i] = 7
-			}
-			if test.quiet >= 0 {
-				hours[test.quiet] = 0
-			}
-			check.Equal(t, "answer", store.NextQuietHour(hours, now), test.want)
-		})
+		var hours [24]int
+		for i := range hours {
+			hours[i] = map[bool]int{false: 7}[i == test.quiet]
+		}
+		check.Equal(t, "an hour that "+test.claim, store.NextQuietHour(hours, now), test.want)
 	}
 	t.Run("the quietest hour depends on the last week, and no deletion waits longer than a day", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		c := storetest.Find(t, s, "terminal:general")
-		if _, due, err := s.Upkeep().EraseAt(ctx, now); due || err != nil {
-			t.Fatal(due, err)
+		c := newTalk(t)
+		s := c.Store()
+		eraseAt := func(wantDue bool, want time.Time) {
+			t.Helper()
+			when, due, err := s.Upkeep().EraseAt(ctx, now)
+			check.That(t, due == wantDue && err == nil && (!due || when.Equal(want)), "%v, %v, %v", when, due, err)
 		}
+		eraseAt(false, now)
 		for i := range 25 {
-			storetest.Deliver(t, c, storetest.Said(i+1, "hello"))
+			deliver(t, c, said(i+1, "hello"))
 		}
 		// One message in each hour of the day but the third, and one in the third long ago.
-		storetest.Run(t, s, "UPDATE messages SET saved_at = ? + (seq - 2 + (seq = 5)) * 3600000", now.Truncate(24*time.Hour).UnixMilli())
-		storetest.Run(t, s, "UPDATE messages SET saved_at = ? WHERE seq = 1", now.Truncate(24*time.Hour).AddDate(0, -1, 0).Add(3*time.Hour).UnixMilli())
-		storetest.Remove(t, c, 24)
+		today := now.Truncate(24 * time.Hour)
+		storetest.Run(t, s, "UPDATE messages SET saved_at = ? + (seq - 2 + (seq = 5)) * 3600000", today.UnixMilli())
+		storetest.Run(t, s, "UPDATE messages SET saved_at = ? WHERE seq = 1", today.AddDate(0, -1, 0).Add(3*time.Hour).UnixMilli())
+		remove(t, c, 24)
 		storetest.Run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-2*time.Hour).UnixMilli())
-		if when, due, err := s.Upkeep().EraseAt(ctx, now); !due || err != nil || when != time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC) {
-			t.Errorf("%v, %v, %v", when, due, err)
-		}
+		eraseAt(true, time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC))
 		storetest.Run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-20*time.Hour).UnixMilli())
-		if when, _, err := s.Upkeep().EraseAt(ctx, now); err != nil || !when.Equal(now.Add(4*time.Hour)) {
-			t.Errorf("%v, %v", when, err)
-		}
+		eraseAt(true, now.Add(4*time.Hour))
 		check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, now))
-		if n := storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"); n != 1 {
-			t.Fatal("it did not wait for the quietest hour")
-		}
+		wantErasures(t, s, 1) // it waits for the quietest hour
 		check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, now.Add(4*time.Hour)))
-		check.Equal(t, "it waited longer than a day", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
+		wantErasures(t, s, 0)
 	})
 }

@@ -20,10 +20,13 @@ type conversation struct {
 	messages  map[int64]transcript.Message
 	summaries map[int64]transcript.Summary
 	applied   []transcript.Undoable // in the session and not undone, with the rows as they were then
+	names     map[string]int64      // of the summaries of a script
 }
 
 func newConversation(t testing.TB) *conversation {
-	return &conversation{t: t, s: transcript.New(), messages: map[int64]transcript.Message{}, summaries: map[int64]transcript.Summary{}}
+	return &conversation{
+		t: t, s: transcript.New(), messages: map[int64]transcript.Message{}, summaries: map[int64]transcript.Summary{}, names: map[string]int64{},
+	}
 }
 
 // said returns a conversation with n messages, each a turn of its own.

@@ -20,15 +20,9 @@ func TestCheck(t *testing.T) {
 		{"a message that was never said waits", func(s *transcript.State) { s.Open = s.NextSeq }, "is open"},
 		{"a session reaches into the next", func(s *transcript.State) { s.Sessions = []transcript.Span{{From: 1, To: 9}} }, "a session from"},
 		{"a message is beyond the end", func(s *transcript.State) { s.NextSeq-- }, "is verbatim, and the session"},
-		{"a message is of a later turn", func(s *transcript.State) {
-			replace(s, transcript.Message{Seq: 7, Turn: 8})
-		}, "is of turn"},
-		{"a message is behind a summary and verbatim", func(s *transcript.State) {
-			s.Messages = s.Messages.Insert([]transcript.Message{{Seq: 1, Turn: 1}})
-		}, "verbatim and behind"},
-		{"a summary cuts a turn", func(s *transcript.State) {
-			replace(s, transcript.Message{Seq: 6, Turn: 4})
-		}, "cuts turn"},
+		{"a message is of a later turn", func(s *transcript.State) { replace(s, transcript.Message{Seq: 7, Turn: 8}) }, "is of turn"},
+		{"a message is behind a summary and verbatim", func(s *transcript.State) { s.Messages = s.Messages.Insert([]transcript.Message{{Seq: 1, Turn: 1}}) }, "verbatim and behind"},
+		{"a summary cuts a turn", func(s *transcript.State) { replace(s, transcript.Message{Seq: 6, Turn: 4}) }, "cuts turn"},
 		{"summaries overlap", func(s *transcript.State) { s.Summaries[1].From = 2 }, "overlap"},
 		{"an undone summary is shown", func(s *transcript.State) { s.Summaries[0].State = transcript.Undone }, "is undone"},
 		{"a summary is of fewer than no messages", func(s *transcript.State) { s.Summaries[0].Messages = -1 }, "has -1 messages"},

@@ -9,20 +9,16 @@ import (
 )
 
 func TestBegin(t *testing.T) {
-	t.Run("the span stays verbatim until the summary is applied", func(t *testing.T) {
-		c := said(t, 4)
-		c.prepare(job{from: 1, to: 2})
-		c.wants("1", "2", "3", "4")
-	})
+	run(t, "a span stays verbatim until its summary is applied: say 4; prep a 1-2 => 1, 2, 3, 4 | a prepared")
 	for claim, span := range map[string]transcript.Span{
-		"a span beyond the newest message is refused":     {From: 3, To: 9},
-		"a span that ends before it begins is refused":    {From: 3, To: 2},
-		"a span with the open turn is refused":            {From: 3, To: 5},
-		"a span over the end of a session is refused":     {From: 1, To: 3},
-		"a span before the first message is refused":      {From: 0, To: 1},
-		"the span of an earlier session and 3 is refused": {From: 2, To: 3},
+		"beyond the newest message":   {From: 3, To: 9},
+		"that ends before it begins":  {From: 3, To: 2},
+		"with the open turn":          {From: 3, To: 5},
+		"over the end of a session":   {From: 1, To: 3},
+		"before the first message":    {From: 0, To: 1},
+		"from one session into later": {From: 2, To: 3},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run("a span is refused "+claim, func(t *testing.T) {
 			c := said(t, 2)
 			c.must(c.s.NewSession(false))
 			c.say(2)
@@ -49,41 +45,81 @@ func TestAppend(t *testing.T) {
 		t.Run(a.claim, func(t *testing.T) {
 			c := said(t, 2)
 			change, err := c.s.Append(a.m)
-			if !errors.Is(err, a.err) || change.Empty() != (a.err != nil) {
-				t.Fatalf("%v, empty %v", err, change.Empty())
-			}
+			check.Require(t, errors.Is(err, a.err) && change.Empty() == (a.err != nil), "%v, empty %v", err, change.Empty())
 			c.apply(change)
-			if m, _ := c.s.Messages.Last(); err == nil && m.Turn != a.turn {
-				t.Errorf("the newest message is %+v", m)
-			}
+			m, _ := c.s.Messages.Last()
+			check.That(t, err != nil || m.Turn == a.turn, "the newest message is %+v", m)
 		})
 	}
 }
 
-func TestPrepare(t *testing.T) {
-	t.Run("a result of a message that was edited meanwhile is stale", func(t *testing.T) {
-		c := said(t, 4)
-		sum := c.begin(job{from: 1, to: 2})
-		c.edit(2)
-		check.Error(t, check.ErrorOf(c.s.Prepare(sum)), transcript.ErrStale)
-		c.status(sum.ID, transcript.Stale)
-	})
-	t.Run("what was begun cannot be changed by its result", func(t *testing.T) {
-		c := said(t, 4)
-		sum := c.begin(job{from: 1, to: 2})
-		sum.To, sum.Text = 4, "all"
-		c.must(c.s.Prepare(sum))
-		got := c.s.Prepared[0]
-		check.Equal(t, "prepared", got.To, 2)
-		check.Equal(t, "text of the prepared summary", got.Text, "all")
-	})
+func TestPrepareAndFail(t *testing.T) {
+	c := said(t, 6)
+	edited, longer, failed := c.begin(job{from: 1, to: 2}), c.begin(job{from: 3, to: 4}), c.begin(job{from: 3, to: 4})
+	c.edit(2)
+	check.Error(t, check.ErrorOf(c.s.Prepare(edited)), transcript.ErrStale)
+	c.status(edited.ID, transcript.Stale)
+	longer.To, longer.Text = 6, "all" // a result cannot change what was begun
+	c.must(c.s.Prepare(longer))
+	got := c.s.Prepared[0]
+	check.That(t, got.To == 4 && got.Text == "all", "got prepared %+v", got)
+	c.apply(c.s.Fail(failed.ID, "the model is down"))
+	c.status(failed.ID, transcript.Failed)
+	c.wants("1", "2", "3", "4", "5", "6")
+	check.That(t, c.s.Fail(failed.ID, "again").Empty(), "a row fails twice")
 }
 
-func TestFail(t *testing.T) {
-	c := said(t, 4)
-	sum := c.begin(job{from: 1, to: 2})
-	c.apply(c.s.Fail(sum.ID, "the model is down"))
-	c.status(sum.ID, transcript.Failed)
-	c.wants("1", "2", "3", "4")
-	check.That(t, c.s.Fail(sum.ID, "again").Empty(), "a row fails twice")
+func TestEditsAndDeletions(t *testing.T) {
+	run(t, `
+		an edited extractive summary becomes a placeholder: say 3; sum a 1-2 extractive; edit 2 => placeholder 1-2, 3
+		what is prepared of an edited message is stale: say 4; prep a 1-2; prep b 3-4; edit 2 => 1, 2, 3, 4 | a stale, b prepared
+		a summary of nothing ends: say 3; sum a 1-2; remove 1 2 => 3 | a replaced
+		a rollup without a message is repaired: say 4; sum a 1-2; sum b 3-4; sum c 1-4 of a b; remove 2; sum d 1-4 repair of a b => rollup 1-4
+	`)
+	after := func(steps string) map[string]transcript.Summary {
+		c := newConversation(t)
+		check.NoError(t, c.play(steps))
+		rows := map[string]transcript.Summary{}
+		for name, id := range c.names {
+			rows[name] = c.summaries[id]
+		}
+		return rows
+	}
+	a := after("say 3; sum a 1-2; edit 2")["a"]
+	check.That(t, a.Kind == transcript.Leaf && a.NeedsRepair() && a.Text != "", "a worker's summary of an edited message: got %+v", a)
+	a = after("say 4; sum a 1-3; remove 2")["a"]
+	check.That(t, a.Kind == transcript.Placeholder && a.Text == "" && a.Messages == 2 && a.AwaitsModel, "of a deleted message: got %+v", a)
+	rows := after("say 6; sum a 1-2; sum b 3-4; sum c 1-4 of a b; remove 2")
+	kept := rows["c"].Kind == transcript.Placeholder && rows["a"].Text == "" && rows["b"].Text != ""
+	check.That(t, kept, "a rollup keeps its children, those over the message without their texts: got %+v", rows)
+	rows = after("say 6; sum a 1-2; prep b 3-4") // which repeat a message elsewhere
+	a, b := rows["a"].Without([]int64{6}), rows["b"].Without([]int64{6})
+	check.That(t, a.Kind == transcript.Placeholder && a.Text == "" && a.Messages == 2, "got applied %+v", a)
+	check.That(t, b.State == transcript.Stale && b.Text == "", "got prepared %+v", b)
+}
+
+func TestTruncate(t *testing.T) {
+	run(t, `
+		one placeholder stands for what is hidden one after the other: say 6; hide 2; hide 4 => placeholder 1-4, 5, 6
+		not for two sessions: say 6; hide 2; new; say 4; sum a 7-8; hide 9 => placeholder 1-6, leaf 7-8, placeholder 9-9, 10
+		a new session leaves one for what is verbatim: say 4; sum a 1-2; new; say 1 => leaf 1-2, placeholder 3-4, 5
+	`)
+	c := said(t, 3)
+	c.apply(c.s.Truncate(nil, 2))
+	check.Equal(t, "cleared", c.s.ClearedTo, 2)
+	c.apply(c.s.Clear(3))
+	check.That(t, c.s.ClearedTo == 3 && c.s.HeadVersion == c.s.Version && c.s.Clear(1).Empty(), "got marks %+v", c.s.Marks)
+	c.remove(1, 2, 3)
+	check.Error(t, check.ErrorOf(c.s.NewSession(true)), transcript.ErrEmpty)
+	c.ask()
+	check.Error(t, check.ErrorOf(c.s.NewSession(true)), transcript.ErrOpen)
+}
+
+// TestWith: a caller that applies a change to another version has a bug.
+func TestWith(t *testing.T) {
+	c := said(t, 2)
+	old := c.s.EndContexts()
+	c.say(1)
+	defer func() { check.That(t, recover() != nil, "a change of another version was applied") }()
+	c.s.With(old)
 }

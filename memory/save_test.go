@@ -1,0 +1,219 @@
+package memory_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/transcript"
+)
+
+func TestWorkerSaves(t *testing.T) {
+	t.Run("code says who said it, when, where, and by which compaction it was saved", func(t *testing.T) {
+		c := imported(t, 9)
+		j := worker(t, c, 2, 6)
+		answer := call(t, j.Tools(20), "memory_save", `{"content": "Bob likes tea", "kind": "preference", "importance": 0.25, "messages": [5, 3, 3], "about": "bob"}`)
+		check.Equal(t, "answer", answer, "Noted.")
+		save(t, j.Tools(20), "Ann has a cat", 4, "")
+		wantContents(t, c)
+		fresh, want := finish(t, j), []summarize.MemoryDraft{
+			{ID: 1, Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
+			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.6, Messages: []int64{4}, About: "Ann"},
+		}
+		check.That(t, reflect.DeepEqual(fresh, want), "got %+v", fresh)
+		m := check.Must(memory.In(c.Store()).Details(ctx, 1))(t)
+		check.That(t, time.Since(m.SavedAt) <= time.Hour && len(m.Messages) == 2, "%+v", m)
+		m.SavedAt = time.Time{}
+		stored := memory.Memory{
+			ID: 1, Conversation: "terminal:general", Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Speaker: "Bob", SpeakerID: "1", About: "Bob",
+			AboutID: "1", Reach: "server", By: "worker", Compaction: j.ID(), SaidAt: said(3, "").Time, Confirmed: 1, Sources: []int64{3, 5}, State: "active",
+		}
+		check.That(t, reflect.DeepEqual(m.Memory, stored), "got  %+v\nwant %+v", m, stored)
+	})
+	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
+		c := imported(t, 9)
+		j := worker(t, c, 1, 9)
+		tools := j.Tools(2)
+		for i, content := range []string{"Ann rows", "Bob reads", "ANN  rows!", "Bob swims"} {
+			_, err := storetest.Call(tools, "memory_save", arguments(content, int64(i+1), ""))
+			check.Equal(t, content+" refused", err != nil, i == 3)
+		}
+		save(t, j.Tools(1), "Bob swims", 9, "") // the next chunk has its own limit
+		finish(t, j)
+		wantContents(t, c, "Ann rows", "Bob reads", "Bob swims")
+		check.EqualAll(t, "sources", details(t, c.Store(), 1).Sources, []int64{1, 3})
+	})
+	t.Run("a summary that cannot be stored saves no memory either, and has read nothing", func(t *testing.T) {
+		c := imported(t, 9)
+		j := worker(t, c, 1, 5)
+		save(t, j.Tools(20), "Ann rows", 1, "")
+		check.NoError(t, j.Fail(ctx, "cancelled"))
+		check.That(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})) != nil, "it was stored")
+		wantContents(t, c)
+		storetest.Repair(t, c, transcript.Worker, 1, 5, "second try", 2)
+		wantContents(t, c, "second try")
+	})
+	t.Run("a repetition takes back what was saved since, and nothing else", func(t *testing.T) {
+		c := imported(t, 10)
+		j := worker(t, c, 1, 5)
+		tools := j.Tools(5)
+		save(t, tools, "first", 1, "")
+		takeBack := j.Mark()
+		save(t, tools, "second", 2, "")
+		save(t, tools, "first", 3, "") // which gives the first one another source
+		takeBack()
+		save(t, tools, "third", 4, "")
+		finish(t, j)
+		wantContents(t, c, "first", "third")
+		check.EqualAll(t, "sources", details(t, c.Store(), 1).Sources, []int64{1})
+	})
+	t.Run("a model that saves a draft again, to say what it supersedes, has as many left", func(t *testing.T) {
+		c := imported(t, 9)
+		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
+		j := worker(t, c, 1, 9)
+		tools := j.Tools(2)
+		const again = "The standup meets at 10 in the kitchen"
+		save(t, tools, again, 2, "")
+		save(t, tools, again, 3, "")
+		save(t, tools, again, 2, fmt.Sprintf(`, "supersedes": %d`, old.ID))
+		save(t, tools, "Ann has a boat", 4, "")
+		finish(t, j)
+		wantContents(t, c, again, "Ann has a boat")
+		check.EqualAll(t, "sources", details(t, c.Store(), 2).Sources, []int64{2, 3})
+	})
+}
+
+func TestModelSavesFromRunningTurn(t *testing.T) {
+	c := newTalk(t)
+	turn := deliver(t, c, asking(1, "I moved to Bergen"))[0].Turn
+	var told []memory.Memory
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m memory.Memory) { told = append(told, m) }})
+	old := keep(t, c, "Bob", "Bob lives in Oslo")
+	saved := func(content, more string) string {
+		return call(t, tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact"%s}`, content, more))
+	}
+	check.Equal(t, "answer", saved("Bob lives in Bergen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("Noted; it supersedes memory %d.", old.ID))
+	check.Len(t, "reported", told, 1)
+	m := told[0]
+	right := m.By == "assistant" && m.Speaker == "Bob" && slices.Equal(m.Sources, []int64{1}) && m.SaidAt.Equal(said(1, "").Time)
+	check.That(t, right, "got reported %+v", told)
+	was := details(t, c.Store(), old.ID)
+	check.That(t, was.State == "superseded" && was.SupersededBy == m.ID, "got %+v", was)
+	check.Contains(t, "the same again", saved("bob lives in bergen", ""), "already known")
+	check.Len(t, "reported", told, 1)
+	check.Equal(t, "the same message confirms it", details(t, c.Store(), m.ID).Confirmed, 1)
+	check.Contains(t, "superseding a missing memory", saved("Bob rows", `, "supersedes": 99`), "no memory 99")
+	check.Len(t, "reported", told, 2)
+}
+
+func TestPersonByName(t *testing.T) {
+	c := imported(t, 4)
+	save(t, toolsAt(c, 4), "Bob is tall", 2, `, "about": "bob"`)
+	m := details(t, c.Store(), 1)
+	check.That(t, m.About == "Bob" && m.AboutID == "1" && m.SpeakerID == "0", "%+v", m)
+	two := newTalk(t)
+	sayHello(t, two, 2, "u1", "Ann")
+	sayHello(t, two, 4, "u2", "Ann")
+	draft := summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}
+	check.Must(memory.Of(two).Keep(ctx, memory.KeepRequest{MemoryDraft: draft, Person: "Bob", PersonID: "u3"}))(t)
+	m = details(t, two.Store(), 1)
+	check.That(t, m.About == "Ann" && m.AboutID == "", "two people with the name: %+v", m)
+}
+
+func TestMemoriesAreSavedOnce(t *testing.T) {
+	t.Run("the extractive's memories give way to a worker's, once it has read all that they rest on", func(t *testing.T) {
+		c := imported(t, 9)
+		storetest.Repair(t, c, transcript.Extractive, 1, 5, "rough one", 2)
+		storetest.Repair(t, c, transcript.Extractive, 1, 5, "rough", 2)
+		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough", 7)
+		wantContents(t, c, "rough one", "rough")
+		storetest.Repair(t, c, transcript.Worker, 1, 5, "fine one", 2)
+		wantContents(t, c, "rough", "fine one")
+		storetest.Repair(t, c, transcript.Worker, 6, 9, "fine two", 7)
+		wantContents(t, c, "fine one", "fine two")
+		check.Equal(t, "state", details(t, c.Store(), 1).State, "replaced")
+	})
+	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
+		c := imported(t, 9)
+		lost := worker(t, c, 1, 5)
+		save(t, lost.Tools(20), "first", 2, "")
+		finish(t, lost)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
+		storetest.Repair(t, c, transcript.Worker, 1, 7, "second", 2)
+		wantContents(t, c, "first")
+		j := worker(t, c, 4, 9)
+		_, err := storetest.Call(j.Tools(1), "memory_save", arguments("third", 2, ""))
+		check.That(t, err != nil, "message 2 is outside the span")
+		call(t, j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`)
+		finish(t, j)
+		wantContents(t, c, "first", "third")
+		check.EqualAll(t, "sources", details(t, c.Store(), 2).Sources, []int64{8})
+	})
+	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
+		c := imported(t, 9)
+		storetest.Repair(t, c, transcript.Worker, 1, 3, "fine", 1)
+		fresh := finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9), []summarize.MemoryDraft{
+			{Kind: "fact", Content: "seen before", Messages: []int64{2}},
+			{Kind: "rumour", Content: "no kind", Messages: []int64{5}},
+			{Kind: "fact", Content: "no number", Importance: math.NaN(), Messages: []int64{5}},
+			{Kind: "fact", Content: "no messages"},
+			{Kind: "fact", Content: "good", Messages: []int64{5}},
+		}...)
+		check.That(t, len(fresh) == 1 && fresh[0].Content == "good", "got %+v", fresh)
+		wantContents(t, c, "fine", "good")
+	})
+	t.Run("a worker without tools leaves the extractive's memories to a later worker", func(t *testing.T) {
+		c := imported(t, 9)
+		j := worker(t, c, 1, 5)
+		j.Tools(20)
+		finish(t, j, summarize.MemoryDraft{Kind: "fact", Content: "rough", Messages: []int64{2}})
+		wantContents(t, c, "rough")
+		check.Equal(t, "saved", details(t, c.Store(), 1).By, "extractive")
+		storetest.ApplyRows(t, c, j.ID())
+		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
+		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, transcript.IDs(storetest.Peek(t, c).Head.Stack)...)
+		save(t, fold.Tools(20), "fine two", 7, "")
+		finish(t, fold)
+		wantContents(t, c, "rough", "fine two") // the fold has read the first child's text, and the second's messages
+	})
+}
+
+// The queries of each compaction do not get slower as compactions accumulate.
+func TestOldConversationsSaveAsFast(t *testing.T) {
+	s := newTalk(t).Store()
+	storetest.WantPlan(t, s, memory.WasRead, "compactions_to (", 1, 2, 3, 4)
+	storetest.WantPlan(t, s, memory.Retire, "INTEGER PRIMARY KEY", 1, 2, 3)
+	for _, by := range []string{"memories_fact (conversation=? AND folded=?)", "memories_newest (conversation=? AND state=? AND said_at=?"} {
+		storetest.WantPlan(t, s, memory.IsHere, by, 1, "words", 3, "active", 5) // of each memory that is imported
+	}
+}
+
+func TestMemoriesMaskSecrets(t *testing.T) {
+	key := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
+	c := imported(t, 20)
+	for name, save := range map[string]func(content string){
+		"in conversation": func(content string) { save(t, toolsAt(c, 1), content, 1, "") },
+		"by a worker": func(content string) {
+			j := worker(t, c, 1, 5)
+			save(t, j.Tools(5), content, 2, "")
+			finish(t, j)
+		},
+		"by the extractive summarizer": func(content string) {
+			j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 6, 10)
+			finish(t, j, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{7}})
+		},
+		"by a person": func(content string) { keep(t, c, "Ann", content) },
+	} {
+		save(name + ": the token is " + key)
+		found := searched(t, c, name, 1)
+		check.That(t, len(found) == 1 && found[0].Content == name+": the token is [masked: github pat]", "%s: %+v", name, found)
+	}
+	check.Len(t, "found by the secret", searched(t, c, key, 10), 0)
+}

@@ -1,0 +1,290 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+const (
+	general = "discord:1/2"
+	inside  = "discord:1/2/m8" // a thread of it, on its eighth message
+)
+
+// channelOf returns a channel with nine messages and summaries over the first six.
+func channelOf(t *testing.T, s *store.Store) *store.Conversation {
+	t.Helper()
+	c := find(t, s, general)
+	deliver(t, c, bicycles()...)
+	play(t, c, "leaf 1-3: Bicycles were bought.; leaf 4-6: Bicycles and a "+secret+" were bought."+long+"; apply")
+	return c
+}
+
+// thread returns a thread of the channel that has a message.
+func thread(t *testing.T, s *store.Store, root string) *store.Conversation {
+	t.Helper()
+	c := find(t, s, general+"/"+root)
+	deliver(t, c, said(1, "what do you think?"))
+	return c
+}
+
+func TestInherit(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above, c := channelOf(t, s), find(t, s, inside)
+	before := load(t, c).Head
+	check.That(t, before.Inherited.Root == nil && len(before.Inherited.Stack) == 0, "got an inheritance before the first message")
+	deliver(t, c, said(1, "what do you think?"))
+	head := load(t, c).Head
+	rows, root := head.Inherited.Stack, head.Inherited.Root
+	check.That(t, head.Version > before.Version, "got version %d after %d", head.Version, before.Version)
+	check.Equal(t, "inherited", storetest.Shape(rows), "leaf  1-3, leaf  4-6")
+	check.That(t, strings.Contains(rows[1].Text, secret) && rows[0].Tokens == rows[0].InheritedCost(), "got inherited %+v", rows)
+	check.Require(t, root != nil, "got no parent message")
+	check.Equal(t, "parent message", root.Author+": "+root.Text, "Ann: I bought red bicycles in Turin.")
+	check.Equal(t, "time of the parent message", root.Time.UTC(), said(8, "").Time)
+	check.Equal(t, "its channel", number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.ID()), 1)
+	// It inherits once.
+	play(t, above, "sum 7-7: More.; edit 8: I bought nothing.; edit 2: I bought nothing.")
+	deliver(t, c, said(2, "more"))
+	check.That(t, reflect.DeepEqual(load(t, c).Head, head), "a later change reached the thread")
+	check.That(t, reflect.DeepEqual(load(t, reopen(t, c)).Head, head), "a restart changed the inheritance")
+}
+
+func TestThreadParentMessage(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above := channelOf(t, s)
+	turn := deliver(t, above, asking(10, "what time is it?"))[0].Seq
+	storetest.Finish(t, above, turn, turn+1, "reply-11", "half past nine")
+	storetest.Run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
+	deliverOnly(t, above, said(12, "waits"))
+	waiting := thread(t, s, "m12")
+	wantRoot := func(c *store.Conversation, role llm.Role, text string, rows int) {
+		t.Helper()
+		in := load(t, c).Head.Inherited
+		if in.Root == nil {
+			in.Root = &chat.Message{}
+		}
+		check.That(t, in.Root.Role == role && in.Root.Text == text && len(in.Stack) == rows, "%s: got %+v, %d rows", c.Name(), in.Root, len(in.Stack))
+	}
+	wantRoot(thread(t, s, "p1"), llm.RoleAssistant, "the answer", 2) // a reply of the bot, by its platform id
+	wantRoot(waiting, llm.RoleUser, "waits", 2)
+	remove(t, above, 12)
+	wantRoot(waiting, "", "", 2)
+	wantRoot(thread(t, s, "m99"), "", "", 2)
+	startSession(t, above)
+	wantRoot(thread(t, s, "m9"), llm.RoleUser, "I bought red bicycles in Turin.", 0) // sessions before /new are not inherited
+}
+
+func TestDeletionsReachThreads(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above := channelOf(t, s)
+	quoting := said(10, "indeed")
+	quoting.ReplyTo, quoting.Quote = "elsewhere", `Bob: "a `+secret+`"`
+	deliver(t, above, quoting)
+	threads := []*store.Conversation{thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")}
+	play(t, above, "roll 1-6: Many things, and a "+secret+"; apply") // in the channel, the rows have changed in the meantime
+	root := func(n int) *chat.Message { return load(t, threads[n]).Head.Inherited.Root }
+	check.Contains(t, "the quote of the parent message", root(2).Quote, secret)
+	var versions []int64
+	for _, c := range threads {
+		versions = append(versions, load(t, c).Head.Version)
+	}
+	check.Must(privacy.Of(above).Delete(ctx, []string{"elsewhere"}))(t)
+	check.Equal(t, "the quote", root(2).Quote, "")
+	remove(t, above, 5)
+	for n, c := range threads {
+		head := load(t, c).Head
+		check.That(t, head.Version > versions[n], "%s is not notified", c.Name())
+		row := head.Inherited.Stack[1]
+		empty := row.Kind == transcript.Placeholder && row.Messages == 2 && row.Tokens == row.InheritedCost() && row.Text == ""
+		check.That(t, empty && head.Inherited.Stack[0].Text == "Bicycles were bought.", "%s: got %+v", c.Name(), head.Inherited.Stack)
+		check.Equal(t, c.Name()+" has a parent message", root(n) != nil, n > 0)
+	}
+	check.Lacks(t, "dump", dump(t, s), secret)
+	t.Run("quotes of the deleted parent message are removed, waiting or dequeued", func(t *testing.T) {
+		deliver(t, above, said(11, "a "+secret))
+		c := find(t, s, general+"/m11")
+		for n := 1; n <= 2; n++ {
+			m := said(n, "really?")
+			m.ReplyTo, m.Quote = "m11", `Bob: "a `+secret+`"`
+			deliverOnly(t, c, m)
+			if n == 1 {
+				deliver(t, c)
+			}
+		}
+		remove(t, above, 11)
+		check.Lacks(t, "dump", dump(t, s), secret)
+	})
+	t.Run("in the same transaction", func(t *testing.T) {
+		before := dump(t, s)
+		storetest.Run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
+		_, err := privacy.Of(above).Delete(ctx, []string{"m4"})
+		check.That(t, err != nil && dump(t, s) == before, "got half a deletion: %v", err)
+		storetest.Run(t, s, "DROP TRIGGER stop")
+	})
+	late := thread(t, s, "none")
+	remove(t, above, 2)
+	rows := load(t, late).Head.Inherited.Stack
+	check.That(t, len(rows) == 1 && rows[0].Messages == 4 && rows[0].Kind == transcript.Placeholder, "a copy of a rollup: got %+v", rows)
+}
+
+// answerUnder finishes the turn of message asked with a reply and a context, and reports
+// whether the context was stored.
+func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcript.Context, version int64) (stored bool) {
+	t.Helper()
+	ctxOf.Seq = asked
+	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: storetest.Day}
+	row.Tokens = chat.TokensOf(row)
+	outcome := store.Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
+	return check.Must(c.Turns().Answer(ctx, outcome))(t)
+}
+
+func headVersion(t *testing.T, c *store.Conversation) int64 {
+	t.Helper()
+	return load(t, c).Head.Version
+}
+
+// withContext returns a conversation whose third message has a turn context, which quotes the first message and a memory of it.
+func withContext(t *testing.T) (*store.Conversation, int64) {
+	t.Helper()
+	c := newTalk(t)
+	deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
+	kept := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
+	deliver(t, c, asking(3, "what do I play?"))
+	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, headVersion(t, c))
+	return c, kept
+}
+
+func wantContexts(t *testing.T, c *store.Conversation, want ...transcript.Context) {
+	t.Helper()
+	check.Equal(t, "contexts", fmt.Sprint(load(t, c).Contexts), fmt.Sprint(want))
+	if want == nil {
+		const rows = "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"
+		check.Equal(t, "rows left", number(t, c.Store(), rows), 0)
+	}
+}
+
+func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
+	c, kept := withContext(t)
+	deliver(t, c, asking(5, "and you?"))
+	check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, headVersion(t, c)), true)
+	wantContexts(t, c, transcript.Context{Seq: 3, Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, transcript.Context{Seq: 5, Text: "time: later"})
+	for _, step := range []string{"sum 1-2", "delete 1", "edit 2"} {
+		t.Run("it is removed after "+step, func(t *testing.T) {
+			c, _ := withContext(t)
+			play(t, c, step)
+			wantContexts(t, c)
+		})
+	}
+	for name, do := range map[string]func(ms memory.Memories, id int64) error{
+		"forgotten": func(ms memory.Memories, id int64) error { return ms.Forget(ctx, id) },
+		"purged":    func(ms memory.Memories, id int64) error { return ms.Purge(ctx, id) },
+	} {
+		t.Run("so are those that quote a memory that is "+name+", in other conversations too", func(t *testing.T) {
+			c, kept := withContext(t)
+			other := find(t, c.Store(), "terminal:elsewhere")
+			deliver(t, other, asking(1, "who plays?"))
+			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept}}, headVersion(t, other))
+			told := map[string][]int64{}
+			c.Store().WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
+			before, elsewhere := headVersion(t, c), headVersion(t, other)
+			check.NoError(t, do(memory.In(c.Store()), kept))
+			wantContexts(t, c)
+			wantContexts(t, other)
+			check.EqualAll(t, "reported", told[c.Name()], []int64{3})
+			check.EqualAll(t, "reported elsewhere", told[other.Name()], []int64{1})
+			check.That(t, headVersion(t, c) != before && headVersion(t, other) != elsewhere, "a version is the same")
+		})
+	}
+	t.Run("a purged conversation has none", func(t *testing.T) {
+		c, _ := withContext(t)
+		check.NoError(t, privacy.Of(c).Purge(ctx))
+		wantContexts(t, c)
+	})
+}
+
+func TestContextsNotStored(t *testing.T) {
+	for claim, test := range map[string]struct {
+		meanwhile string             // a step during the turn; "forget": the memory
+		quoted    transcript.Context // 1: the memory
+		old       bool               // it is of the head before
+	}{
+		"quotes a memory that was purged":                      {"", transcript.Context{Memories: []int64{2}}, false},
+		"is of an older head":                                  {"sum 1-2", transcript.Context{}, true},
+		"quotes a message deleted during the turn":             {"delete 1", transcript.Context{Messages: []int64{1}}, false},
+		"quotes a memory of a message deleted during the turn": {"delete 1", transcript.Context{Memories: []int64{1}}, false},
+		"quotes a memory forgotten during the turn":            {"forget", transcript.Context{Memories: []int64{1}}, false},
+	} {
+		t.Run("a context that "+claim, func(t *testing.T) {
+			c, kept := withContext(t)
+			version := headVersion(t, c)
+			deliver(t, c, asking(5, "and you?"))
+			if test.meanwhile == "forget" {
+				check.NoError(t, memory.Of(c).Forget(ctx, kept))
+			}
+			play(t, c, test.meanwhile)
+			if !test.old {
+				version = headVersion(t, c)
+			}
+			test.quoted.Text = "you play the theremin"
+			check.Equal(t, "stored", answerUnder(t, c, 5, test.quoted, version), false)
+		})
+	}
+}
+
+func TestDeletionRemovesStoredReasoning(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "a secret"), asking(2, "what did I say?"))
+	storetest.AnswerWith(t, c, 2, 3, `{"fields":{"reasoning_content":"\"she said a secret\""}}`, map[string]string{"weather": "sunny"})
+	check.That(t, slices.Contains(remove(t, c, 1), 3), "the answer is not reported as changed")
+	check.Equal(t, "messages with reasoning", number(t, c.Store(), "SELECT count(*) FROM messages WHERE native <> ''"), 0)
+}
+
+func TestPins(t *testing.T) {
+	c := imported(t, 10)
+	pin := func(seq int64, want bool) {
+		t.Helper()
+		version := load(t, c).Head.Version
+		check.Equal(t, fmt.Sprintf("pin %d", seq), check.Must(c.Transcript().Pin(ctx, seq, "Ann"))(t), want)
+		check.Equal(t, fmt.Sprintf("pin %d: version raised", seq), load(t, c).Head.Version > version, want)
+	}
+	pins := func(want ...int64) []transcript.Pin {
+		t.Helper()
+		var seqs []int64
+		all := load(t, c).Head.Pins
+		for _, p := range all {
+			check.That(t, p.By == "Ann" && p.Text != "", "got pinned %+v", p)
+			seqs = append(seqs, p.Seq)
+		}
+		check.EqualAll(t, "pinned", seqs, want)
+		return all
+	}
+	pin(7, true)
+	pin(2, true)
+	pin(7, false)
+	storetest.Run(t, c.Store(), "UPDATE pins SET made_at = 1 WHERE seq = 7")
+	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 99, "Ann")), store.ErrNotFound)
+	edit(t, c, 7, "other words")
+	check.Equal(t, "an edited one", pins(7, 2)[0].Text, "other words")
+	storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 5")
+	all := pins(7, 2)
+	check.That(t, !all[0].Earlier && all[1].Earlier, "in the next session: got %+v", all)
+	storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 1")
+	remove(t, c, 7)
+	pins(2)
+	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, "Ann")), store.ErrNotFound)
+	check.NoError(t, c.Transcript().Unpin(ctx, 2))
+	pins()
+	check.Error(t, c.Transcript().Unpin(ctx, 2), store.ErrNotFound)
+}
