@@ -18,8 +18,7 @@ import (
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text := check.Must(os.ReadFile(file))(t)
-	return string(text)
+	return string(check.Must(os.ReadFile(file))(t))
 }
 
 // first returns the first group of a pattern's match.
@@ -33,20 +32,13 @@ func first(t *testing.T, form, text string) string {
 // understood fails unless the program knows a command and its flags.
 func understood(t *testing.T, args []string) {
 	t.Helper()
-	if r := newFolder(t).run("", append(args, "--help")...); r.code != 0 {
-		t.Errorf("%q: exit code %d, %s", args, r.code, r.err)
-	}
+	newFolder(t).must("", append(args, "--help")...)
 }
 
-// crashed runs the program until it crashes: the runtime treats SIGQUIT like a panic.
-func (p folder) crashed() result {
-	p.t.Helper()
-	l := p.start("chat", "--json")
-	l.say(`{"text":"hello"}`)
-	l.until(`"accepted"`)
-	check.NoError(p.t, l.cmd.Process.Signal(syscall.SIGQUIT))
-	_, code := l.rest()
-	return result{err: l.errs.String(), code: code}
+// longEnough fails unless a service manager waits for the end longer than answers may take.
+func longEnough(t *testing.T, setting string) {
+	t.Helper()
+	check.That(t, check.Must(time.ParseDuration(setting))(t) >= grace+10*time.Second, "got %s to stop, which may take %v", setting, grace)
 }
 
 func TestSystemdUnit(t *testing.T) {
@@ -54,28 +46,22 @@ func TestSystemdUnit(t *testing.T) {
 	unit := read(t, checkout+"/deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
 	understood(t, command[1:])
-	t.Run("it waits longer for the end than answers may take", func(t *testing.T) {
-		if wait, err := time.ParseDuration(first(t, `^TimeoutStopSec=(.*)$`, unit)); err != nil || wait < grace+10*time.Second {
-			t.Error(wait, err)
-		}
-	})
-	t.Run("it does not try again what a person must mend", func(t *testing.T) {
-		codes := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
-		for _, code := range []int{exitUsage, exitInUse, exitDamaged} {
-			check.That(t, slices.Contains(codes, strconv.Itoa(code)), "got %d, want one of %q", code, codes)
-		}
-	})
+	longEnough(t, first(t, `^TimeoutStopSec=(.*)$`, unit))
+	kept := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
+	for _, code := range []int{exitUsage, exitInUse, exitDamaged} { // a person must mend it
+		check.That(t, slices.Contains(kept, strconv.Itoa(code)), "got %q, want %d among them", kept, code)
+	}
 	t.Run("it starts again after a crash", func(t *testing.T) {
-		r := newFolder(t).crashed()
-		check.Require(t, strings.Contains(r.err, "goroutine "), "want a crash, got exit code %d, %s", r.code, r.err)
-		for _, form := range []string{`^RestartPreventExitStatus=(.*)$`, `^SuccessExitStatus=(.*)$`} {
-			if codes := strings.Fields(first(t, form, unit)); slices.Contains(codes, strconv.Itoa(r.code)) {
-				t.Errorf("no restart after %d, the exit code of a crash: %s", r.code, codes)
-			}
+		l := newFolder(t).start("chat", "--json")
+		l.say(`{"text":"hello"}`)
+		l.until(`"accepted"`)
+		l.signal(syscall.SIGQUIT) // the runtime treats it like a panic
+		_, code := l.rest()
+		check.Contains(t, "what a crash leaves", l.errs.String(), "goroutine ")
+		for _, codes := range [][]string{kept, strings.Fields(first(t, `^SuccessExitStatus=(.*)$`, unit))} {
+			check.That(t, !slices.Contains(codes, strconv.Itoa(code)), "no restart after %d, the exit code of a crash: %s", code, codes)
 		}
-		for _, code := range []int{exitFailed, exitUsage, exitInUse, exitNotFound, exitDamaged} {
-			check.That(t, code != r.code, "a crash exits with %d, which has another meaning", code)
-		}
+		check.That(t, !slices.Contains([]int{exitFailed, exitUsage, exitInUse, exitNotFound, exitDamaged}, code), "a crash exits with %d, which has another meaning", code)
 	})
 	t.Run("systemd finds nothing wrong, and little that it may do", func(t *testing.T) {
 		tool, err := exec.LookPath("systemd-analyze")
@@ -90,29 +76,25 @@ func TestSystemdUnit(t *testing.T) {
 			if err != nil && strings.Contains(string(out), "unrecognized option") {
 				t.Skipf("it is too old: %s", out)
 			}
-			if err != nil || args[0] == "verify" && len(out) > 0 {
-				t.Errorf("%s: %v\n%s", args[0], err, out)
-			}
+			check.That(t, err == nil && (args[0] != "verify" || len(out) == 0), "%s: %v\n%s", args[0], err, out)
 		}
 	})
 }
 
 func TestContainerFile(t *testing.T) {
+	t.Parallel()
 	file := read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "Go version of the container", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
-	var entry, command, probe []string
-	for form, into := range map[string]*[]string{`^ENTRYPOINT (.*)$`: &entry, `^CMD (.*)$`: &command, `^HEALTHCHECK .* CMD (.*)$`: &probe} {
-		if err := json.Unmarshal([]byte(first(t, form, file)), into); err != nil {
-			t.Fatal(form, err)
-		}
+	words := func(form string) (list []string) {
+		check.NoError(t, json.Unmarshal([]byte(first(t, form, file)), &list))
+		return list
 	}
+	entry, command, probe := words(`^ENTRYPOINT (.*)$`), words(`^CMD (.*)$`), words(`^HEALTHCHECK .* CMD (.*)$`)
 	understood(t, command)
 	understood(t, probe[1:])
 	check.Equal(t, "the program that the probe runs", probe[0], entry[0])
 	check.Equal(t, "the address that the probe asks", probe[len(probe)-1], command[len(command)-1])
-	if user := first(t, `^USER (\d+)`, file); user == "0" {
-		t.Error("user")
-	}
+	check.That(t, first(t, `^USER (\d+)`, file) != "0", "it runs as root")
 	ignored := strings.Fields(read(t, checkout+"/.dockerignore"))
 	for _, name := range []string{".git", "data", "config.toml", "*.env"} {
 		check.That(t, slices.Contains(ignored, name), "%s is copied into the image", name)
@@ -121,23 +103,16 @@ func TestContainerFile(t *testing.T) {
 
 // TestComposeFile compares the file with the container file and the program. It needs no Docker.
 func TestComposeFile(t *testing.T) {
+	t.Parallel()
 	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "build", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
 	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
-	if wait, err := time.ParseDuration(first(t, `^ +stop_grace_period: (.*)$`, file)); err != nil || wait < grace+10*time.Second {
-		t.Errorf("got a grace of %v, want %v", wait, err)
-	}
-	volume := first(t, `^VOLUME (.*)$`, container)
-	check.Contains(t, "volumes", file, "      - cairn:"+volume+"\n")
-	check.Contains(t, "volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
+	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, file))
+	check.Contains(t, "volumes", file, "      - cairn:"+first(t, `^VOLUME (.*)$`, container)+"\n", ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
 	check.Contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
-	if strings.Contains(file, "\t") || regexp.MustCompile(`(?m)^( {2})* \S`).MatchString(file) {
-		t.Error("got an indentation that is not YAML's by two")
-	}
+	check.That(t, !regexp.MustCompile(`(?m)^( {2})* \S|\t`).MatchString(file), "got an indentation that is not YAML's by two")
 	source := productSource(t)
 	for _, variable := range regexp.MustCompile(`(?m)^      - ([A-Z_]+)$`).FindAllStringSubmatch(file, -1) {
-		if variable[1] != "ALL" && !strings.Contains(source, `"`+variable[1]+`"`) {
-			t.Errorf("%s is unknown to the program", variable[1])
-		}
+		check.That(t, variable[1] == "ALL" || strings.Contains(source, `"`+variable[1]+`"`), "%s is unknown to the program", variable[1])
 	}
 }

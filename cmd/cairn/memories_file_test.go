@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"cairn/internal/check"
-
 	"cairn/memory"
 	"cairn/store"
 )
 
-func TestMemoriesExportToFile(t *testing.T) {
+func TestMemoriesExport(t *testing.T) {
 	t.Parallel()
 	p := filled(t)
 	p.must("", "memories", "forget", "3")
@@ -24,16 +23,15 @@ func TestMemoriesExportToFile(t *testing.T) {
 		check.Equal(t, "output", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
 		check.Equal(t, "output", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
 		check.Equal(t, "output", other.must("", "memories", "export"), out)
-		got := parse[kept](t, other.must("", "memories", "search", "tea", "--json"))
-		check.Len(t, "output", got, 1)
+		got := other.memories("search tea")
+		check.Len(t, "memories", got, 1)
 		check.Equal(t, "speaker", got[0].Speaker, "Ada")
 		other.must("", "memories", "restore", "3")
 	})
 	t.Run("a file is written once, for its owner alone", func(t *testing.T) {
 		p.must("", "memories", "export", "all.jsonl")
-		text := check.Must(os.ReadFile(filepath.Join(p.dir, "all.jsonl")))(t)
-		check.Equal(t, "text", string(text), out)
-		check.Equal(t, "output", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
+		check.Equal(t, "text", p.read("all.jsonl"), out)
+		check.Equal(t, "mode", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		p.fails(exitUsage, "already exists", "memories", "export", "all.jsonl")
 	})
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
@@ -44,55 +42,37 @@ func TestMemoriesExportToFile(t *testing.T) {
 		check.Contains(t, "output", out, "# terminal:general\n", "# terminal:garden\n", ") fact: the standup is at 9:30 (Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
 		check.Lacks(t, "forgotten memories", out, "coffee")
 	})
-	t.Run("a filter holds for files too", func(t *testing.T) {
-		got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
-		check.Len(t, "output", got, 1)
-		check.Equal(t, "channel", got[0].Channel, "terminal:garden")
-		for _, command := range []string{"export", "list"} {
-			r := p.run("", "memories", command, "--channel", "nowhere")
-			check.Equal(t, "exit code", r.code, exitNotFound)
-			check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: known: terminal:garden, terminal:general\n")
-		}
-	})
+	got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
+	check.Len(t, "memories of a channel", got, 1)
+	check.Equal(t, "channel", got[0].Channel, "terminal:garden")
+	for _, command := range []string{"export", "list"} {
+		p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:garden, terminal:general\n", "memories", command, "--channel", "nowhere")
+	}
 }
 
-func TestMemoriesImportFromFile(t *testing.T) {
+func TestMemoriesImport(t *testing.T) {
 	t.Parallel()
-	p := filled(t)
-	p.must("", "memories", "forget", "3")
+	p := newFolder(t)
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
-	for _, c := range []struct{ claim, text, want string }{
-		{"no JSON", good + "hello", "bad.jsonl:2: this is not a JSON object"},
-		{"a list", good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
-		{"a wrong type", `{"content":7}`, `content" must not be a JSON number`},
-		{"a time that is none", strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a time must look like`},
-		{"a kind there is none of", good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
-		{"a channel there is none of", strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
-		{"an importance", strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
+	for _, c := range []struct{ text, want string }{
+		{good + "hello", "bad.jsonl:2: this is not a JSON object"},
+		{good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
+		{`{"content":7}`, `content" must not be a JSON number`},
+		{strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a time must look like`},
+		{good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
+		{strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
+		{strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
 	} {
-		t.Run("refused with its line: "+c.claim, func(t *testing.T) {
-			p := newFolder(t)
-			p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))
-			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-				t.Error("the refused file made a data folder")
-			}
-		})
+		p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))
 	}
-	t.Run("what may be left out may", func(t *testing.T) {
-		p := newFolder(t)
-		p.must("", "memories", "import", p.write("short.jsonl", "\ufeff"+good))
-		got := parse[kept](t, p.must("", "memories", "list", "--json"))
-		check.Len(t, "memories", got, 1)
-		check.Equal(t, "state", got[0].State, "active")
-	})
-	t.Run("the output uses the singular for one", func(t *testing.T) {
-		p := newFolder(t)
-		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
-		r := p.run("", "memories", "import", file)
-		check.Equal(t, "output of the import", r.out, "imported 1 memory; 0 were there already\n")
-		check.Equal(t, "errors of the import", r.err, "1 of the messages they came from is not here\n")
-		check.Equal(t, "output", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
-	})
+	p.untouched()
+	r := p.run("", "memories", "import", p.write("one.jsonl", "\ufeff"+strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1)))
+	check.Equal(t, "output of the import", r.out, "imported 1 memory; 0 were there already\n")
+	check.Equal(t, "errors of the import", r.err, "1 of the messages they came from is not here\n")
+	check.Equal(t, "output", p.must("", "memories", "import", p.write("short.jsonl", good)), "imported 0 memories; 1 was there already\n")
+	got := p.memories("list")
+	check.Len(t, "memories", got, 1)
+	check.Equal(t, "state", got[0].State, "active")
 }
 
 // FuzzReadMemories checks that any file is rejected with its line, or can be imported, twice.

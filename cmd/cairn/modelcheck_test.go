@@ -3,15 +3,14 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"cairn/config"
 	"cairn/internal/check"
-
-	"cairn/discord/discordtest"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -27,12 +26,31 @@ var failing = map[string]struct {
 	}, []string{"set model to one that the server has: mm, test-model"}},
 }
 
+// saying is a script that answers each request with a text.
+func saying(text string) func(x *llmtest.Exchange) {
+	return func(x *llmtest.Exchange) { x.Say(text) }
+}
+
 // modelServer is a scripted server that lists two models.
 func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
 	s := llmtest.Serve(t, script)
 	s.Tell("/v1/models", `{"data":[{"id":"test-model"},{"id":"mm"}]}`)
 	return s
+}
+
+// modelAt is an environment that selects a model of a server.
+func modelAt(s *llmtest.Server) []string {
+	return []string{"OPENAI_BASE_URL=" + s.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-hush"}
+}
+
+// isStartCheck reports whether a request only checks at the start that the model answers: on a slow
+// machine it comes beside the first turn.
+func isStartCheck(r llmtest.Request) bool { return strings.Contains(r.Last().Text(), "are you there?") }
+
+// isWorker reports whether a request comes from the one that summarizes.
+func isWorker(x *llmtest.Exchange) bool {
+	return slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" })
 }
 
 // waitForFile waits until text holds all of want.
@@ -43,35 +61,27 @@ func waitForFile(t *testing.T, text func() string, want ...string) {
 	}
 }
 
-func TestStartCheckReportsProblems(t *testing.T) {
+// TestFailuresOfModelsAreReported: by the check at the start, and by a turn.
+func TestFailuresOfModelsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, f := range failing {
-		t.Run("chat: "+name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := modelServer(t, f.do)
-			p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-			l := p.start("chat", "--json")
+			l := newFolder(t, modelAt(server)...).start("chat", "--json")
 			waitForFile(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
-			if len(server.Requests()) != 1 || len(server.Requests()[0].Tools) == 0 || server.Requests()[0].MaxTokens > 16 {
-				t.Errorf("got %d requests, want one with tools and at most 16 tokens", len(server.Requests()))
-			}
-			check.Lacks(t, "the key is shown", l.errs.String(), "hush")
-			l.end()
+			asked := server.Requests()
+			check.Len(t, "requests", asked, 1)
+			check.That(t, len(asked[0].Tools) > 0 && asked[0].MaxTokens <= 16, "got %+v, want tools and at most 16 tokens", asked[0])
+			checked := len(l.errs.String())
+			l.say(`{"text":"hello"}`)
+			out := l.until(`"to":[`)
+			log := func() string { return l.errs.String()[checked:] }
+			waitForFile(t, log, append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL)...)
+			check.Lacks(t, "sent", strings.Join(append(out, l.end()...), "\n"), server.URL, "hush", "invalid_api_key", "test-model")
+			check.Lacks(t, "the log", l.errs.String(), "hush")
 		})
 	}
-	t.Run("run: in the log", func(t *testing.T) {
-		t.Parallel()
-		server := modelServer(t, failing["a wrong key"].do)
-		d := discordtest.New(discordtest.Options{})
-		t.Cleanup(d.Close)
-		d.Guild("town", d.User("Ada"))
-		p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "DISCORD_TOKEN=token")
-		p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n")
-		l := p.start("run")
-		waitForFile(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
-		check.NoError(t, l.cmd.Process.Signal(syscall.SIGTERM))
-		l.rest()
-	})
 	t.Run("after an edit: the model it names", func(t *testing.T) {
 		t.Parallel()
 		server := modelServer(t, failing["a wrong key"].do)
@@ -86,69 +96,75 @@ func TestStartCheckReportsProblems(t *testing.T) {
 	})
 }
 
-func TestStartCheckIsQuiet(t *testing.T) {
+func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	t.Run("nothing is said of a model that answers", func(t *testing.T) {
-		t.Parallel()
-		asked := make(chan struct{}, 10)
-		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes"); asked <- struct{}{} })
-		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-		l := p.start("chat", "--json")
-		<-asked
-		l.end()
-		check.Lacks(t, "log", l.errs.String(), "answer")
-	})
-	t.Run("a model that a turn asked is not asked again", func(t *testing.T) {
-		t.Parallel()
-		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
-		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-		l := p.start("chat", "--json")
-		l.say(`{"text":"hello"}`)
-		l.until(`"reply"`)
-		time.Sleep(checkDelay + 200*time.Millisecond)
-		l.end()
-		turned := false
-		for _, r := range server.Requests() { // where the machine is slow, the check comes before the turn
-			if check := r.MaxTokens > 0 && r.MaxTokens <= 16; check && turned {
-				t.Error("the check called a model that a turn had called")
-			} else {
-				turned = turned || !check
-			}
-		}
-		check.That(t, turned, "got no turn that called the model")
-	})
-	t.Run("offline nothing is asked", func(t *testing.T) {
-		t.Parallel()
-		r := newFolder(t).run("", "chat")
-		check.Equal(t, "errors", r.err, "")
-		check.Equal(t, "exit code", r.code, 0)
-	})
-}
-
-func TestFailedModelIsReportedOnce(t *testing.T) {
-	server := modelServer(t, failing["a wrong key"].do)
-	t.Setenv(config.OpenAI.URL, server.URL)
-	s := config.Default()
-	b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
-	agents := check.Must(newModelSet(b.log).agents(&s))(t)
-	var said []string
-	b.current.Store(&runtimeConfig{settings: s, agents: agents})
-	b.checkModels(func(line string) { said = append(said, line) })
-	b.tasks.Wait()
-	b.check() // as after an edit
-	b.tasks.Wait()
-	check.Len(t, "lines", said, 1)
-	check.Contains(t, "the line", said[0], "does not answer")
-}
-
-func TestFailedTurnsLogRemedy(t *testing.T) {
-	t.Parallel()
-	for name, f := range failing {
+	for name, c := range map[string]struct {
+		script          func(x *llmtest.Exchange)
+		used            bool // a turn has asked the model before
+		lines, requests int
+	}{
+		"a model that fails":                               {script: failing["a wrong key"].do, lines: 1, requests: 1},
+		"nothing of a model that answers":                  {script: saying("yes"), requests: 1},
+		"a model that a turn has asked is not asked again": {script: saying("yes"), used: true, requests: 1},
+	} {
 		t.Run(name, func(t *testing.T) {
-			server := modelServer(t, f.do)
-			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
-			check.Contains(t, "the log", r.err, append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL)...)
-			check.Lacks(t, "sent", r.out, server.URL, "hush", "invalid_api_key", "test-model")
+			t.Parallel()
+			server := modelServer(t, c.script)
+			s := config.Default()
+			s.LLM.BaseURL, s.LLM.Model = server.URL, "m"
+			b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+			agents := check.Must(newModelSet(b.log).agents(&s))(t)
+			if c.used {
+				check.NoError(t, check.ErrorOf(agents["cairn"].Model.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}, nil)))
+			}
+			var said []string
+			b.current.Store(&runtimeConfig{settings: s, agents: agents})
+			b.checkModels(func(line string) { said = append(said, line) })
+			b.tasks.Wait()
+			b.check() // as after an edit
+			b.tasks.Wait()
+			check.Len(t, "lines", said, c.lines)
+			check.Contains(t, "the lines", strings.Join(said, "")+"does not answer", "does not answer")
+			check.Len(t, "requests", server.Requests(), c.requests)
 		})
 	}
+}
+
+// TestLearnedFactsSurviveRestart: the model's limit, that it accepts no tools, and its token count,
+// which a shell shows like the bot.
+func TestLearnedFactsSurviveRestart(t *testing.T) {
+	t.Parallel()
+	var refusals atomic.Int32
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		switch {
+		case isStartCheck(x.Request):
+			x.Say("Yes.")
+		case len(x.Request.Tools) > 0:
+			refusals.Add(1)
+			x.Refuse(400, "", `{"error":{"message":"m does not support tools"}}`)
+		case x.Request.MaxTokens > 1000:
+			refusals.Add(1)
+			x.Refuse(400, "", fmt.Sprintf(`{"error":{"message":"This model's maximum context length is 6000 tokens. However, you requested %d tokens (%d in the messages, %d in the completion)."}}`,
+				x.Request.Tokens()+x.Request.MaxTokens, x.Request.Tokens(), x.Request.MaxTokens))
+		default:
+			x.Say("Here I am.")
+		}
+	})
+	p := newFolder(t, modelAt(server)...)
+	type gauge struct {
+		Used   int    `json:"used_tokens"`
+		Max    int    `json:"max_tokens"`
+		Source string `json:"window_source"`
+	}
+	look := func(p folder) gauge { return parse[gauge](t, p.must("", "context", "--json"))[0] }
+	check.Contains(t, "answer", p.must("Where are you?\n", "chat"), "Here I am.")
+	check.Equal(t, "refusals, one for each thing to learn", refusals.Load(), 2)
+	g := look(p)
+	check.Equal(t, "the window", g.Max, 6000)
+	check.Equal(t, "source of the fact", g.Source, "an overflow")
+	check.Contains(t, "the number that the shell shows", p.must("/context\n", "chat"), fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
+	p.must("And now?\n", "chat")
+	check.Equal(t, "refusals after two restarts", refusals.Load(), 2)
+	p.env[1] = "OPENAI_MODEL=another"
+	check.Equal(t, "window of another model on the server", look(p).Max, 128_000)
 }

@@ -9,9 +9,6 @@ import (
 	"testing"
 
 	"cairn/internal/check"
-
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
 )
 
 func TestLogMasksSecrets(t *testing.T) {
@@ -41,40 +38,8 @@ func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
 		"Authorization: Basic swordfish", "Authorization: Bearer swordfish",
 	} {
 		scheme, key, _ := strings.Cut(strings.TrimPrefix(secret, "Authorization: "), " ")
-		if got := r.mask("it said " + secret + " there"); strings.Contains(got, key) || !strings.Contains(got, scheme) || !strings.HasSuffix(got, " there") {
-			t.Errorf("%q: got %q", secret, got)
-		}
+		got := r.mask("it said " + secret + " there")
+		check.Lacks(t, secret, got, key)
+		check.That(t, strings.Contains(got, scheme) && strings.HasSuffix(got, " there"), "%q: got %q", secret, got)
 	}
-}
-
-// A busy bot at debug level, with secrets everywhere and a provider that repeats its input: the log
-// has no secret, and no message of a person.
-func TestLogHasNoSecretsOrMessages(t *testing.T) {
-	t.Parallel()
-	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
-	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		last := x.Request.Messages[len(x.Request.Messages)-1].Text()
-		if strings.Contains(last, "break") {
-			x.Refuse(http.StatusUnauthorized, "", fmt.Sprintf(`{"error":{"message":"Incorrect API key provided: %s (Authorization: Bearer %s), from http://u:%s@proxy/, near %s"}}`, key, key, password, strings.Join(pasted, " ")))
-			return
-		}
-		x.Say("Understood, the cuckoo flies at midnight.")
-	})
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+strings.Replace(server.URL, "http://", "http://ada:"+password+"@", 1), "OPENAI_MODEL=m", "OPENAI_API_KEY="+key)
-	r := f.start("run", "--log-level", "debug")
-	p.open(r)
-	p.sayOnDiscord("my keys are " + strings.Join(pasted, " ") + " and the eagle has landed")
-	p.sayOnSlack("mine too: " + strings.Join(pasted, " "))
-	p.until(r, "both are answered", func() bool { return p.answers("Understood, the cuckoo flies at midnight.") == [2]int{1, 1} })
-	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
-	p.sayOnSlack("now break")
-	p.wait(r, p.onSlack, "rejects my API key")
-	p.until(r, "the failure is logged", func() bool { return strings.Contains(r.errs.String(), "turn_failed") })
-	r.stop()
-	said := r.errs.String()
-	check.Lacks(t, "the output", said,
-		append(pasted, key, password, "token\"", slacktest.BotToken, slacktest.AppToken, "eagle", "cuckoo", "mine too")...)
-	check.Contains(t, "output", said, "[masked")
 }

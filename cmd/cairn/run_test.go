@@ -1,13 +1,17 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"cairn/config"
+	"cairn/discord/discordtest"
 	"cairn/internal/check"
-
+	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -21,23 +25,14 @@ func TestRun(t *testing.T) {
 	p.wait(r, p.onDiscord, "#1")
 	p.sayOnSlack("I prefer coffee.")
 	p.wait(r, p.onSlack, "#1")
-	t.Run("each conversation is answered out of what was said in it", func(t *testing.T) {
-		p.sayOnDiscord("What do I prefer?")
-		p.wait(r, p.onDiscord, "I prefer tea.")
-		p.sayOnSlack("What do I prefer?")
-		p.wait(r, p.onSlack, "I prefer coffee.")
-		check.Lacks(t, "Slack", strings.Join(p.onSlack(), ""), "tea")
-		check.Lacks(t, "Discord", strings.Join(p.onDiscord(), ""), "coffee")
-	})
-	t.Run("the transcript can be read beside it", func(t *testing.T) {
-		check.Contains(t, "output", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
-	})
-	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
-		r.stop()
-		said := r.errs.String()
-		check.Contains(t, "output", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
-		check.Lacks(t, "output", said, slacktest.BotToken, slacktest.AppToken)
-	})
+	p.sayOnBoth("What do I prefer?") // each conversation is answered out of what was said in it
+	p.wait(r, p.onDiscord, "I prefer tea.")
+	p.wait(r, p.onSlack, "I prefer coffee.")
+	check.Lacks(t, "Slack", strings.Join(p.onSlack(), ""), "tea")
+	check.Lacks(t, "Discord", strings.Join(p.onDiscord(), ""), "coffee")
+	check.Contains(t, "the transcript beside it", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
+	r.stop()
+	check.Contains(t, "output", r.errs.String(), `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 	check.Len(t, "complaints of Slack", p.slack.Complaints(), 0)
 }
 
@@ -56,53 +51,110 @@ func TestRunWithoutTokens(t *testing.T) {
 		want string
 	}{
 		{"none at all", nil, "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
-		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN"},
-		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "slack needs two tokens and has one"},
+		{"one of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN"},
+		{"the other of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one"},
 		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: not a bot token"},
 		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, variable := range test.env {
-				name, value, _ := strings.Cut(variable, "=")
-				t.Setenv(name, value)
-			}
-			r := newFolder(t).runHere("", []string{"run"})
-			if r.code != exitUsage || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" || strings.Contains(r.err, "hush") {
-				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
-			}
-		})
+		r := newFolder(t, test.env...).runHere("", []string{"run"})
+		check.Equal(t, test.name+": exit code", r.code, exitUsage)
+		check.HasPrefix(t, test.name, r.err, "cairn: ")
+		check.Contains(t, test.name, r.err, test.want)
+		check.Lacks(t, test.name, r.out+r.err, "hush")
 	}
 }
 
 func TestRunWithRejectedTokens(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name string
-		env  []string
-		word string // that the reason contains
-	}{
-		{"both", []string{"DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush"}, "token"},
-	} {
-		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
-			p := newPlatforms(t)
-			r := p.folder("", test.env...).start("run")
-			r.exits(exitFailed)
-			said := r.errs.String()
-			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
-			check.HasPrefix(t, "reason", reason, "cairn: ")
-			check.Contains(t, "reason", reason, test.word)
-			check.Lacks(t, "the output", said, "hush")
-		})
-	}
+	p := newPlatforms(t)
+	r := p.folder("", "DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush").start("run")
+	r.exits(exitFailed)
+	said := strings.TrimSpace(r.errs.String())
+	reason := said[strings.LastIndex(said, "\n")+1:]
+	check.HasPrefix(t, "reason", reason, "cairn: ")
+	check.Contains(t, "reason", reason, "token")
+	check.Lacks(t, "the output", said, "hush")
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
-		p := newPlatforms(t)
-		r := p.folder("", "DISCORD_TOKEN=hush").start("run")
-		p.until(r, "the connector is closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
+		r := p.folder("", append(modelAt(modelServer(t, failing["a wrong key"].do)), "DISCORD_TOKEN=hush")...).start("run")
+		p.logs(r, "connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
-		p.wait(r, p.onSlack, "#1")
+		p.wait(r, p.onSlack, "rejects my API key")
 		r.signal(syscall.SIGINT)
 		r.exits(130)
 		check.Lacks(t, "the output", r.errs.String(), "hush")
 	})
+}
+
+// TestRestoredBotBackfills: the platforms still have the messages since the backup.
+func TestRestoredBotBackfills(t *testing.T) {
+	t.Parallel()
+	p, f, r := answering(t, "Understood.")
+	for i, text := range []string{"I like tea", "the garden is open"} {
+		if i == 1 {
+			f.must("", "backup", "b.db")
+		}
+		p.sayOnBoth(text)
+		p.answered(r, "Understood.", i+1)
+	}
+	r.stop()
+	f.must("", "restore", "b.db")
+	since := func() int { return f.count("SELECT count(*) FROM messages WHERE text LIKE '%the garden is open%'") }
+	check.Equal(t, "messages since the backup", since(), 0)
+	check.Equal(t, "channels", f.count("SELECT count(*) FROM conversations"), 2)
+	again := f.start("run")
+	p.until(again, "both channels have what came since", func() bool { return since() == 2 })
+}
+
+// TestFileThatCrashesProgram: after two starts the message is answered without the file.
+func TestFileThatCrashesProgram(t *testing.T) {
+	t.Parallel()
+	p, f, r := answering(t, "Here I am.")
+	const files = "GET /attachments/*/*/*"
+	p.discord.Fail(discordtest.Fault{Route: files, Times: 100, Delay: time.Minute})
+	p.discord.Post(p.square, p.ann.ID, discordtest.Post{
+		Content: "<@" + p.discord.Bot.ID + "> what is in it?",
+		Files:   []discordtest.File{{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}},
+	})
+	for start := range 2 {
+		p.until(r, "the file is asked for", func() bool { return len(p.discord.Requests(files)) > start })
+		r.signal(syscall.SIGKILL)
+		<-r.ended
+		r = f.start("run")
+	}
+	p.wait(r, p.onDiscord, "Here I am.")
+	check.Len(t, "requests for the file", p.discord.Requests(files), 2)
+	check.Contains(t, "the log", r.errs.String(), "message_given_up")
+	r.stop()
+}
+
+// A busy bot at debug level, with secrets everywhere and a provider that repeats its input: the log
+// has no secret, and no message of a person.
+func TestLogHasNoSecretsOrMessages(t *testing.T) {
+	t.Parallel()
+	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
+	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if strings.Contains(x.Request.Last().Text(), "break") {
+			x.Refuse(http.StatusUnauthorized, "", fmt.Sprintf(`{"error":{"message":"Incorrect API key provided: %s (Authorization: Bearer %s), from http://u:%s@proxy/, near %s"}}`, key, key, password, strings.Join(pasted, " ")))
+			return
+		}
+		x.Say("Understood, the cuckoo flies at midnight.")
+	})
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+strings.Replace(server.URL, "http://", "http://ada:"+password+"@", 1), "OPENAI_MODEL=m", "OPENAI_API_KEY="+key)
+	r := f.start("run", "--log-level", "debug")
+	p.open(r)
+	p.sayOnDiscord("my keys are " + strings.Join(pasted, " ") + " and the eagle has landed")
+	p.sayOnSlack("mine too: " + strings.Join(pasted, " "))
+	p.answered(r, "Understood, the cuckoo flies at midnight.", 1)
+	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
+	p.sayOnSlack("now break")
+	p.wait(r, p.onSlack, "rejects my API key")
+	p.logs(r, "turn_failed")
+	r.stop()
+	said := r.errs.String()
+	check.Lacks(t, "the output", said,
+		append(pasted, key, password, "token\"", slacktest.BotToken, slacktest.AppToken, "eagle", "cuckoo", "mine too")...)
+	check.Contains(t, "output", said, "[masked")
 }

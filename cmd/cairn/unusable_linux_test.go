@@ -28,37 +28,47 @@ func TestUnusableDatabase(t *testing.T) {
 			p.execute("CREATE TABLE songs (name TEXT)")
 		}, exitFailed, []string{"is another program's database: choose another data folder"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newFolder(t)
-			p.write("run.toml", "[discord]\ntoken = \"file:token\"\n")
-			p.write("token", "token")
-			p.must("I like tea\n", "chat")
-			backup := p.must("", "backup", "b.db")
-			file := filepath.Join(p.dir, "data", "cairn.db")
-			c.spoil(p, file)
-			was := read(t, file)
-			for _, args := range [][]string{{"chat"}, {"run", "--config", "run.toml"}} {
-				r := p.runHere("hello\n", args)
-				check.Equal(t, fmt.Sprintf("%q: exit code", args), r.code, c.code)
-				check.Equal(t, fmt.Sprintf("%q: output", args), r.out, "")
-				check.Contains(t, fmt.Sprintf("%q", args), r.err, c.words...)
-			}
-			check.Equal(t, "the file has changed", read(t, file), was)
-			p.doctorSays(exitFailed, "WRONG  data")
-			p.must("", "restore", "b.db")
-			if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
-				t.Errorf("got restored %s, want %s", out, backup)
-			}
-		})
+		p := newFolder(t)
+		p.write("run.toml", "[discord]\ntoken = \"file:token\"\n")
+		p.write("token", "token")
+		p.must("I like tea\n", "chat")
+		p.must("", "backup", "b.db")
+		c.spoil(p, filepath.Join(p.dir, "data", "cairn.db"))
+		was := p.read("data/cairn.db")
+		for _, args := range [][]string{{"chat"}, {"run", "--config", "run.toml"}} {
+			what := fmt.Sprintf("%s: %q", name, args)
+			r := p.runHere("hello\n", args)
+			check.Equal(t, what+": exit code", r.code, c.code)
+			check.Equal(t, what+": output", r.out, "")
+			check.Contains(t, what, r.err, c.words...)
+		}
+		check.Equal(t, name+": the file has changed", p.read("data/cairn.db"), was)
+		p.doctorSays(exitFailed, "WRONG  data")
+		p.must("", "restore", "b.db")
+		check.Contains(t, name+": restored", p.must("", "transcript"), "I like tea")
 	}
 }
 
-func (p folder) execute(query string) {
+// asNobody runs the program as a user who may not write into the folder.
+func (p folder) asNobody(input string, args ...string) (code int, out string) {
 	p.t.Helper()
-	db := p.database()
-	defer db.Close()
-	check.Must(db.Exec(query))(p.t)
+	data, covered := filepath.Join(p.dir, "data"), filepath.Join(p.dir, "covered")
+	_ = os.Mkdir(covered, 0o777)
+	for path, mode := range map[string]os.FileMode{
+		filepath.Dir(p.dir): 0o755, p.dir: 0o755, covered: 0o777, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555,
+	} {
+		check.NoError(p.t, os.Chmod(path, mode))
+	}
+	defer os.Chmod(data, 0o700)
+	cmd := p.command(args...)
+	cmd.Env = append(cmd.Env, "GOCOVERDIR="+covered) // with -cover the other user writes there
+	if os.Getuid() == 0 {                            // root may write everything
+		cmd.Path = "/proc/self/exe"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	cmd.Stdin = strings.NewReader(input)
+	text, _ := cmd.CombinedOutput() // the exit code shows the error
+	return cmd.ProcessState.ExitCode(), string(text)
 }
 
 // A read-only folder, for a user who is not root.
@@ -66,30 +76,50 @@ func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
-	data, covered := filepath.Join(p.dir, "data"), filepath.Join(p.dir, "covered")
-	check.NoError(t, os.Mkdir(covered, 0o777))
-	for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, p.dir: 0o755, covered: 0o777, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555} {
-		check.NoError(t, os.Chmod(path, mode))
+	for _, c := range []struct {
+		args  []string
+		words []string
+	}{
+		{[]string{"chat"}, []string{"lock data folder: check who may read and write it"}},
+		{[]string{"backup", filepath.Join(p.dir, "covered", "b.db")}, []string{"check who may read and write it and its folder"}},
+		{[]string{"doctor"}, []string{"every page can be read", "cannot be used: check who may read and write it", "1 thing is wrong"}},
+	} {
+		code, out := p.asNobody("hello\n", c.args...)
+		check.Equal(t, c.args[0]+": exit code", code, exitFailed)
+		check.Contains(t, c.args[0], out, c.words...)
 	}
-	defer os.Chmod(data, 0o700)
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	check.NoError(t, os.Chmod(filepath.Dir(backup), 0o777))
-	check.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(backup)), 0o755))
-	run := func(args ...string) (code int, out string) {
-		cmd := p.command(args...)
-		cmd.Env = append(cmd.Env, "GOCOVERDIR="+covered) // with -cover the other user writes there
-		if os.Getuid() == 0 {
-			cmd.Path = "/proc/self/exe"
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		}
-		cmd.Stdin = strings.NewReader("hello\n")
-		text, _ := cmd.CombinedOutput()
-		return cmd.ProcessState.ExitCode(), string(text)
-	}
-	if code, out := run("chat"); code != exitFailed || !strings.Contains(out, "lock data folder: check who may read and write it") || strings.Count(out, "\n") != 1 {
-		t.Errorf("exit code %d, %s", code, out)
-	}
-	if code, out := run("backup", backup); code != exitFailed || !strings.Contains(out, "check who may read and write it and its folder") {
-		t.Errorf("exit code %d, %s", code, out)
+}
+
+// TestDamagedWriteAheadLog: people get a notice within seconds.
+func TestDamagedWriteAheadLog(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(file *os.File, size int64) error{
+		"truncated": func(file *os.File, _ int64) error { return file.Truncate(0) },
+		"cut":       func(file *os.File, size int64) error { return file.Truncate(size / 8) },
+		"overwritten": func(file *os.File, size int64) error {
+			return check.ErrorOf(file.WriteAt([]byte(strings.Repeat("damaged ", int(size/8))), 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, f, r := answering(t, "Understood.")
+			p.sayOnBoth("one " + strings.Repeat("word ", 300))
+			p.answered(r, "Understood.", 1)
+			file := check.Must(os.OpenFile(filepath.Join(f.dir, "data", "cairn.db-wal"), os.O_WRONLY, 0))(t)
+			defer file.Close()
+			check.NoError(t, damage(file, check.Must(file.Stat())(t).Size()))
+			p.sayOnBoth("two")
+			// The removed part may be in the database already, or be written anew: then people are
+			// answered.
+			p.until(r, "nobody is left without a word", func() bool {
+				answered := p.answers("Understood.")
+				for i, said := range [][]string{p.onDiscord(), p.onSlack()} {
+					if answered[i] < 2 && !strings.Contains(strings.Join(said, " "), "My database is damaged") {
+						return false
+					}
+				}
+				return true
+			})
+		})
 	}
 }
