@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -34,8 +35,7 @@ func (o observed) request(ctx context.Context) (view, error) {
 func TestStrategies(t *testing.T) {
 	check.SkipUnderRace(t)
 	const window = 20_000
-	tools, err := toolsOf(t.Context())
-	must(t, err)
+	tools := check.Must(toolsOf(t.Context()))(t)
 	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 		return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
 	}}
@@ -55,44 +55,23 @@ func TestStrategies(t *testing.T) {
 			return observed{s, func(req llm.Request) {
 				requests++
 				last = req
-				if tokens := tokens.Estimate(flat(req)); tokens > window-window/8 {
-					t.Errorf("%s: request %d has %d tokens, more than the window beside the reply takes", with.name, requests, tokens)
-				}
+				most := window - window/8 // beside the reply
+				check.That(t, tokens.Estimate(flat(req)) <= most, "%s: request %d has %d tokens of %d", with.name, requests, tokens.Estimate(flat(req)), most)
 			}}, err
 		}
-		r, err := watched.price(t.Context(), turns, byPrefix, func() {})
-		must(t, err)
+		r := check.Must(watched.price(t.Context(), turns, byPrefix, func() {}))(t)
 		rows[with.name] = r
 		want, _ := measure(turns)
-		if requests != want || r.Turns.Requests != want {
-			t.Errorf("%s: %d requests were sent and %d charged, the conversation has %d", with.name, requests, r.Turns.Requests, want)
-		}
-		if end := last.Messages[len(last.Messages)-1]; !strings.Contains(flat(last), turns[35].question.text) || end.Role == llm.RoleAssistant {
-			t.Errorf("%s: the last request does not ask the last question", with.name)
-		}
+		check.That(t, requests == want && r.Turns.Requests == want, "%s: %d requests were sent and %d charged, the conversation has %d", with.name, requests, r.Turns.Requests, want)
+		check.Contains(t, with.name+": the last request", flat(last), turns[35].question.text)
+		check.That(t, last.Messages[len(last.Messages)-1].Role != llm.RoleAssistant, "%s: the last request asks nothing", with.name)
 	}
-	t.Run("Cairn's worker costs, and the window was passed", func(t *testing.T) {
-		if r := rows["Cairn"]; r.Worker.Requests < 4 || r.Turns.Rewrites < 3 {
-			t.Errorf("%+v", r)
-		}
-	})
-	t.Run("a sliding window costs most and has no worker", func(t *testing.T) {
-		if s := rows["sliding"]; s.Input < 2*rows["Cairn"].Input || s.Worker.Requests != 0 {
-			t.Errorf("sliding %+v\nCairn %+v", s, rows["Cairn"])
-		}
-	})
-	t.Run("summing up everything keeps least", func(t *testing.T) {
-		if e := rows["everything"]; e.Worker.Requests == 0 || e.Least >= rows["Cairn"].Least || e.Turns.Rewrites < 2 {
-			t.Errorf("everything %+v\nCairn %+v", e, rows["Cairn"])
-		}
-	})
-	t.Run("the same conversation costs the same again", func(t *testing.T) {
-		for _, with := range []contender{cairn, slide, all} {
-			if r, err := with.price(t.Context(), turns, byPrefix, func() {}); err != nil || !costsTheSame(r, rows[with.name]) {
-				t.Errorf("%s: %v\n%+v, before\n%+v", with.name, err, r, rows[with.name])
-			}
-		}
-	})
+	c, slides, sums := rows["Cairn"], rows["sliding"], rows["everything"]
+	check.That(t, c.Worker.Requests >= 4 && c.Turns.Rewrites >= 3, "the window was not passed, or the worker costs nothing: %+v", c)
+	check.That(t, slides.Input >= 2*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
+	check.That(t, sums.Worker.Requests > 0 && sums.Least < c.Least && sums.Turns.Rewrites >= 2, "summing up everything does not keep least: %+v\nCairn %+v", sums, c)
+	again := check.Must(cairn.price(t.Context(), turns, byPrefix, func() {}))(t)
+	check.That(t, costsTheSame(again, c), "the same conversation costs\n%+v, before\n%+v", again, c)
 }
 
 // costsTheSame allows for what a worker reads of what was said behind its span: that is more or
@@ -110,13 +89,13 @@ func TestCairnUsesPauses(t *testing.T) {
 	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
-		turns := talk(30, 0.7, pauses)
+		turns := talk(24, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()
 			return observed{s, func(req llm.Request) {
-				above, _, _ := strings.Cut(flat(req), "</kept>")
-				if !strings.Contains(above, "<kept>") {
+				above, _, found := strings.Cut(flat(req), "</kept>")
+				if !found {
 					above = ""
 				}
 				if above != head && c.now().Sub(at) >= cacheTTL {
@@ -125,25 +104,20 @@ func TestCairnUsesPauses(t *testing.T) {
 				head, at = above, c.now()
 			}}, err
 		}}
-		if _, err := with.price(t.Context(), turns, byPrefix, func() {}); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(with.price(t.Context(), turns, byPrefix, func() {})))
 		return changes
 	}
 	none := func(*compactor.Policy) {}
 	busy, pausing, once := cold(false, none), cold(true, none), cold(true, atOnce)
-	if busy != 0 || pausing < 3 || pausing <= once {
-		t.Errorf("the head changed %d times behind a pause where there is none, %d times where there are, %d times if nothing is made ahead", busy, pausing, once)
-	}
+	check.That(t, busy == 0 && pausing >= 3 && pausing > once,
+		"the head changed %d times behind a pause where there is none, %d times where there are, %d times if nothing is made ahead", busy, pausing, once)
 }
 
 func TestWhatCairnIsSetToIsAllowed(t *testing.T) {
 	for i, change := range []func(p *compactor.Policy){atOnce, forCost, forAll, forMost} {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
-		if errs := policy.Validate(); len(errs) > 0 {
-			t.Errorf("setting %d: %v", i, errs[0])
-		}
+		check.Len(t, fmt.Sprint("faults of setting ", i), policy.Validate(), 0)
 	}
 }
 
@@ -153,21 +127,18 @@ func TestTalk(t *testing.T) {
 	pauses := 0
 	for i := range steady {
 		check.Require(t, steady[i].question == pausing[i].question, "turn %d: pauses change what is said", i)
-		if steady[i].gap >= cacheTTL {
-			t.Errorf("turn %d of the busy channel follows %v of silence", i, steady[i].gap)
-		}
+		check.That(t, steady[i].gap < cacheTTL, "turn %d of the busy channel follows %v of silence", i, steady[i].gap)
 		if pausing[i].gap >= cacheTTL {
 			pauses++
 		}
 	}
 	check.That(t, pauses >= 70 && pauses <= 130, "%d of 400 turns follow a pause, want about 100", pauses)
 	_, short := measure(talk(200, 1, false))
-	if _, long := measure(talk(200, 2, false)); long < short*17/10 || long > short*23/10 {
-		t.Errorf("twice the length is %d tokens, once %d", long, short)
-	}
+	_, long := measure(talk(200, 2, false))
+	check.That(t, short*17/10 <= long && long <= short*23/10, "twice the length is %d tokens, once %d", long, short)
 }
 
 func TestCostCommand(t *testing.T) {
-	c := ranAs[costs](t, "cost", "--turns", "3")
+	c, _ := ranAs[costs](t, "cost", "--turns", "3")
 	check.That(t, len(c.Channels) == 2 && len(c.Channels[1].Rows) == 9 && c.Channels[1].Rows[8].Input != 0, "%+v", c)
 }

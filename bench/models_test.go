@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,19 +17,13 @@ func TestModels(t *testing.T) {
 	for _, trial := range modelTrials() {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
-			var out, progress bytes.Buffer
 			turns := 9
 			if trial.name == "switched" || trial.name == "gemma" { // here the window fills, and the gauge settles, later
 				turns = 20
 			}
-			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, turns)
-			must(t, err)
-			if len(got.Failures) > 0 || got.Answered != turns {
-				t.Errorf("%d turns were answered: %q", got.Answered, got.Failures)
-			}
-			if got.Requests < turns || got.Summaries == 0 || got.Extended == 0 || got.Changes == 0 || got.Cached < 0.4 {
-				t.Errorf("too little happened: %+v", got)
-			}
+			got := check.Must(trial.have(t.Context(), screenOf(io.Discard, io.Discard), talk, turns))(t)
+			check.That(t, len(got.Failures) == 0 && got.Answered == turns, "%d turns were answered: %q", got.Answered, got.Failures)
+			check.That(t, got.Requests >= turns && got.Summaries > 0 && got.Extended > 0 && got.Changes > 0 && got.Cached >= 0.4, "too little happened: %+v", got)
 			check.That(t, !thinking(trial.name) || got.Counted.Output >= 4000, "the model has not thought: %+v", got.Counted)
 		})
 	}
@@ -37,45 +31,29 @@ func TestModels(t *testing.T) {
 
 func TestModelsTellsWhatFailed(t *testing.T) {
 	good := llmtest.Totals{Requests: 1, Input: 10}
-	for name, c := range map[string]struct {
-		tried trialResult
-		want  string
-	}{
-		"nothing":                      {trialResult{Counted: good, Stored: good}, ""},
-		"a refused request":            {trialResult{Refused: []string{"too long"}}, "refused: too long"},
-		"a prompt that does not grow":  {trialResult{Broken: []string{"request 2"}}, "not an extension: request 2"},
-		"usage that differs":           {trialResult{Counted: good}, "the server counted"},
-		"a gauge that is off":          {trialResult{Name: "qwen3", Gauge: gaugeError{Mean: 3.1}}, "the gauge is off by 3.1 %"},
-		"a turn that was not answered": {trialResult{Turns: 2, Answered: 1}, "1 of 2 turns were answered"},
+	for want, tried := range map[string]trialResult{
+		"":                            {Counted: good, Stored: good},
+		"refused: too long":           {Refused: []string{"too long"}},
+		"not an extension: request 2": {Broken: []string{"request 2"}},
+		"the server counted":          {Counted: good},
+		"the gauge is off by 3.1 %":   {Name: "qwen3", Gauge: gaugeError{Mean: 3.1}},
+		"1 of 2 turns were answered":  {Turns: 2, Answered: 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c.tried.judge()
-			if got := strings.Join(c.tried.Failures, "; "); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
-				t.Errorf("it tells %q, not %q", got, c.want)
-			}
-		})
+		tried.judge()
+		got := strings.Join(tried.Failures, "; ")
+		check.HasPrefix(t, "failures", got, want)
+		check.Equal(t, "nothing failed: "+want, got == "", want == "")
 	}
-	t.Run("a lesson that is taught too often is a refusal", func(t *testing.T) {
-		server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
-		defer server.Close()
-		server.Behave(llmtest.ProfileOf("gemma"))
-		var got trialResult
-		for range lessonsEach + 1 {
-			refuse(t, server)
-		}
-		got.count(nil, map[string]*llmtest.Server{"gemma": server})
-		check.That(t, len(got.Learned) == lessonsEach && len(got.Refused) == 1, "%+v", got)
-	})
-}
-
-// refuse has a server refuse tools.
-func refuse(t *testing.T, server *llmtest.Server) {
-	t.Helper()
-	body := `{"model":"gemma","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]}`
-	resp, err := http.Post(server.URL+"/chat/completions", "application/json", strings.NewReader(body))
-	must(t, err)
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusBadRequest {
-		t.Fatal(resp.Status)
+	// A lesson that is taught too often is a refusal.
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server.Behave(llmtest.ProfileOf("gemma"))
+	for range lessonsEach + 1 { // it refuses tools
+		body := `{"model":"gemma","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]}`
+		resp := check.Must(http.Post(server.URL+"/chat/completions", "application/json", strings.NewReader(body)))(t)
+		check.NoError(t, resp.Body.Close())
+		check.Equal(t, "status", resp.StatusCode, http.StatusBadRequest)
 	}
+	var got trialResult
+	got.count(nil, map[string]*llmtest.Server{"gemma": server})
+	check.That(t, len(got.Learned) == lessonsEach && len(got.Refused) == 1, "%+v", got)
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,18 +17,50 @@ func TestReport(t *testing.T) {
 	}
 	w := conversed{Turns: 20, Trials: []trialResult{{Name: "gpt", Refused: []string{"max_tokens"}}}}
 	windows := retained{Windows: []windowed{{Window: 8192, Conversations: []keeping{{Name: "one"}}}}}
-	texts := []string{report(r), report(w), report(windows), report(load{Samples: make([]sample, maxRows+1)}), report(crashes{Wrong: []string{"m1 is lost"}, Said: -1234, At: map[string]int{"b": 2, "a": 1}})}
-	text := strings.Join(texts, "")
-	for _, want := range []string{
+	text := report(r) + report(w) + report(windows) + report(load{Samples: make([]sample, maxRows+1)}) +
+		report(crashes{Wrong: []string{"m1 is lost"}, Said: -1234, At: map[string]int{"b": 2, "a": 1}})
+	check.Contains(t, "the reports", strings.Join(strings.Fields(text), " "),
 		"all questions 7", "conversations name questions recall at 5", "one 1 234 0.5", "must 77: missed", "must 5: met",
-		"turns 20", "gpt refused: max_tokens", "window 8 192", "101, which --json shows", "wrong m1 is lost", "said -1 234", "at a: 1 b: 2",
+		"turns 20", "gpt refused: max_tokens", "window 8 192", "101, which --json shows", "wrong m1 is lost", "said -1 234", "at a: 1 b: 2")
+	check.Contains(t, "aligned columns", text, "\none      1 234  ", "\nanother  0      ")
+	check.Equal(t, "thousands", thousands(1234567), "1 234 567")
+}
+
+// leaveRecordings writes files into a folder.
+func leaveRecordings(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return dir
+}
+
+func TestReadRecordings(t *testing.T) {
+	dir := leaveRecordings(t, map[string]string{
+		"b.jsonl": `{"id":"1:1","time":"2026-01-02T10:00:00Z","author":"Ann","text":"I moved to Turin"}
+{"id":"1:2","time":"2026-01-02T10:01:00Z","author":"Bob","text":"Look","attachments":[{"kind":"image","caption":"a bridge"}]}`,
+		"b.qa.jsonl": `{"question":"Where is Ann?","answer":"Turin","evidence":["1:1","1:1"],"category":4}
+{"question":"How many?","answer":2,"evidence":["1:2; 1:1","9:9"],"category":1}
+{"question":"Why?","evidence":[],"category":5}`,
+		"a.jsonl": "", "a.qa.jsonl": "",
+	})
+	all, err := readRecordings(dir)
+	check.Require(t, err == nil && len(all) == 2 && all[0].name == "a" && all[1].name == "b", "%+v, %v", all, err)
+	b := all[1]
+	for i, want := range []string{"Turin [1]", "2 [1 2]", " []"} { // answers are texts, whatever they were
+		check.Equal(t, "answer and evidence", fmt.Sprintf("%s %v", b.asked[i].AnswerText(), b.asked[i].seqs), want)
+	}
+	past := b.said
+	check.That(t, len(past) == 2 && past[1].Author == "Bob" && past[1].Attachments[0].Caption == "a bridge" && past[0].Time.Hour() == 10, "%+v", past)
+}
+
+func TestFoldersThatHoldNoRecordings(t *testing.T) {
+	for want, files := range map[string]map[string]string{
+		"NAME.qa.jsonl": nil,
+		"open a.jsonl":  {"a.qa.jsonl": ""},
+		"object 2":      {"a.qa.jsonl": "", "a.jsonl": "{}\nhello"},
 	} {
-		check.That(t, strings.Contains(strings.Join(strings.Fields(text), " "), want), "no %q in:\n%s", want, text)
-	}
-	if !strings.Contains(text, "\none      1 234  ") || !strings.Contains(text, "\nanother  0      ") {
-		t.Errorf("the columns are not aligned:\n%s", text)
-	}
-	if got := thousands(1234567); got != "1 234 567" {
-		t.Errorf("%q", got)
+		check.ErrorContains(t, "a folder", check.ErrorOf(readRecordings(leaveRecordings(t, files))), want)
 	}
 }
