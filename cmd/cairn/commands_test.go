@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"cairn/chat"
 	"cairn/internal/check"
+	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
@@ -124,4 +127,115 @@ func TestChannels(t *testing.T) {
 	r = p.run("", "recall", "plums")
 	check.Contains(t, "errors without a channel", r.err, "name one with --channel: known: ", "terminal:kitchen", "garden")
 	check.Contains(t, "output", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
+}
+
+// recallFound is what `cairn recall --json` prints.
+type recallFound struct {
+	Score   float64
+	Parts   []struct{ Name string }
+	Message *chat.Record
+	Memory  *struct{ Kind, Content string }
+}
+
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
+{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
+{"id":"3","author":"Bob","time":"2026-05-04T10:00:00Z","text":"Rain again"}
+{"id":"4","author":"Bob","time":"2026-05-04T11:00:00Z","text":"And wind"}
+{"id":"5","author":"Ada","time":"2026-05-09T10:00:00Z","text":"I am out of coffee"}
+{"id":"6","author":"Ada","time":"2026-05-10T10:00:00Z","text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]}
+{"id":"7","author":"Bob","time":"2026-05-11T10:00:00Z","text":"see there","attachments":[{"kind":"file","name":"b.txt","text":"`+strings.Repeat("It rained. ", 100)+`The museum is shut. `+strings.Repeat("It rained. ", 100)+`"}]}
+`))
+	out := p.must("", "recall", "which", "hotel", "by", "the", "harbour?")
+	check.HasPrefix(t, "output", out, "Said:\n#1  2026-05-01 10:00  Ada: We chose the hotel by the harbour\n#2 ")
+	check.Lacks(t, "output", out, "score")
+	check.Equal(t, "results for a word", strings.Count(p.must("", "recall", "hotel"), "\n#"), 2)
+	check.Contains(t, "explained output", p.must("", "recall", "--explain", "hotel"), "score ", ": words +")
+	all := parse[recallFound](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
+	check.Len(t, "results", all, 1)
+	check.That(t, all[0].Message.Seq == 1 && all[0].Score > 0 && len(all[0].Parts) > 0, "got %+v", all)
+	all = parse[recallFound](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
+	check.That(t, len(all) > 0 && all[0].Message.Seq == 2 && !slices.ContainsFunc(all, func(f recallFound) bool { return f.Message.Seq == 1 }), "since a day: got %+v", all)
+
+	// A caption and what a file holds are shown where they match.
+	check.Contains(t, "output", p.must("", "recall", "lighthouse"), "Ada: [image: a.png, a lighthouse at dusk]\n")
+	out = p.must("", "recall", "museum")
+	check.Contains(t, "output", out, "Bob: see there\n       [file: b.txt]\n       … ", "The museum is shut.")
+	check.That(t, len(out) < 900, "got %s", out)
+	check.Contains(t, "output as JSON", p.must("", "recall", "lighthouse", "--json"), `"text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]},"match":"[image: a.png, a lighthouse at dusk]"}`)
+
+	r := p.run("", "recall", "xylophone")
+	check.Equal(t, "nothing", fmt.Sprint(r), fmt.Sprint(result{err: "nothing found\n"}))
+	r = p.run("", "recall", "my hotel", "--as", "ada")
+	check.Equal(t, "exit code and errors where the asker is \"my\"", fmt.Sprint(r.code, r.err), "0")
+	p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:general\n", "recall", "hotel", "--channel", "nowhere")
+	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `--kind "gossip": must be one of identity, goal`, "": "requires at least 1 arg(s), only received 0; see `cairn recall --help`"})
+
+	// Memories come first.
+	p.must("/remember the hotel has no lift\n", "chat", "--channel", "stay")
+	p.must("The hotel is dear.\n", "chat", "--channel", "stay")
+	out = p.must("", "recall", "hotel", "--channel", "stay")
+	check.HasPrefix(t, "output", out, "Remembered:\n(1) fact: the hotel has no lift (")
+	check.Contains(t, "output", out, "\n\nSaid:\n")
+	all = parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json", "--channel", "stay"))
+	check.That(t, len(all) == 1 && all[0].Memory != nil && all[0].Memory.Content == "the hotel has no lift", "got %+v", all)
+}
+
+// counting is a script whose server counts 1000 prompt tokens, 400 of them cached and 100 written to
+// the cache, and 10 of the answer.
+func counting(x *llmtest.Exchange) {
+	x.Piece("Fine.")
+	x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+	x.Chunk(`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":400,"cache_write_tokens":100}}}`)
+	x.Done()
+}
+
+func TestUsageCommand(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, counting)
+	p := newFolder(t)
+	p.fails(exitNotFound, "", "usage")
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
+	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
+	check.Equal(t, "output before anything was used", p.must("", "usage", "--since", "2026-05-01"), "No model has been used since 2026-05-01.\n")
+	check.Equal(t, "output before anything was used", p.must("", "usage"), "No model has been used yet.\n")
+	check.Contains(t, "usage as JSON", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,`, `"summaries":{"requests":0,`, `"no_price":[]}`)
+	p.must("hello\n", "chat")
+	p.must("hello\n@critic is that so?\n", "chat", "--channel", "garden")
+	for by, want := range map[string]string{
+		"day":          `"requests":3,"input_tokens":3000,"cached_tokens":1200,"written_tokens":300,"output_tokens":30,"cost":0.00036`,
+		"conversation": `"conversation":"terminal:garden","requests":2,"input_tokens":2000,"cached_tokens":800,"written_tokens":200,"output_tokens":20,"cost":0.00018`,
+		"model":        `"model":"qwen3:8b","requests":1,"input_tokens":1000,"cached_tokens":400,"written_tokens":100,"output_tokens":10,"cost":0,`,
+	} {
+		check.Contains(t, by, p.must("", "usage", "--by", by, "--since", "7d", "--json"), want, `"no_price":["qwen3:8b"]`)
+	}
+	check.Equal(t, "output", p.must("", "usage", "--by", "model"), `MODEL            REQUESTS  INPUT  CACHED  WRITTEN  OUTPUT    COST  SUMMARIES
+test/gpt-5-mini         2   2000     800      200      20  0.0004     0.0000
+qwen3:8b                1   1000     400      100      10  0.0000     0.0000
+total                   3   3000    1200      300      30  0.0004     0.0000
+no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
+`)
+	p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
+	check.Contains(t, "context", p.must("", "--config", "priced.toml", "context", "--channel", "garden"),
+		"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
+	check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
+	p.refuses(exitUsage, "usage", map[string]string{"--by week": `--by "week": must be one of day, conversation, model`, "--since May": "invalid time"})
+}
+
+// TestBudgetSurvivesRestart: each message goes to a new process.
+func TestBudgetSurvivesRestart(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, counting)
+	p := newFolder(t)
+	for _, c := range []struct {
+		budget float64
+		want   string
+	}{{0.0015, "Fine."}, {0.0015, "Fine."}, {0.0015, "The budget for this month is used up"}, {0.0025, "Fine."}} {
+		p.write("config.toml", fmt.Sprintf("budget_per_month = %v\n[llm]\nbase_url = %q\nmodel = \"m\"\n[prices.m]\ninput = 1\noutput = 0\n", c.budget, server.URL))
+		r := p.run("hello\n", "chat")
+		check.Contains(t, fmt.Sprint("answer with a budget of ", c.budget), r.out+r.err, c.want)
+	}
+	check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE role = 'user'"), 4)
 }

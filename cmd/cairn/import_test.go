@@ -12,6 +12,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/simulate"
 	"cairn/words/wordstest"
 )
 
@@ -21,12 +22,12 @@ func messagesOf(t *testing.T, out string) []chat.Record {
 	return slices.DeleteFunc(parse[chat.Record](t, out), func(r chat.Record) bool { return r.Seq == 0 })
 }
 
-// past is a recorded conversation of n messages.
-func past(n int) string {
+// recorded is a conversation of two people, one object a line.
+func recorded(n int) string {
 	var b strings.Builder
 	for i := range n {
-		name, food := []string{"Ada", "Bo"}[i%2], []string{"tea", "bread", "rice"}[i%3]
-		fmt.Fprintf(&b, `{"id":"p%d","time":"2025-03-%02dT10:%02d:00Z","author":%q,"text":"I decided to buy %s for day %d, because the garden party needs it and nobody else wanted to go."}`+"\n",
+		name, food := []string{"Ada", "Helper"}[i%2], []string{"tea", "bread", "rice"}[i%3]
+		fmt.Fprintf(&b, `{"id":"p%d","time":"2025-03-%02dT10:%02d:00Z","author":%q,"text":"I decided to buy %s for day %d, because the <b>party</b> needs it and nobody else wanted to go."}`+"\n",
 			i, 1+i/60, i%60, name, food, i)
 	}
 	return b.String()
@@ -37,8 +38,8 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
-	p.write("a.jsonl", past(200))
-	p.write("b.jsonl", strings.ReplaceAll(past(3), `"id":"p`, `"id":"q`))
+	p.write("a.jsonl", recorded(200))
+	p.write("b.jsonl", strings.ReplaceAll(recorded(3), `"id":"p`, `"id":"q`))
 	check.HasPrefix(t, "output", p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl"), "imported 203 messages into past; 0 were known already\n")
 	out := p.must("", "transcript", "--channel", "past", "--json")
 	rows := messagesOf(t, out)
@@ -81,18 +82,12 @@ func TestImport(t *testing.T) {
 		p.fails(exitInUse, "name another with --channel: the conversation is in use\n", "import", "b.jsonl")
 		check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE platform_id LIKE 'q%'"), 3)
 	})
-	t.Run("memories were made, with their messages, and one can be forgotten", func(t *testing.T) {
-		for _, m := range parse[kept](t, p.must("", "memories", "list", "--channel", "past", "--kind", "decision", "--json")) {
-			check.Equal(t, "kind", m.Kind, "decision")
-		}
-		found := parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "5"))
-		check.Require(t, len(found) > 0 && strings.Contains(found[0].Content, "bread") && found[0].Channel == "terminal:past", "got %+v", found)
-		id := fmt.Sprint(found[0].ID)
-		shown := parse[kept](t, p.must("", "memories", "show", id, "--json"))[0]
-		check.That(t, shown.ID == found[0].ID && len(shown.Messages) > 0 && strings.Contains(shown.Messages[0].Text, "bread"), "got %+v", shown)
-		p.must("", "memories", "forget", id)
-		check.Lacks(t, "what is found", p.must("", "memories", "search", "bread", "--json", "--limit", "1000"), `{"id":`+id+`,`)
-	})
+	found := p.memories("search bread --limit 5")
+	check.Require(t, len(found) > 0 && strings.Contains(found[0].Content, "bread") && found[0].Channel == "terminal:past", "got %+v", found)
+	shown := p.memories(fmt.Sprint("show ", found[0].ID))[0]
+	check.That(t, len(shown.Messages) > 0 && strings.Contains(shown.Messages[0].Text, "bread"), "got %+v", shown)
+	p.must("", "memories", "forget", fmt.Sprint(found[0].ID))
+	check.Lacks(t, "what is found", p.must("", "memories", "search", "bread", "--json", "--limit", "1000"), fmt.Sprintf(`{"id":%d,`, found[0].ID))
 }
 
 func TestImportMistakes(t *testing.T) {
@@ -185,4 +180,66 @@ func TestImportOfHostileText(t *testing.T) {
 	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")
 	p.must("", "doctor")
+}
+
+func TestSimulate(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
+	p.write("talk.jsonl", recorded(160))
+	p.must("", "import", "--channel", "garden", "talk.jsonl")
+	try := func(args string) simulated {
+		return parse[simulated](t, p.must("", append([]string{"simulate", "--json"}, strings.Fields(args)...)...))[0]
+	}
+	t.Run("a channel's compactions are those that happened, and its database stays as it is", func(t *testing.T) {
+		before := p.read("data/cairn.db")
+		r := try("--channel garden")
+		check.Len(t, "variants", r.Variants, 1)
+		check.Equal(t, "variant", r.Variants[0].Name, simulate.InForce)
+		check.That(t, r.Happened > 0 && r.Equal == r.Happened && len(r.Variants[0].Compactions) == r.Happened, "got %d of %d compactions equal", r.Equal, r.Happened)
+		check.Equal(t, "database", p.read("data/cairn.db"), before)
+		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
+		check.Contains(t, "the table", out, "in force  economy=true", "verbatim tokens, mean", "compactions that really happened", "used tokens over messages", "▇")
+	})
+	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
+		r := try("talk.jsonl --vs --set background_threshold=0.5 --vs --set context_window=3000 --set keep_last_n=2 --svg out.svg --html out.html")
+		check.Len(t, "variants", r.Variants, 3)
+		one, two := r.Variants[1], r.Variants[2]
+		check.Equal(t, "settings", fmt.Sprintf("%s,%s,%s,%d", one.Settings["background_threshold"], two.Settings["background_threshold"], two.Settings["keep_last_n"], two.Window), "0.5,,2,3000")
+		check.That(t, one.Verbatim.Mean < r.Variants[0].Verbatim.Mean, "a lower level leaves no fewer messages verbatim")
+		for _, file := range []string{"out.svg", "out.html"} {
+			check.Contains(t, file, p.read(file), "background_threshold=0.5", "<svg")
+			check.Lacks(t, file, p.read(file), "<script")
+		}
+	})
+	t.Run("what goes to standard output is in the object of --json", func(t *testing.T) {
+		both := try("talk.jsonl --svg - --html -")
+		check.HasPrefix(t, "chart", both.SVG, "<svg")
+		check.Contains(t, "page", both.HTML, "<svg")
+		check.HasPrefix(t, "chart", p.must("", "simulate", "talk.jsonl", "--svg", "-"), "<svg")
+	})
+	t.Run("the messages of --bot make turns, and questions beside the file are asked", func(t *testing.T) {
+		p.write("talk.qa.jsonl", `{"question":"What was bought for day 3?","answer":"tea","evidence":["p3"]}`+"\n")
+		r := try("talk.jsonl --bot helper --set stack_budget=0.1")
+		check.Len(t, "variants", r.Variants, 2)
+		turns, f := r.Variants[0].Turns, r.Variants[0].Found
+		check.That(t, turns.Requests == 80 && turns.Cached > 0 && turns.Cached < turns.Input, "got turns %+v", turns)
+		check.That(t, f != nil && f.Questions == 1 && f.Recall.Evidence >= f.Context.Evidence, "found %+v", f)
+	})
+}
+
+func TestSimulateRefuses(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	p := newFolder(t)
+	p.write("talk.jsonl", recorded(10))
+	p.write("empty.jsonl", "\n")
+	p.refuses(exitUsage, "simulate", map[string]string{
+		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE", "talk.jsonl --channel x": "either files or --channel",
+		"talk.jsonl --bot Helpr": "no one in the files has that name", "talk.jsonl --html - --svg -": "standard output",
+	})
+	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
+	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
+	p.untouched()
 }

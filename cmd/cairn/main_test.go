@@ -197,6 +197,14 @@ func (p folder) fails(code int, words string, args ...string) {
 	check.Contains(p.t, command+": standard error", r.err, words)
 }
 
+// refuses runs a command with arguments of which each is wrong, and wants a code and these words.
+func (p folder) refuses(code int, command string, wrong map[string]string) {
+	p.t.Helper()
+	for args, words := range wrong {
+		p.fails(code, words, strings.Fields(command+" "+args)...)
+	}
+}
+
 // doctorSays runs the checks, and wants an exit code and these parts of what is printed.
 func (p folder) doctorSays(code int, parts ...string) {
 	p.t.Helper()

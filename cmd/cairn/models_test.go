@@ -6,15 +6,173 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 )
+
+// failing are failures of a scripted server, which answers every request with one.
+var failing = map[string]struct {
+	do   func(x *llmtest.Exchange)
+	want []string // in its message
+}{
+	"a wrong key": {func(x *llmtest.Exchange) { x.Refuse(401, "", `{"error":{"message":"no","code":"invalid_api_key"}}`) }, []string{"check OPENAI_API_KEY"}},
+	"no credit":   {func(x *llmtest.Exchange) { x.Refuse(429, "", `{"error":{"message":"no","code":"insufficient_quota"}}`) }, []string{"add credit", "OPENAI_API_KEY"}},
+	"an unknown model": {func(x *llmtest.Exchange) {
+		x.Refuse(404, "", `{"error":{"message":"The model does not exist","code":"model_not_found"}}`)
+	}, []string{"set model to one that the server has: mm, test-model"}},
+}
+
+// saying is a script that answers each request with a text.
+func saying(text string) func(x *llmtest.Exchange) {
+	return func(x *llmtest.Exchange) { x.Say(text) }
+}
+
+// modelServer is a scripted server that lists two models.
+func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server {
+	t.Helper()
+	s := llmtest.Serve(t, script)
+	s.Tell("/v1/models", `{"data":[{"id":"test-model"},{"id":"mm"}]}`)
+	return s
+}
+
+// modelAt is an environment that selects a model of a server.
+func modelAt(s *llmtest.Server) []string {
+	return []string{"OPENAI_BASE_URL=" + s.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-hush"}
+}
+
+// isStartCheck reports whether a request only checks at the start that the model answers: on a slow
+// machine it comes beside the first turn.
+func isStartCheck(r llmtest.Request) bool { return strings.Contains(r.Last().Text(), "are you there?") }
+
+// isWorker reports whether a request comes from the one that summarizes.
+func isWorker(x *llmtest.Exchange) bool {
+	return slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" })
+}
+
+// waitForFile waits until text holds all of want.
+func waitForFile(t *testing.T, text func() string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		eventually(t, fmt.Sprintf("there is %q", w), text, func() bool { return strings.Contains(text(), w) })
+	}
+}
+
+// TestFailuresOfModelsAreReported: by the check at the start, and by a turn.
+func TestFailuresOfModelsAreReported(t *testing.T) {
+	t.Parallel()
+	for name, f := range failing {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := modelServer(t, f.do)
+			l := newFolder(t, modelAt(server)...).start("chat", "--json")
+			waitForFile(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
+			asked := server.Requests()
+			check.Len(t, "requests", asked, 1)
+			check.That(t, len(asked[0].Tools) > 0 && asked[0].MaxTokens <= 16, "got %+v, want tools and at most 16 tokens", asked[0])
+			checked := len(l.errs.String())
+			l.say(`{"text":"hello"}`)
+			out := l.until(`"to":[`)
+			log := func() string { return l.errs.String()[checked:] }
+			waitForFile(t, log, append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL)...)
+			check.Lacks(t, "sent", strings.Join(append(out, l.end()...), "\n"), server.URL, "hush", "invalid_api_key", "test-model")
+			check.Lacks(t, "the log", l.errs.String(), "hush")
+		})
+	}
+	t.Run("after an edit: the model it names", func(t *testing.T) {
+		t.Parallel()
+		server := modelServer(t, failing["a wrong key"].do)
+		p := newFolder(t)
+		p.write("config.toml", "workers = 2\n")
+		l := p.start("chat", "--json")
+		l.say(`{"text":"/help"}`)
+		l.until(`"reply"`)
+		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
+		waitForFile(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
+		l.end()
+	})
+}
+
+func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script          func(x *llmtest.Exchange)
+		used            bool // a turn has asked the model before
+		lines, requests int
+	}{
+		"a model that fails":                               {script: failing["a wrong key"].do, lines: 1, requests: 1},
+		"nothing of a model that answers":                  {script: saying("yes"), requests: 1},
+		"a model that a turn has asked is not asked again": {script: saying("yes"), used: true, requests: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := modelServer(t, c.script)
+			s := config.Default()
+			s.LLM.BaseURL, s.LLM.Model = server.URL, "m"
+			b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+			agents := check.Must(newModelSet(b.log).agents(&s))(t)
+			if c.used {
+				check.NoError(t, check.ErrorOf(agents["cairn"].Model.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}, nil)))
+			}
+			var said []string
+			b.current.Store(&runtimeConfig{settings: s, agents: agents})
+			b.checkModels(func(line string) { said = append(said, line) })
+			b.tasks.Wait()
+			b.check() // as after an edit
+			b.tasks.Wait()
+			check.Len(t, "lines", said, c.lines)
+			check.Contains(t, "the lines", strings.Join(said, "")+"does not answer", "does not answer")
+			check.Len(t, "requests", server.Requests(), c.requests)
+		})
+	}
+}
+
+// TestLearnedFactsSurviveRestart: the model's limit, that it accepts no tools, and its token count,
+// which a shell shows like the bot.
+func TestLearnedFactsSurviveRestart(t *testing.T) {
+	t.Parallel()
+	var refusals atomic.Int32
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		switch {
+		case isStartCheck(x.Request):
+			x.Say("Yes.")
+		case len(x.Request.Tools) > 0:
+			refusals.Add(1)
+			x.Refuse(400, "", `{"error":{"message":"m does not support tools"}}`)
+		case x.Request.MaxTokens > 1000:
+			refusals.Add(1)
+			x.Refuse(400, "", fmt.Sprintf(`{"error":{"message":"This model's maximum context length is 6000 tokens. However, you requested %d tokens (%d in the messages, %d in the completion)."}}`,
+				x.Request.Tokens()+x.Request.MaxTokens, x.Request.Tokens(), x.Request.MaxTokens))
+		default:
+			x.Say("Here I am.")
+		}
+	})
+	p := newFolder(t, modelAt(server)...)
+	type gauge struct {
+		Used   int    `json:"used_tokens"`
+		Max    int    `json:"max_tokens"`
+		Source string `json:"window_source"`
+	}
+	look := func(p folder) gauge { return parse[gauge](t, p.must("", "context", "--json"))[0] }
+	check.Contains(t, "answer", p.must("Where are you?\n", "chat"), "Here I am.")
+	check.Equal(t, "refusals, one for each thing to learn", refusals.Load(), 2)
+	g := look(p)
+	check.Equal(t, "the window", g.Max, 6000)
+	check.Equal(t, "source of the fact", g.Source, "an overflow")
+	check.Contains(t, "the number that the shell shows", p.must("/context\n", "chat"), fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
+	p.must("And now?\n", "chat")
+	check.Equal(t, "refusals after two restarts", refusals.Load(), 2)
+	p.env[1] = "OPENAI_MODEL=another"
+	check.Equal(t, "window of another model on the server", look(p).Max, 128_000)
+}
 
 func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 	t.Parallel()

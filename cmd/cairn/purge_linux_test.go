@@ -55,21 +55,12 @@ func TestPurgeRefuses(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.community()
-	for args, want := range map[string]struct {
-		code int
-		text string
-	}{
-		"--channel general":                 {exitUsage, "confirm with --yes"},
-		"":                                  {exitUsage, "name one of --user, --channel and --server"},
-		"--user 8 --server discord:1 --yes": {exitUsage, "name one of"},
-		"--user Eve --yes":                  {exitNotFound, "no one with that id or name"},
-		"--channel attic --yes":             {exitNotFound, "not found"},
-		"--server discord:3 --yes":          {exitNotFound, "not found"},
-		"--user Ada --yes":                  {exitUsage, "--user discord:7"},
-		"--data none --user Ada --yes":      {exitNotFound, "no data"},
-	} {
-		p.fails(want.code, want.text, append([]string{"purge"}, strings.Fields(args)...)...)
-	}
+	p.refuses(exitUsage, "purge", map[string]string{
+		"--channel general": "confirm with --yes", "": "name one of --user, --channel and --server", "--user 8 --server discord:1 --yes": "name one of", "--user Ada --yes": "--user discord:7",
+	})
+	p.refuses(exitNotFound, "purge", map[string]string{
+		"--user Eve --yes": "no one with that id or name", "--channel attic --yes": "not found", "--server discord:3 --yes": "not found", "--data none --user Ada --yes": "no data",
+	})
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "none"))), fs.ErrNotExist)
 	db := p.store() // like a bot
 	p.fails(exitInUse, "stop it", "purge", "--user", "8", "--yes")

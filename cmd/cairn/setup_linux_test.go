@@ -103,37 +103,6 @@ func TestSetupByAScript(t *testing.T) {
 	})
 }
 
-const keyOfModel = "hush-hush-4711"
-
-// strictModel returns the address of a server that answers any request with the key.
-func strictModel(t *testing.T) string {
-	model := modelServer(t, saying("Here I am."))
-	behind := httputil.NewSingleHostReverseProxy(check.Must(url.Parse(strings.TrimSuffix(model.URL, "/v1")))(t))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+keyOfModel {
-			http.Error(w, `{"error":{"message":"no","code":"invalid_api_key"}}`, http.StatusUnauthorized)
-			return
-		}
-		behind.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL + "/v1"
-}
-
-// written checks that the secrets are in files only their owner can read, nowhere else, and never
-// shown.
-func (p folder) written(screen string, secrets map[string]string) {
-	p.t.Helper()
-	for name, secret := range secrets {
-		info := check.Must(os.Stat(filepath.Join(p.dir, "secrets", name)))(p.t)
-		check.Equal(p.t, name, fmt.Sprint(info.Mode().Perm(), strings.TrimSpace(p.read("secrets/"+name))), fmt.Sprint(fs.FileMode(0o600), secret))
-		check.Lacks(p.t, "the screen", screen, secret)
-		check.Lacks(p.t, "config.toml", p.read("config.toml"), secret)
-	}
-	check.Equal(p.t, "the folder", check.Must(os.Stat(filepath.Join(p.dir, "secrets")))(p.t).Mode().Perm(), 0o700)
-	p.must("", "config", "check")
-}
-
 // TestAbortedSetupChangesNothing sends a signal while a secret is typed.
 func TestAbortedSetupChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -156,10 +125,19 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 func TestSetupForDiscord(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	const token = "discord-token-0815"
+	const token, key = "discord-token-0815", "hush-hush-4711"
 	on := platformsOf(t, discordtest.Options{Token: token})
 	bot := on.discord.Bot.Username
-	model := strictModel(t)
+	behind := check.Must(url.Parse(strings.TrimSuffix(modelServer(t, saying("Here I am.")).URL, "/v1")))(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			http.Error(w, `{"error":{"message":"no","code":"invalid_api_key"}}`, http.StatusUnauthorized)
+			return
+		}
+		httputil.NewSingleHostReverseProxy(behind).ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	model := server.URL + "/v1"
 	p := newFolder(t)
 	p.write("config.toml", "workers = 2\n")
 	s := p.atScreen("setup", "--api-base", on.discord.URL)
@@ -172,7 +150,7 @@ func TestSetupForDiscord(t *testing.T) {
 		{"✗ "},
 		{"Which model should answer?", "server"},
 		{"The server's address [http://localhost:11434/v1]: ", model},
-		{"(hidden; Enter: none): ", keyOfModel},
+		{"(hidden; Enter: none): ", key},
 		{"Which model? [", ""},
 		{"✓ test-model answered in "},
 		{"Where will people talk to the bot?", "1"},
@@ -202,7 +180,13 @@ func TestSetupForDiscord(t *testing.T) {
 	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
 	code, text := s.end()
 	check.Equal(t, "exit code", code, 130)
-	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
+	for name, secret := range map[string]string{"model-key": key, "discord-token": token} { // which only their owner can read
+		info := check.Must(os.Stat(filepath.Join(p.dir, "secrets", name)))(t)
+		check.Equal(t, name, fmt.Sprint(info.Mode().Perm(), strings.TrimSpace(p.read("secrets/"+name))), fmt.Sprint(fs.FileMode(0o600), secret))
+		check.Lacks(t, "the screen and config.toml", text+p.read("config.toml"), secret)
+	}
+	check.Equal(t, "the folder", check.Must(os.Stat(filepath.Join(p.dir, "secrets")))(t).Mode().Perm(), 0o700)
+	p.must("", "config", "check")
 	before, _, _ := strings.Cut(text, "Written: ")
 	for line := range strings.Lines(before) { // a narrow terminal would cut words; errors and links are longer
 		free := strings.HasPrefix(line, "✗ ") || strings.HasPrefix(line, "what to do: ") || strings.HasPrefix(line, "  https://") || strings.Contains(line, "/oauth2/")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 // stubConnector is a connector that stays open until its context ends.
@@ -39,65 +37,46 @@ func (h *stubConnector) Send(_ context.Context, piece channel.Piece) (string, er
 	return fmt.Sprint(piece.Row), nil
 }
 
-// TestStopWithinTheGrace stops a bot during an answer and a summary.
+// TestStopWithinTheGrace: what is finished in time is sent, what is not waits for the next start.
 func TestStopWithinTheGrace(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name  string
-		grace time.Duration
-		hangs bool // answer and summary never arrive
-		left  string
-	}{
-		{"what is finished in time is", time.Minute, false, "1 0 0"},
-		{"what is not waits for the next start, and the summary leaves nothing", 100 * time.Millisecond, true, "0 0 1"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			p := newFolder(t)
-			asked, stopped := make(chan struct{}, 10), make(chan struct{})
-			slow := func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
-				asked <- struct{}{}
-				<-stopped
-				if test.hangs {
-					<-ctx.Done()
-					return llm.Response{}, ctx.Err()
-				}
-				if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
-					return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "Ada told of roses that grew and of a gate that was painted."})), nil
-				}
-				return llmtest.Say("Here I am."), nil
-			}
-			db := p.store()
-			conv := check.Must(db.Conversation(t.Context(), "test:server/general"))(t)
-			var past []store.Inbound // to summarize
-			for i := range 30 {
-				past = append(past, store.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
-			}
-			check.Must(conv.Past().Import(t.Context(), past))(t)
-			connector, model := &stubConnector{}, &llmtest.Model{Func: slow}
-			hub := channel.New(channel.Options{
-				Store: db, Connectors: []channel.Connector{connector}, Log: slog.New(slog.DiscardHandler),
-				Agent: func(string) channel.Agent {
-					return channel.Agent{Model: model, Worker: model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
-				},
-			})
-			check.Must(hub.Deliver(t.Context(), conv.Name(), channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}))(t)
-			<-asked
-			_, _, err := hub.Run(t.Context(), conv.Name(), channel.Person{ID: "u", Name: "Ada", Manager: true}, "/compact")
-			check.NoError(t, err)
-			<-asked
-
-			ctx, stop := context.WithCancelCause(t.Context())
-			stop(signalled{syscall.SIGTERM})
-			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
-			check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))), 143)
-			check.Equal(t, "whether it was sent", connector.sent.Load() == 1, !test.hangs)
-			check.NoError(t, db.Close())
-			check.Equal(t, "applied summaries, unfinished ones, unanswered turns", (&recorder{folder: p}).ask(
-				"count(*) FROM compactions WHERE state = 'applied'", "count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''",
-				"count(*) FROM messages WHERE answered = 0"), test.left)
+	asked, goOn := make(chan struct{}, 9), make(chan struct{})
+	p, _, r := served(t, func(x *llmtest.Exchange) {
+		if !isStartCheck(x.Request) {
+			asked <- struct{}{}
+			<-goOn
+		}
+		x.Say("Here I am.")
+	})
+	p.sayOnDiscord("Where are you?")
+	<-asked
+	r.signal(syscall.SIGTERM)
+	p.logs(r, `"msg":"stopping`)
+	close(goOn)
+	r.exits(143)
+	check.EqualAll(t, "answers", p.onDiscord(), []string{"Here I am."})
+	t.Run("an answer that does not come", func(t *testing.T) {
+		f := newFolder(t)
+		db := f.store()
+		model := &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}}
+		connector, log := &stubConnector{}, slog.New(slog.DiscardHandler)
+		hub := channel.New(channel.Options{
+			Store: db, Connectors: []channel.Connector{connector}, Log: log,
+			Agent: func(string) channel.Agent { return channel.Agent{Model: model, Policy: compactor.DefaultPolicy} },
 		})
-	}
+		check.Must(hub.Deliver(t.Context(), "test:server/general", channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}))(t)
+		<-asked
+		ctx, stop := context.WithCancelCause(t.Context())
+		stop(signalled{syscall.SIGTERM})
+		check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, 100*time.Millisecond, log)), 143)
+		check.Equal(t, "sent", connector.sent.Load(), 0)
+		check.NoError(t, db.Close())
+		check.Equal(t, "unanswered turns", f.count("SELECT count(*) FROM messages WHERE answered = 0"), 1)
+	})
 }
 
 func TestSecondStopSignal(t *testing.T) {
