@@ -178,6 +178,7 @@ func TestRecall(t *testing.T) {
 	p.must("The hotel is dear.\n", "chat", "--channel", "stay")
 	out = p.must("", "recall", "hotel", "--channel", "stay")
 	check.HasPrefix(t, "output", out, "Remembered:\n(1) fact: the hotel has no lift (")
+	check.Contains(t, "output of the usual one of two channels", p.must("", "recall", "harbour"), "#1 ")
 	check.Contains(t, "output", out, "\n\nSaid:\n")
 	all = parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json", "--channel", "stay"))
 	check.That(t, len(all) == 1 && all[0].Memory != nil && all[0].Memory.Content == "the hotel has no lift", "got %+v", all)

@@ -30,7 +30,7 @@ func (p folder) asks(args ...string) (call func(tool, content string) string, en
 		arguments := map[string]any{}
 		switch tool {
 		case "memory_save":
-			arguments["content"] = content
+			arguments["content"], arguments["about"] = content, "Ada"
 			fallthrough
 		case "simulate", "summaries":
 			arguments["conversation"] = "terminal:general"
@@ -62,7 +62,7 @@ func TestMCPWithoutBot(t *testing.T) {
 	check.Contains(t, "saving", write("memory_save", "Eve plays the harp"), `"id":3`)
 	p.fails(exitInUse, "", "chat")
 	end()
-	check.Contains(t, "memory", p.must("", "memories", "list"), "Eve plays the harp")
+	check.Contains(t, "memory", p.must("", "memories", "list"), "  owner  Ada  Eve plays the harp ")
 }
 
 // freeAddress returns an address without a listener.
@@ -95,7 +95,7 @@ func TestMCPBesideBot(t *testing.T) {
 	check.Contains(t, "errors with another token", r.err, "rejects the token")
 	read, _ := other.asks()
 	check.Contains(t, "reading without the bot", read("conversations", ""), "terminal:general")
-	write, _ := p.asks("--write")
+	write, end := p.asks("--write")
 	check.Contains(t, "saving", write("memory_save", "Bob plays the flute"), "Bob plays the flute")
 	l.say(`{"text":"/memories flute","id":"2"}`)
 	lines := l.until(`"reply"`)
@@ -110,6 +110,7 @@ func TestMCPBesideBot(t *testing.T) {
 	l = chat("/remember Cid plays the drums") // the client has not locked the data
 	check.Contains(t, "memories of the new bot", write("memory_list", ""), "Cid plays the drums")
 	check.Contains(t, "a change through the new bot", write("memory_save", "Eve plays the harp"), "Eve plays the harp")
+	end()
 	l.end()
 }
 
