@@ -2,8 +2,11 @@ package main
 
 import (
 	"database/sql"
+	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
@@ -21,11 +25,8 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and kills it")
 	}
-	r := ranAs[crashes](t, "crash", "--kills", "3", "--seed", fmt.Sprint(time.Now().UnixNano()))
-	check.That(t, len(r.Wrong) == 0, "%q", r.Wrong)
-	if r.Kills != 3 || r.Accepted < len(crashChannels) || r.Accepted != r.Said || r.Addressed == 0 || len(r.At) == 0 {
-		t.Errorf("%+v", r)
-	}
+	r, _ := ranAs[crashes](t, "crash", "--kills", "3", "--seed", fmt.Sprint(time.Now().UnixNano()))
+	check.That(t, len(r.Wrong) == 0 && r.Kills == 3 && r.Accepted >= len(crashChannels) && r.Accepted == r.Said && r.Addressed > 0 && len(r.At) > 0, "%+v", r)
 }
 
 // TestCrashIsFoundOut shows the clients and the lookout what must not be.
@@ -35,8 +36,8 @@ func TestCrashIsFoundOut(t *testing.T) {
 		sql   string   // done to the database
 		want  string   // empty: nothing is wrong
 	}{
-		"nothing":                        {want: ""},
-		"a reply that comes again":       {lines: []string{`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"Yes."}`}, want: ""},
+		"nothing":                        {},
+		"a reply that comes again":       {lines: []string{`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"Yes."}`}},
 		"a reply that comes otherwise":   {lines: []string{`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"No."}`}, want: "said first"},
 		"two replies":                    {lines: []string{`{"type":"reply","channel":"general","id":"reply-9","to":["m1"],"text":"Yes."}`}, want: "reply-9 was seen and is not on disk; m1 in general was answered by"},
 		"words on a failure beside it":   {lines: []string{`{"type":"error","channel":"general","to":["m1"],"text":"No."}`}, want: "m1 in general was answered by"},
@@ -64,13 +65,9 @@ func TestCrashIsFoundOut(t *testing.T) {
 			}, test.lines...) {
 				h.clients.hear([]byte(line))
 			}
-			if _, err := h.examiner.examine(t.Context(), data, filepath.Join(h.dir, "copy")); err != nil {
-				t.Fatal(err)
-			}
-			r := h.result(0)
-			if got := strings.Join(r.Wrong, "; "); !strings.Contains(got, test.want) || test.want == "" && got != "" {
-				t.Errorf("found %q, want %q", got, test.want)
-			}
+			check.NoError(t, check.ErrorOf(h.examiner.examine(t.Context(), data, filepath.Join(h.dir, "copy"))))
+			got := strings.Join(h.result(0).Wrong, "; ")
+			check.That(t, strings.Contains(got, test.want) && (got == "") == (test.want == ""), "found %q, want %q", got, test.want)
 		})
 	}
 }
@@ -78,33 +75,47 @@ func TestCrashIsFoundOut(t *testing.T) {
 // answered leaves a database in which a message was answered, and a statement was run.
 func answered(t *testing.T, dir string, u *remark, statement string) {
 	t.Helper()
-	data, err := store.Open(t.Context(), store.Options{Dir: dir})
-	must(t, err)
-	conv, err := data.Conversation(t.Context(), "terminal:"+u.channel)
-	must(t, err)
-	if _, err := conv.Inbox().Deliver(t.Context(), store.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	reply := message(2, 1, "reply-2", "Yes.")
-	must(t, conv.Turns().Finish(t.Context(), store.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
-	must(t, conv.Outbox().Sent(t.Context(), 1, "reply-2"))
-	must(t, data.Close())
-	change(t, dir, statement)
-}
-
-func message(seq, turn int64, id, text string) []chat.Message {
-	return []chat.Message{{Seq: seq, Turn: turn, ID: id, Role: llm.RoleAssistant, Text: text, Time: time.Now()}}
-}
-
-func change(t *testing.T, dir, statement string) {
-	t.Helper()
-	db, err := sql.Open("sqlite3", store.File(dir))
-	must(t, err)
+	data := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+	conv := check.Must(data.Conversation(t.Context(), "terminal:"+u.channel))(t)
+	check.Must(conv.Inbox().Deliver(t.Context(), store.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}))(t)
+	check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
+	reply := []chat.Message{{Seq: 2, Turn: 1, ID: "reply-2", Role: llm.RoleAssistant, Text: "Yes.", Time: time.Now()}}
+	check.NoError(t, conv.Turns().Finish(t.Context(), store.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
+	check.NoError(t, conv.Outbox().Sent(t.Context(), 1, "reply-2"))
+	check.NoError(t, data.Close())
+	db := check.Must(sql.Open("sqlite3", store.File(dir)))(t)
 	defer db.Close()
-	if _, err := db.Exec(statement); err != nil {
-		t.Fatal(err)
+	check.Must(db.Exec(statement))(t)
+}
+
+var everywhere = flag.Bool("everywhere", false, "TestFaults: have each fault met at each position")
+
+// atEach are faults that are met at each position in any case. The others are met at one, by turns.
+// `go run ./bench faults` leaves out none.
+var atEach = []string{"503", "cut in mid-stream", "a tool for ever"}
+
+// TestFaults holds the promises of `bench faults` for each fault.
+func TestFaults(t *testing.T) {
+	check.SkipUnderRace(t)
+	faults := llmtest.Faults()
+	at := func(i int) []string {
+		if *everywhere || slices.Contains(atEach, faults[i].Name) {
+			return positions
+		}
+		return positions[i%3 : i%3+1]
 	}
+	result := check.Must(injectFaults(t.Context(), screenOf(io.Discard, io.Discard), faults, 1, at))(t)
+	everywhere := 0
+	for i, f := range result.Faults {
+		check.EqualAll(t, f.Name+": broken promises", f.Broken, nil)
+		check.Equal(t, f.Name+": times that it was met", f.Injected, len(at(i)))
+		if f.Injected == len(positions) {
+			everywhere++
+		}
+	}
+	check.That(t, everywhere >= len(atEach), "%d faults were met everywhere", everywhere)
+	for _, g := range result.Targets {
+		check.That(t, g.Met, "%s: %v, not %v", g.Name, g.Value, g.Must)
+	}
+	t.Logf("%d faults in %.1f s, %d MiB", result.Total.Injected, result.Seconds, result.HeapMiB)
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-
 	"go.uber.org/goleak"
+
+	"cairn/internal/chart"
+	"cairn/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -44,49 +48,24 @@ func compileOnce() (end func(exitCode int)) {
 }
 
 func TestCommandLine(t *testing.T) {
-	run := func(args ...string) (string, int, error) {
-		var out, progress bytes.Buffer
-		root := newRoot(&out, &progress)
-		root.SetArgs(args)
-		err := root.ExecuteContext(t.Context())
-		return out.String() + progress.String(), exitCode(err), err
-	}
-	for _, args := range [][]string{
-		{"nothing"},
-		{"cost", "more"},
-		{"cost", "--turns", "0"},
-		{"cost", "--turns", "many"},
-		{"latency", "--turns", "-1"},
-		{"latency", "--slow"},
-		{"latency", "--summary", "0s"},
-		{"faults", "--seeds", "0"},
-		{"recall"},
-		{"recall", "testdata", "--rows", "7"},
-		{"recall", "testdata", "--rows", "many"},
-		{"models", "--turns", "0"},
-		{"crash", "--kills", "0"},
-		{"crash", "--seed", "-1"},
-		{"load", "--channels", "1"},
-		{"load", "--minutes", "NaN"},
-		{"load", "--rate", "0"},
-		{"turn", "--turns", "0"},
-		{"turn", "--channels", "0"},
-		{"idle", "--channels", "0"},
-		{"start", "--messages", "1"},
+	for _, args := range []string{
+		"nothing", "cost more", "cost --turns 0", "cost --turns many", "latency --turns -1", "latency --slow",
+		"latency --summary 0s", "faults --seeds 0", "recall", "recall testdata --rows 7", "recall testdata --rows many",
+		"models --turns 0", "crash --kills 0", "crash --seed -1", "load --channels 1", "load --minutes NaN", "load --rate 0",
+		"turn --turns 0", "turn --channels 0", "idle --channels 0", "start --messages 1", "retention",
+		"retention testdata --window 100", "retention testdata --window many", "picture --turns 1",
 	} {
-		if _, code, err := run(args...); code != exitUsage || !strings.Contains(err.Error(), "--help") {
-			t.Errorf("%q: exit code %d, %v", args, code, err)
-		}
+		_, err := ran(t, strings.Fields(args)...)
+		check.Equal(t, args+": exit code", exitCode(err), exitUsage)
+		check.ErrorContains(t, args, err, "--help")
 	}
-	for _, args := range [][]string{{}, {"--help"}} {
-		text, code, err := run(args...)
-		if code != 0 || !strings.Contains(text, "latency") || !strings.Contains(text, "cost") || !strings.Contains(text, "Exit codes") {
-			t.Errorf("%q: exit code %d, %v\n%s", args, code, err, text)
-		}
+	for _, args := range []string{"", "--help"} {
+		text, err := ran(t, strings.Fields(args)...)
+		check.NoError(t, err)
+		check.Contains(t, "the output", text, "latency", "cost", "Exit codes")
 	}
-	if exitCode(errors.Join(missed("by far"))) != exitMissed || exitCode(errors.New("no disk")) != exitFailed {
-		t.Error("a missed target and a failure are not told apart")
-	}
+	check.Equal(t, "exit code of a missed target", exitCode(errors.Join(missed("by far"))), exitMissed)
+	check.Equal(t, "exit code of a failure", exitCode(errors.New("no disk")), exitFailed)
 }
 
 // TestLatency measures a few turns, in real time: what the figures are on a machine
@@ -94,41 +73,53 @@ func TestCommandLine(t *testing.T) {
 func TestLatency(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	l := ranAs[latencies](t, "latency", "--turns", "3", "--summary", "500ms")
-	if reply := ms(replyDelay); l.Without.Median < reply || l.With.Median < reply || l.Turns != 3 || len(l.Targets) != 1 {
-		t.Errorf("%+v", l)
-	}
+	l, _ := ranAs[latencies](t, "latency", "--turns", "3", "--summary", "500ms")
+	check.That(t, l.Without.Median >= ms(replyDelay) && l.With.Median >= ms(replyDelay) && l.Turns == 3 && len(l.Targets) == 1, "%+v", l)
 }
 
 func TestQuantile(t *testing.T) {
 	all := []time.Duration{40 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond, 20 * time.Millisecond}
 	for share, want := range map[float64]float64{0: 10, 0.5: 25, 1: 40} {
-		if got := quantile(all, share); got != want {
-			t.Errorf("quantile %v: %v, want %v", share, got, want)
-		}
+		check.Equal(t, fmt.Sprint("quantile ", share), quantile(all, share), want)
 	}
-	if low, high := confidenceInterval(all, all); low >= 1 || high <= 1 {
-		t.Errorf("a ratio of 1 is between %v and %v", low, high)
-	}
+	low, high := confidenceInterval(all, all)
+	check.That(t, low < 1 && high > 1, "a ratio of 1 is between %v and %v", low, high)
 }
 
-// ranAs runs bench, and returns what it wrote as JSON; a target that is missed on a busy
-// machine is none of the test's.
-func ranAs[T any](t *testing.T, args ...string) (result T) {
+// ran runs bench, and returns its output.
+func ran(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	var out, progress bytes.Buffer
-	root := newRoot(&out, &progress)
-	root.SetArgs(append(args, "--json"))
-	if err := root.ExecuteContext(t.Context()); err != nil && !errors.As(err, new(missed)) {
-		t.Fatalf("%q: %v\n%s", args, err, progress.String())
-	}
-	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
-		t.Fatalf("%q: %v\n%s", args, err, out.String())
-	}
-	return result
+	var out bytes.Buffer
+	root := newRoot(&out, io.Discard)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
 }
 
-func must(t testing.TB, err error) {
+// ranAs runs bench, and returns what it wrote as JSON and which targets it missed; on a busy machine
+// some are.
+func ranAs[T any](t *testing.T, args ...string) (result T, missing error) {
 	t.Helper()
-	check.NoError(t, err)
+	out, err := ran(t, append(args, "--json")...)
+	check.Require(t, err == nil || errors.As(err, new(missed)), "%q: %v\n%s", args, err, out)
+	check.NoError(t, json.Unmarshal([]byte(out), &result))
+	return result, err
+}
+
+func TestPicture(t *testing.T) {
+	check.SkipUnderRace(t)
+	d := drawing{turns: 30, window: 8_000}
+	picture := check.Must(d.draw(t.Context(), screenOf(io.Discard, io.Discard)))(t)
+	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]
+	check.NoError(t, xml.Unmarshal([]byte(svg), new(struct{}))) // it is well-formed
+	// The conversation outgrows the window, and no request does.
+	last := panel.Points[len(panel.Points)-1]
+	check.That(t, last.Said >= 2*d.window, "only %d tokens were said", last.Said)
+	for _, p := range panel.Points {
+		check.That(t, p.Used <= d.window && p.Head <= p.Used, "the next request is %+v", p)
+	}
+	// It shows each level, and each time that summaries replaced messages; one mark is in the legend.
+	check.Require(t, len(panel.Marks) > 0, "no compactions")
+	check.Equal(t, "marks", strings.Count(svg, "chart-mark-summaries applied")-1, len(panel.Marks))
+	check.Contains(t, "the levels", svg, ">prepare 60 %", ">background 80 %", ">aggressive 85 %", ">emergency 95 %", ">window")
 }

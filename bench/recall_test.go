@@ -1,19 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"cairn/channel"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/tokens"
+	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -21,45 +25,38 @@ import (
 // floors are two questions below what is measured.
 func TestRecallOfOurOwnConversations(t *testing.T) {
 	check.SkipUnderRace(t)
-	all, err := readRecordings("testdata")
-	must(t, err)
-	var out, progress bytes.Buffer
-	result, err := ask(t.Context(), screenOf(&out, &progress), all)
-	must(t, err)
-	if q := result.All; q.Questions < 75 || q.At10 < 0.92 || q.MRR < 0.80 {
-		t.Errorf("recall@10 %.3f, MRR %.3f of %d questions", q.At10, q.MRR, q.Questions)
-	}
-	if q := result.Typos; q.At10 < 0.88 {
-		t.Errorf("with a typo recall@10 is %.3f", q.At10)
-	}
+	t.Parallel()
+	result := asks(t, check.Must(readRecordings("testdata"))(t))
+	q := result.All
+	check.That(t, q.Questions >= 75 && q.At10 >= 0.92 && q.MRR >= 0.80, "recall@10 %.3f, MRR %.3f of %d questions", q.At10, q.MRR, q.Questions)
+	check.That(t, result.Typos.At10 >= 0.88, "with a typo recall@10 is %.3f", result.Typos.At10)
 	for _, q := range result.Conversations { // in each language
 		check.That(t, q.At10 >= 0.88, "%s: recall@10 %.3f", q.Name, q.At10)
 	}
+}
+
+func asks(t *testing.T, all []recording) recalled {
+	t.Helper()
+	return check.Must(ask(t.Context(), screenOf(io.Discard, io.Discard), all))(t)
 }
 
 // Where words are cut by pairs of characters recall is at least as good as BM25 over these
 // pairs alone.
 func TestRecallOfPairsOfCharacters(t *testing.T) {
 	check.SkipUnderRace(t)
-	all, err := readRecordings("testdata/pairs")
-	must(t, err)
-	own, err := readRecordings("testdata")
-	must(t, err)
+	t.Parallel()
+	all, own := check.Must(readRecordings("testdata/pairs"))(t), check.Must(readRecordings("testdata"))(t)
 	all = append(all, slices.DeleteFunc(own, func(r recording) bool { return r.name != "ryokou" })...)
-	var out, progress bytes.Buffer
-	result, err := ask(t.Context(), screenOf(&out, &progress), all)
-	if err != nil || len(result.Conversations) != 2 {
-		t.Fatal(len(result.Conversations), err)
-	}
+	result := asks(t, all)
+	check.Len(t, "conversations", result.Conversations, 2)
 	for i, r := range all {
 		plain := quality{Name: r.name}
 		for _, q := range r.asked {
 			plain.add(q.seqs, byPairs(r, q.Text))
 		}
 		plain = plain.mean()
-		if is := result.Conversations[i]; is.MRR < plain.MRR || is.At5 < plain.At5 || is.At10 < plain.At10 {
-			t.Errorf("%+v, by pairs alone %+v", is, plain)
-		}
+		is := result.Conversations[i]
+		check.That(t, is.MRR >= plain.MRR && is.At5 >= plain.At5 && is.At10 >= plain.At10, "%+v, by pairs alone %+v", is, plain)
 	}
 }
 
@@ -78,12 +75,7 @@ func byPairs(r recording, question string) (found []memory.Found) {
 	for i, doc := range docs {
 		score := 0.0
 		for term := range simulate.SetOf(words.Terms(question)) {
-			tf := 0.0
-			for _, other := range doc {
-				if other == term {
-					tf++
-				}
-			}
+			tf := float64(len(slices.DeleteFunc(slices.Clone(doc), func(other string) bool { return other != term })))
 			idf := math.Log(1 + (float64(len(docs))-in[term]+0.5)/(in[term]+0.5))
 			score += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(len(doc))/(total/float64(len(docs)))))
 		}
@@ -97,18 +89,13 @@ func byPairs(r recording, question string) (found []memory.Found) {
 
 func TestRecallTellsAMissedTarget(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	dir := leaveRecordings(t, map[string]string{
 		"a.jsonl":    `{"id":"1","time":"2026-01-02T10:00:00Z","author":"Ann","text":"I moved to Turin"}`,
 		"a.qa.jsonl": `{"question":"Where did Ann move?","evidence":["1"],"category":4}` + "\n" + `{"question":"Why?","evidence":["1"],"category":4}`,
 	})
-	var out, progress bytes.Buffer
-	root := newRoot(&out, &progress)
-	root.SetArgs([]string{"recall", dir, "--rows", "2000", "--json"})
-	if err := root.ExecuteContext(t.Context()); !errors.As(err, new(missed)) || !strings.Contains(err.Error(), "recall@10 is 50.00, not 77.00") {
-		t.Errorf("%v", err)
-	}
-	var r recalled
-	must(t, json.Unmarshal(out.Bytes(), &r))
+	r, err := ranAs[recalled](t, "recall", dir, "--rows", "2000")
+	check.ErrorContains(t, "missed targets", err, "recall@10 is 50.00, not 77.00")
 	check.That(t, r.All.At10 == 0.5 && r.All.MRR == 0.5 && len(r.Latency) == 2 && r.Latency[0].P50 > 0, "%+v", r)
 }
 
@@ -121,17 +108,12 @@ func TestQuality(t *testing.T) {
 	q.add([]int64{2, 8, 15, 99}, found) // places 2, 8 and 15; one was not found
 	q.add([]int64{1}, found)
 	q = q.mean()
-	if q.Questions != 2 || q.At5 != (0.25+1)/2 || q.At10 != (0.5+1)/2 || q.At20 != (0.75+1)/2 || q.MRR != (0.5+1)/2 {
-		t.Errorf("%+v", q)
-	}
-	if want := 10 * float64(chat.TokensOf(found[0].Message)); q.Tokens != want {
-		t.Errorf("%v tokens, want %v", q.Tokens, want)
-	}
+	check.That(t, q.Questions == 2 && q.At5 == (0.25+1)/2 && q.At10 == (0.5+1)/2 && q.At20 == (0.75+1)/2 && q.MRR == (0.5+1)/2, "%+v", q)
+	check.Equal(t, "tokens", q.Tokens, 10*float64(chat.TokensOf(found[0].Message)))
 	var none quality
 	none.add([]int64{1}, nil)
-	if none = none.mean(); none.MRR != 0 || none.At20 != 0 || math.IsNaN((quality{}).mean().At10) {
-		t.Errorf("%+v", none)
-	}
+	none = none.mean()
+	check.That(t, none.MRR == 0 && none.At20 == 0 && !math.IsNaN((quality{}).mean().At10), "%+v", none)
 }
 
 func TestMisspell(t *testing.T) {
@@ -150,8 +132,108 @@ func TestMisspell(t *testing.T) {
 	}
 	check.That(t, len(kinds) == 3, "too few kinds of typos: %v", kinds)
 	for _, text := range []string{"", "was it?", "the what"} {
-		if got := misspell(text); got != text {
-			t.Errorf("%q: %q", text, got)
-		}
+		check.Equal(t, "misspelled", misspell(text), text)
 	}
+}
+
+// TestRetentionFloor holds what is kept of invented conversations in English, German
+// and Japanese, without a model, in a window that each outgrows several times.
+func TestRetentionFloor(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	window := frameOf(t) + 1700
+	sum := keeping{Name: "all"}
+	for _, r := range check.Must(readRecordings("testdata"))(t) {
+		k := check.Must(retain(t.Context(), r, window))(t)
+		sum.add(k)
+		here := k.mean()
+		check.That(t, here.Questions >= 8, "%s: only %d questions are about what left the window", r.name, here.Questions)
+		check.That(t, here.Context.Evidence >= 0.31 && here.Memories.Evidence >= 0.62 && here.Transcript.Evidence >= 0.94, "%s: too little was kept: %+v", r.name, here)
+	}
+	k := sum.mean()
+	for _, floor := range []struct {
+		what        string
+		is, atLeast float64
+	}{
+		{"context, answer", k.Context.Answer, 0.54},
+		{"context, evidence", k.Context.Evidence, 0.49},
+		{"with memory search, answer", k.Memories.Answer, 0.68},
+		{"with memory search, evidence", k.Memories.Evidence, 0.69},
+		{"with transcript search, answer", k.Transcript.Answer, 0.90},
+		{"with transcript search, evidence", k.Transcript.Evidence, 0.97},
+	} {
+		check.That(t, floor.is >= floor.atLeast, "%s: %.2f, at least %.2f is wanted", floor.what, floor.is, floor.atLeast)
+	}
+}
+
+// frameOf is what system prompt and tools cost.
+func frameOf(t *testing.T) int {
+	t.Helper()
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: t.TempDir()}))(t)
+	defer db.Close()
+	conv := check.Must(db.Conversation(t.Context(), "bench:empty"))(t)
+	return check.Must(channel.ReadContext(t.Context(), conv, channel.Agent{Model: llm.NewOffline(100_000), Policy: compactor.DefaultPolicy}))(t).Parts.Frame
+}
+
+func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
+	r := recording{said: []store.Inbound{
+		{Author: "Ann", Text: "Wow! We sold grandfather's red tractor to the museum in Turin."},
+		{Author: "Bob", Text: "We sold grandfather's red tractor to the museum in Turin."},
+		{Author: "Ann", Text: "The museum. In Turin!"},
+		{Author: "Ann", Text: "Nothing of the kind was ever told about our donkey."},
+	}}
+	tells := func(lines ...string) (told []int64) {
+		v := &promptContent{recording: r, covered: simulate.NewTold(rarity(r), strings.Join(lines, "\n"))}
+		for seq := int64(1); seq <= int64(len(r.said)); seq++ {
+			if v.tells(seq) {
+				told = append(told, seq)
+			}
+		}
+		return told
+	}
+	for _, c := range []struct {
+		claim string
+		lines []string
+		want  int
+	}{
+		{"word for word", []string{"8 May 2023:", "Ann: We sold grandfather's red tractor to the museum in Turin."}, 1},
+		{"in other forms of the words, most of them", []string{"Ann: Selling the red tractor of grandfather to a museum"}, 1},
+		{"not with half of the words", []string{"Ann: A red tractor in the museum"}, 0},
+		{"not over two lines", []string{"Ann: We sold grandfather's tractor.", "Ann: The red one, to the museum in Turin."}, 0},
+		{"not under another's name", []string{"Cleo: We sold grandfather's red tractor to the museum in Turin."}, 0},
+	} {
+		check.EqualAll(t, c.claim+": told messages", tells(c.lines...), []int64{1}[:c.want])
+	}
+}
+
+func TestASlidingWindowHoldsTheNewestLines(t *testing.T) {
+	r := recording{said: []store.Inbound{{Author: "Ann", Text: "tractor"}, {Author: "Bob", Text: "violin"}, {Author: "Ann", Text: "harbour"}}}
+	v := &promptContent{recording: r}
+	v.slide(2 * tokens.Estimate("Ann: harbour\n"))
+	check.That(t, v.slidingFirst == 2 && v.slidingSaid["violin"] && !v.slidingSaid["tractor"], "from %d on: %v", v.slidingFirst, v.slidingSaid)
+	v.slide(0)
+	check.Equal(t, "where nothing fits", v.slidingFirst, 4)
+}
+
+func TestRetentionTellsWhatItMissed(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	var said strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&said, `{"id":"%c%c","time":"2026-01-02T10:00:00Z","author":"Ann","text":"Zzz %s"}`+"\n", 'a'+i/26, 'a'+i%26, strings.Repeat("hm hm hm ", 20))
+	}
+	dir := leaveRecordings(t, map[string]string{"a.jsonl": said.String(), "a.qa.jsonl": `{"question":"Where is the tractor?","answer":"Turin","evidence":["aa"],"category":4}
+{"question":"Why?","evidence":["aa"],"category":5}
+{"question":"What was said last?","answer":"hm","evidence":["hr"],"category":4}`})
+	result, err := ranAs[retained](t, "retention", dir, "--window", "8192")
+	check.Equal(t, "exit code", exitCode(err), exitMissed)
+	check.ErrorContains(t, "missed targets", err, "context, answer is 0.00, not 70.00")
+	check.Len(t, "windows", result.Windows, 1)
+	check.Len(t, "targets", result.Targets, 6)
+	all := result.Windows[0].All
+	check.That(t, all.Questions == 1 && all.Context.Answer == 0 && !math.IsNaN(all.Memories.Evidence), "%+v", all)
+	check.Equal(t, "name", result.Windows[0].Conversations[0].Name, "a")
+	out, err := ran(t, "retention", dir, "--window", "4096")
+	check.NoError(t, err) // this window has no targets
+	check.Contains(t, "the report", out, "4 096\n")
 }

@@ -30,23 +30,15 @@ func TestShippedSettings(t *testing.T) {
 	want.DataDir = "../data" // of the file's folder
 
 	s.text, s.set = nil, nil
-	t.Run("the file in the root is the one that is built in", func(t *testing.T) {
-		check.Equal(t, "run `go generate ./config", string(check.Must(os.ReadFile(file))(t)), shipped)
-	})
-	t.Run("they are the defaults", func(t *testing.T) {
-		check.That(t, reflect.DeepEqual(s, want), "config.toml has\n%+v\nwant\n%+v", s, want)
-	})
+	check.Equal(t, "run `go generate ./config", string(check.Must(os.ReadFile(file))(t)), shipped)
+	check.That(t, reflect.DeepEqual(s, want), "config.toml has\n%+v\nwant\n%+v", s, want)
 }
 
 func TestReference(t *testing.T) {
 	known := map[string]Setting{}
 	for _, setting := range Reference() {
-		if setting.Description == "" && !strings.HasPrefix(setting.Key, "slack.") { // explained under [discord]
-			t.Errorf("config.toml does not explain %s", setting.Key)
-		}
-		if _, twice := known[setting.Key]; twice {
-			t.Errorf("config.toml shows %s twice", setting.Key)
-		}
+		explained := setting.Description != "" || strings.HasPrefix(setting.Key, "slack.") // as under [discord]
+		check.That(t, explained && known[setting.Key].Key == "", "config.toml shows %s twice or does not explain it", setting.Key)
 		known[setting.Key] = setting
 	}
 	t.Run("config.toml shows every setting and no other", func(t *testing.T) {
@@ -57,9 +49,7 @@ func TestReference(t *testing.T) {
 		)
 		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "prices" || strings.HasPrefix(key, "agents.compaction.") })
 		for _, key := range keys {
-			if _, shown := known[key]; !shown {
-				t.Errorf("config.toml does not show %s", key)
-			}
+			check.That(t, known[key].Key != "", "config.toml does not show %s", key)
 		}
 		check.Equal(t, "config.toml shows", len(known), len(keys))
 	})
@@ -80,20 +70,18 @@ func TestReference(t *testing.T) {
 			} else if table != "" {
 				text = "[" + table + "]\n" + text
 			}
-			_, err := Parse("f", []byte(text))
-			if err == nil || !strings.Contains(err.Error(), " to "+found[2]) || found[1] != "" && !strings.Contains(err.Error(), "from "+found[1]+" to") {
-				t.Errorf("%s: described as %q, but %s gives %v", setting.Key, setting.Description, text, err)
+			lowest := " to "
+			if found[1] != "" {
+				lowest = "from " + found[1] + lowest
 			}
+			check.ErrorContains(t, setting.Key+": "+setting.Description, check.ErrorOf(Parse("f", []byte(text))), lowest+found[2])
 			checked++
 		}
 		check.That(t, checked >= 20, "got only %d ranges", checked)
 	})
-	t.Run("what needs a restart says so", func(t *testing.T) {
-		if s := known["discord.token"]; !s.Restart || strings.Contains(s.Description, "restart") {
-			t.Errorf("got %+v", s)
-		}
-		check.That(t, !known["respond"].Restart && !known["agents.model"].Restart, "settings that need none")
-	})
+	token := known["discord.token"]
+	check.That(t, token.Restart && !strings.Contains(token.Description, "restart"), "got %+v", token)
+	check.That(t, !known["respond"].Restart && !known["agents.model"].Restart, "settings that need no restart do")
 }
 
 // keysOf lists the paths of all settings in a table.
@@ -118,7 +106,7 @@ func TestEveryPolicyFieldHasAKey(t *testing.T) {
 }
 
 func TestInheritance(t *testing.T) {
-	s, err := Load(writeSettings(t, `
+	s := check.Must(Load(writeSettings(t, `
 [defaults.compaction]
 background_threshold = 0.75
 keep_last_n = 9
@@ -136,58 +124,89 @@ id = "large"
 max_output_tokens = 100
 [agents.compaction]
 extract_memories = true
-`))
-	check.NoError(t, err)
+`)))(t)
 	small, large := s.Agents[0].Compaction, s.Agents[1].Compaction
-	t.Run("an agent's own value wins, zero included", func(t *testing.T) {
-		if small.BackgroundThreshold != 0.70 || small.KeepLastN != 0 || !large.ExtractMemories {
-			t.Errorf("got %v, %d and %t", small.BackgroundThreshold, small.KeepLastN, large.ExtractMemories)
-		}
-	})
-	t.Run("what an agent leaves out comes from the file's defaults", func(t *testing.T) {
-		if small.ExtractMemories || large.BackgroundThreshold != 0.75 || large.KeepLastN != 9 {
-			t.Errorf("got %t, %v and %d", small.ExtractMemories, large.BackgroundThreshold, large.KeepLastN)
-		}
-	})
-	t.Run("what the file leaves out is built in", func(t *testing.T) {
-		check.Equal(t, "aggressive_threshold of a small window", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)
-		check.Equal(t, "max_output_tokens of the first agent", s.Agents[0].MaxOutputTokens, 4096)
-	})
-	t.Run("one agent's values do not reach another", func(t *testing.T) {
-		if s.Agents[1].ContextWindow != 0 || s.Agents[0].MaxOutputTokens == 100 {
-			t.Errorf("got window %d and %d output tokens, want 0 and not 100", s.Agents[1].ContextWindow, s.Agents[0].MaxOutputTokens)
-		}
-	})
-	t.Run("the first agent answers", func(t *testing.T) {
-		check.Equal(t, "result", s.AgentFor("discord:1/2"), "small")
-	})
+	check.Equal(t, "an agent's own values, zero included", fmt.Sprint(small.BackgroundThreshold, small.KeepLastN, large.ExtractMemories), "0.7 0 true")
+	check.Equal(t, "the file's defaults", fmt.Sprint(small.ExtractMemories, large.BackgroundThreshold, large.KeepLastN), "false 0.75 9")
+	check.Equal(t, "what is built in", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)
+	check.Equal(t, "windows and output, of one agent alone", fmt.Sprint(s.Agents[0].ContextWindow, s.Agents[0].MaxOutputTokens, s.Agents[1].ContextWindow, s.Agents[1].MaxOutputTokens), "32000 4096 0 100")
+	check.Equal(t, "the agent that answers", s.AgentFor("discord:1/2"), "small")
 }
 
 func TestSettingsFiles(t *testing.T) {
-	t.Run("a file that is named must be there", func(t *testing.T) {
-		_, err := Load(filepath.Join(t.TempDir(), "none.toml"))
-		check.Error(t, err, fs.ErrNotExist)
-	})
-	t.Run("without a file the defaults hold", func(t *testing.T) {
-		t.Chdir(t.TempDir())
-		s, err := Load("")
-		check.That(t, err == nil && reflect.DeepEqual(s, Default()), "got %+v, %v", s, err)
-	})
-	t.Run("config.toml is read unasked", func(t *testing.T) {
-		t.Chdir(filepath.Dir(writeSettings(t, "workers = 7")))
-		check.Equal(t, "workers", check.Must(Load(""))(t).Workers, 7)
-	})
-	t.Run("paths in a file are relative to it", func(t *testing.T) {
-		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
-		dir := filepath.Dir(file)
-		for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
-			check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	check.Error(t, check.ErrorOf(Load(filepath.Join(t.TempDir(), "none.toml"))), fs.ErrNotExist) // it was named
+	t.Chdir(t.TempDir())
+	s := check.Must(Load(""))(t)
+	check.That(t, reflect.DeepEqual(s, Default()), "got %+v without a file", s)
+	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
+	dir := filepath.Dir(file)
+	for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
+		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	s = check.Must(Load(file))(t) // paths are relative to it
+	key, plain, err := s.modelKey(s.LLM.APIKey)
+	check.That(t, key == "sk-1" && !plain && err == nil, "got key %q, %v", key, err)
+	check.Equal(t, "prompt", check.Must(ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile)))(t), "Be brief.")
+	t.Chdir(dir)
+	check.Equal(t, "workers, unasked", check.Must(Load(""))(t).Workers, 7)
+}
+
+// An address need not be valid, and an "@" may stand in its path or query.
+func TestShownAddress(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://example.org/v1":                         "https://example.org/v1",
+		"https://ada:plain@example.org/v1":               "https://example.org/v1",
+		"ada:plain@example.org/v1":                       "[masked]",
+		"https://ada:pl/ain@example.org/v1":              "[masked]",
+		"https://ada:pl?ain@example.org/v1":              "[masked]",
+		"https://example.org/v1?as=ada@example.com&k=pl": "https://example.org/v1",
+		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
+		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",
+	} {
+		check.Equal(t, address, ShownAddress(address), want)
+	}
+}
+
+// A password stands before the "@" of an address, or a token does, without a name.
+func TestSecretsOfAddresses(t *testing.T) {
+	t.Setenv(OpenAI.URL, "https://from-variable@example.org/v1")
+	s := check.Must(Load(writeSettings(t, `
+[llm]
+base_url = "https://ada:of-model@example.org/v1"
+[discord]
+api_base = "https://of-discord@example.org/a"
+[[agents]]
+id = "a"
+base_url = "https://of-agent@example.org/v1"
+`)))(t)
+	for _, secret := range []string{"from-variable", "of-model", "of-discord", "of-agent"} {
+		check.That(t, slices.Contains(s.Secrets(), secret), "%s is not a secret", secret)
+	}
+}
+
+func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
+	for i, key := range compactor.Keys() {
+		s := Default()
+		field := reflect.ValueOf(&s.Defaults.Compaction).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(!field.Bool())
+		case reflect.String:
+			field.SetString("other")
+		case reflect.Float64:
+			field.SetFloat(0.123)
+		default:
+			field.SetInt(field.Int() + 1)
 		}
-		s := check.Must(Load(file))(t)
-		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
-			t.Errorf("got key %q, %v", key, err)
-		}
-		got, _ := ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile))
-		check.Equal(t, "prompt", got, "Be brief.")
-	})
+		changed := s.Changed()
+		check.EqualAll(t, "changed", changed, []string{"defaults.compaction." + key})
+	}
+}
+
+// Every field of the policy of a new agent is a setting that no one wrote.
+func TestChangedKeysOfAnotherAgent(t *testing.T) {
+	one := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\n")))(t)
+	two := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\nmodel = \"m\"\n[[agents]]\nid = \"two\"\n")))(t)
+	check.EqualAll(t, "a new agent", ChangedKeys(&one, &two), []string{"agents", "agents.one.model"})
+	check.EqualAll(t, "an agent that is gone", ChangedKeys(&two, &one), []string{"agents", "agents.one.model"})
 }

@@ -2,110 +2,299 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/words/wordstest"
 )
 
-func TestSettingsMistakes(t *testing.T) {
-	agent := "[[agents]]\nid = \"a\"\n"
+// mistakes are settings files. A remark that begins with "!" is the beginning of the error of its
+// line, without the file's name and the number; "!!" is between two errors. Other lines have none.
+var mistakes = map[string]string{
+	"no TOML":     "a = = 1 #! expected value but found '=' instead",
+	"a key twice": "workers = 1\nworkers = 2 #! Key 'workers' has already been defined.",
+	"top level": `
+workers = "4" #! workers: must be a whole number
+wokers = 1 #! wokers: there is no such setting, did you mean workers?
+data_dir = "" #! data_dir = "": must name a folder
+catch_up = 60 #! catch_up: must be a duration like "90s" or "5m"
+time_zone = "Berlin" #! time_zone = "Berlin": must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone
+calls_per_hour = 100001 #! calls_per_hour = 100001: must be from 0 to 100000
+share_memories = "everywhere" #! share_memories = "everywhere": must be one of "channel", "server"
+respond = "sometimes" #! respond = "sometimes": must be one of "mention", "all", "never"
+restricted = ["compact", "forgett"] #! restricted: there is no command "forgett", did you mean forget?; there are allow, ask, compact, 
+background_threshold = 0.7 #! background_threshold: does not belong here, but under [defaults.compaction]
+llm = true #! llm: must be a table
+budget_per_day = -1 #! budget_per_day = -1: must be from 0 to 1000000000
+budget_per_month = nan #! budget_per_month = NaN: must be from 0 to 1000000000
+[compaction] #! compaction: does not belong here, but as [defaults.compaction]
+keep_first = 1
+[web]
+hosts = ["*.x"] #! [web]: hosts: "*.x" must be a name without scheme, port or wildcard, e.g. "cairn.example.com"
+[bindings] #! bindings: must be tables, each under [[bindings]]
+respond = "all"
+[prices."gpt-4.1"]
+input = 1
+output = 100001 #! [prices."gpt-4.1"]: output = 100001: must be from 0 to 100000
+[prices.m] #! [prices."m"]: output: is missing; a price has input and output
+input = 1
+[prices]
+n = { input = 1, output = -1 } #! [prices."n"]: output = -1: must be from 0
+`,
+	"models": `
+catch_up = "soon" #! catch_up: invalid duration "soon": use e.g. "90s", "5m" or "1h30m"
+[llm]
+context_window = 16000 #! [llm]: context_window: does not belong here, but under [[agents]]
+workers = 2 #! [llm]: workers: does not belong here, but at the top, above the first table
+output = 1 #! [llm]: output: does not belong here, but under [prices."MODEL"]
+model = 1 #! [llm]: model: must be a text in quotes
+base_url = "http://localhost?key=secret-123" #! [llm]: base_url = "http://localhost": must not have "?"
+api_key = "env:CAIRN_NO_SUCH_KEY" #! [llm]: api_key: the environment variable CAIRN_NO_SUCH_KEY is not set
+wire = "respones" #! [llm]: wire = "respones": must be one of "auto", "chat", "responses", "messages", did you mean responses?
+[llm.discord] #! [llm]: discord: does not belong here, but as [discord]
+token = "a"
+[[providers]] #! [providers.1]: id: is missing; models are named with it, as in model = "id/model"
+base_url = "http://p.test/v1"
+[[providers]]
+id = "a/b" #! [providers.2]: id = "a/b": must be of letters, digits, "-", "_" and "."
+base_url = "http://p.test/v1"
+api_key = "env:hush-1" #! [providers.2]: api_key: must be "env:NAME" with the name of an environment variable
+[[providers]] #! [providers.3]: base_url: is missing; as "https://api.openai.com/v1", "https://api.anthropic.com" or "http://localhost:11434/v1"
+id = "a"
+[[providers]]
+id = "a" #! [providers.4]: id = "a": another provider has this id
+base_url = "http://p.test/v1"
+`,
+	"an unknown provider": `
+[[providers]]
+id = "openrouter"
+base_url = "http://p.test/v1"
+[llm]
+model = "openruoter/m" #! [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?; there are openrouter; for a model with this name, write "openrouter/openruoter/m", or set base_url under [llm]
+[[agents]]
+id = "a"
+model = "acme/m" #! [agents.a]: model = "acme/m": there is no provider "acme"; there are openrouter; 
+reasoning = "hihg" #! [agents.a]: reasoning = hihg: must be empty, or one of "none", "minimal", "low", "medium", "high", "xhigh", "max" (did you mean high?)
+[[agents]]
+id = "b"
+model = "openrouter/" #! [agents.b]: model = "openrouter/": names a provider without a model
+[[agents]]
+id = "c"
+model = "openrouter/m"
+base_url = "http://s.test/v1" #! [agents.c]: base_url: model = "openrouter/m" belongs to provider "openrouter", which has its own address
+`,
+	"agents": `
+[defaults.compaction]
+keep_first = 21 #! [defaults.compaction]: keep_first = 21: must be from 0 to 20
+background_threshold = 80 #! [defaults.compaction]: background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)
+stack_budget = nan #! [defaults.compaction]: stack_budget = NaN: must be from 0.02 to 0.40
+notify = "loud" #! [defaults.compaction]: notify = loud: must be "off", "reaction" or "message"
+enabled = 1 #! [defaults.compaction]: enabled: must be true or false
+prompt_file = "none.md" #! [defaults.compaction]: prompt_file = "none.md": must be a file that can be read (
+[[agents]] #! [agents.1]: id: is missing; add id = "cairn", or a name of your own
+model = "m"
+[[agents]]
+id = "a"
+instructions = """
+workers = 1
+[llm]
+"""
+modle = "m" #! [agents.a]: modle: there is no such setting, did you mean model?
+[agents.compaction]
+background_treshold = 0.7 #! [agents.a.compaction]: background_treshold: there is no such setting, did you mean background_threshold?
+[[agents]]
+id = "a" #! [agents.a]: id = "a": another agent has this name
+task_calls = 0 #! [agents.a]: task_calls = 0: must be from 1 to 10000
+task_time = "25h" #! [agents.a]: task_time = 25h0m0s: must be from 1s to 24h
+spawn = ["b"] #! [agents.a]: spawn: there is no agent "b"; there are , a
+`,
+	"thresholds out of order": `
+[defaults.compaction]
+background_threshold = 0.9 #! [defaults.compaction]: background_threshold = 0.9: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.95)
+prepare_threshold = -1 #! [defaults.compaction]: prepare_threshold = -1: must be 0 (off) or below background_threshold
+`,
+	"an agent's threshold below an inherited one": `
+[[agents]]
+id = "a"
+[agents.compaction] #! [agents.a.compaction]: background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)
+aggressive_threshold = 0.5
+`,
+	"tables for a table":                   "x = 1 #! x: there is no such setting\n[[llm]] #! llm: must be a table\nmodel = \"m\"",
+	"a table of an agent there is none of": "\n[agents.compaction] #! agents: must be tables, each under [[agents]]\nkeep_first = 1",
+	"connectors": `
+[discord]
+api_base = "http://localhost/?v=1" #! [discord]: api_base = "http://localhost/": must not have "?"
+owners = [ # us #! [discord]: owners: must be a list, each a text in quotes: write "2" !! [discord]: owners: "ada" must be a Discord id, digits such as "81384788862181376"
+  "1", # [
+  "ada",
+  2,
+]
+managers = ["U0123ABCD"] #! [discord]: managers: "U0123ABCD" must be a Discord id
+bots = "1" #! [discord]: bots: must be a list of texts, e.g. ["a", "b"]
+token = "hush" #! [discord]: token: must be "file:PATH", a file that holds nothing else; or leave it out and set DISCORD_TOKEN
+message_content = 1 #! [discord]: message_content: must be true or false
+[slack]
+bots = ["81384788765712384"] #! [slack]: bots: "81384788765712384" must be a Slack id
+deny = ["#general"] #! [slack]: deny: "#general" must be a Slack id such as "U0123ABCD"
+working = "typing" #! [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"
+reply_in = "threads" #! [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?
+bot_token = "file:xoxb-hush" #! [slack]: bot_token: must be a file that can be read, relative to this one: no such file or directory
+message_content = false #! [slack]: message_content: does not belong here, but under [discord]
+`,
+	"bindings": `
+[[bindings]]
+agent = "cairn" #! [bindings.1]: agent: there is no agent "cairn"
+connector = "Discord" #! [bindings.1]: connector = "Discord": must be one of "discord", "slack", "terminal", "web", did you mean discord?
+[[bindings]]
+respond = "no" #! [bindings.2]: respond = "no": must be one of "mention", "all", "never"
+[[bindings]] #! [bindings.3]: sets nothing: set agent, respond, tools or language
+connector = "slack"
+[[agents]]
+id = "librarian"
+[[bindings]]
+agent = "libarian" #! [bindings.4]: agent: there is no agent "libarian", did you mean librarian?; there are librarian
+connector = "slack"
+channel = "general" #! [bindings.4]: channel: "general" must be a Slack id
+[[bindings]]
+respond = "all"
+server = "home" #! [bindings.5]: server: "home" must be an id of Discord or Slack; for a channel of the terminal, also set connector = "terminal"
+[[bindings]]
+respond = "all"
+connector = "terminal"
+server = "home" #! [bindings.6]: server: the terminal has none
+[[bindings]]
+respond = "all"
+door = "slak" #! [bindings.7]: connector = "slak": must be one of "discord", "slack", "terminal", "web", did you mean slack?
+[[bindings]]
+respond = "all"
+door = "slack" #! [bindings.8]: door: it is the old name of connector, which is also set: remove it
+connector = "slack"
+`,
+	"tools": `
+[[tools]] #! [tools.1]: id = "": must be lower-case letters, digits and dashes
+command = "calc"
+[[tools]]
+id = "memory" #! [tools.2]: id = "memory": must be lower-case letters, digits and dashes
+command = "calc"
+[[tools]]
+id = "calc"
+command = "calc"
+folder = "/" #! [tools.3]: folder: only builtin = "files" has one
+env = { A = "env:CAIRN_NO_SUCH" } #! [tools.3]: env: A: the environment variable CAIRN_NO_SUCH is not set
+[[tools]]
+id = "calc" #! [tools.4]: id = "calc": another server has this name
+command = 1 #! [tools.4]: command: must be a list of texts, e.g. ["a", "b"] !! [tools.4]: set one of command, url and builtin
+[[tools]]
+id = "shell"
+builtin = "shell" #! [tools.5]: builtin = "shell": must be one of "fetch", "files"
+[[tools]]
+id = "files"
+builtin = "files" #! [tools.6]: builtin = "files" needs a folder to read
+[[tools]]
+id = "places"
+builtin = "files"
+folder = "nowhere" #! [tools.7]: folder = "nowhere": there is no such folder
+[[tools]] #! [tools.8]: set one of command, url and builtin
+id = "none"
+[[agents]]
+id = "a"
+tools = ["clac"] #! [agents.a]: tools: there is no server "clac", did you mean calc?; there are , calc, files, memory, none, places, shell
+`,
+}
+
+func TestMistakes(t *testing.T) {
+	environment(t, nil)
+	for name, text := range mistakes {
+		t.Run(name, func(t *testing.T) {
+			var want []string
+			for i, line := range strings.Split(text, "\n") {
+				if _, remark, found := strings.Cut(line, "#! "); found {
+					for one := range strings.SplitSeq(remark, " !! ") {
+						want = append(want, fmt.Sprintf(":%d: %s", i+1, one))
+					}
+				}
+			}
+			file := writeSettings(t, text)
+			wrong, _ := errors.AsType[*Error](check.ErrorOf(Load(file)))
+			check.Require(t, wrong != nil, "the settings were accepted")
+			got := strings.Split(wrong.Error(), "\n")
+			check.Len(t, "mistakes", got, len(want))
+			for i, line := range got {
+				check.HasPrefix(t, "a mistake", strings.TrimPrefix(line, file), want[i])
+			}
+			check.Lacks(t, "the error shows a secret", wrong.Error(), "hush", "secret-123")
+		})
+	}
+}
+
+func TestDeepLine(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
-		want       []string // the errors' lines, without the file's name
+		line       int
 	}{
-		{"no TOML", "a = = 1", []string{`:1: expected value but found '=' instead`}},
-		{"a query", "[discord]\napi_base = \"http://localhost/?v=1\"\n[llm]\nbase_url = \"http://localhost?key=secret-123\"", []string{
-			`:2: [discord]: api_base = "http://localhost/": must not have "?"`, `:4: [llm]: base_url = "http://localhost": must not have "?"`,
-		}},
-		{"a key twice", "workers = 1\nworkers = 2", []string{`:2: Key 'workers' has already been defined.`}},
-		{"a stray key", "wokers = 1", []string{`:1: wokers: there is no such setting, did you mean workers?`}},
-		{
-			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
-			[]string{`:6: [agents.b.compaction]: background_treshold: there is no such setting, did you mean background_threshold?`},
-		},
-		{
-			"percent instead of a share", "[defaults.compaction]\nbackground_threshold = 80",
-			[]string{`:2: [defaults.compaction]: background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)`},
-		},
-		{
-			"the internal value for what is not set", "[defaults.compaction]\nprepare_threshold = -1",
-			[]string{`:2: [defaults.compaction]: prepare_threshold = -1: must be 0 (off) or below background_threshold`},
-		},
-		{
-			"not a number", "[defaults.compaction]\nstack_budget = nan",
-			[]string{`:2: [defaults.compaction]: stack_budget = NaN: must be from 0.02 to 0.40`},
-		},
-		{
-			"thresholds out of order", "[defaults.compaction]\nbackground_threshold = 0.9",
-			[]string{`:2: [defaults.compaction]: background_threshold = 0.9: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.95)`},
-		},
-		{
-			"an agent's threshold below an inherited one", agent + "[agents.compaction]\naggressive_threshold = 0.5",
-			[]string{`:3: [agents.a.compaction]: background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)`},
-		},
-		{
-			"what an agent inherits is told once", "[defaults.compaction]\nkeep_first = 21\n" + agent,
-			[]string{`:2: [defaults.compaction]: keep_first = 21: must be from 0 to 20`},
-		},
-		{"a text for a number", `workers = "4"`, []string{`:1: workers: must be a whole number`}},
-		{"a value for a table", `llm = true`, []string{`:1: llm: must be a table`}},
-		{"a host that never matches", "[web]\nhosts = [\"*.x\"]", []string{`:2: [web]: hosts: "*.x" must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`}},
-		{"a number for a duration", `catch_up = 60`, []string{`:1: catch_up: must be a duration like "90s" or "5m"`}},
-		{"no duration", `catch_up = "soon"`, []string{`:1: catch_up: invalid duration "soon": use e.g. "90s", "5m" or "1h30m"`}},
-		{"no time zone", `time_zone = "Berlin"`, []string{`:1: time_zone = "Berlin": must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`}},
-		{"tables for a table", "x = 1\n[[llm]]\nmodel = \"m\"", []string{`:1: x: there is no such setting`, `:2: llm: must be a table`}},
-		{"a table of an agent there is none of", "\n[agents.compaction]\nkeep_first = 1", []string{`:2: agents: must be tables, each under [[agents]]`}},
-		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents.1]: id: is missing; add id = "cairn"`}},
-		{"two agents of one id", agent + agent, []string{`:4: [agents.a]: id = "a": another agent has this name`}},
-		{"a key from no variable", "[llm]\napi_key = \"env:CAIRN_NO_SUCH_KEY\"", []string{`:2: [llm]: api_key: the environment variable CAIRN_NO_SUCH_KEY is not set`}},
-		{"a key in place of a variable", "[llm]\napi_key = \"env:hush-1\"", []string{`:2: [llm]: api_key: must be "env:NAME" with the name of an environment variable`}},
-		{
-			"a text over many lines hides no line", agent + "instructions = \"\"\"\nworkers = 1\n[llm]\n\"\"\"\nmodle = \"m\"",
-			[]string{`:7: [agents.a]: modle: there is no such setting, did you mean model?`},
-		},
-		{
-			"many mistakes, in the order of their lines", "data_dir = \"\"\n[llm]\nmodel = 1\n[defaults.compaction]\nnotify = \"loud\"\nenabled = 1",
-			[]string{
-				`:1: data_dir = "": must name a folder`,
-				`:3: [llm]: model: must be a text in quotes`,
-				`:5: [defaults.compaction]: notify = loud: must be "off", "reaction" or "message"`,
-				`:6: [defaults.compaction]: enabled: must be true or false`,
-			},
-		},
+		{"what a setting needs", "[agents.compaction]\nprepare_threshold = 0.7\na = { b = [1, [2]] }", 0},
+		{"dots in texts and remarks", strings.NewReplacer("D", strings.Repeat(".", 99)).Replace("# D\na = \"D\\\"D\"\nb = 'D'\nc = \"\"\"D\nD\"\"\"\nd = '''D'''\n#D"), 0},
+		{"quotes in texts", "a = \"'\"\nb = '\"'\n" + strings.Repeat("a.", 20) + "a = 1", 3},
+		{"a key", "x = 1\n" + strings.Repeat("a.", 20) + "a = 1", 2},
+		{"a key with spaces and quotes", strings.Repeat("'a' . ", 20) + "a = 1", 1},
+		{"a table", "x = \"\"\"\n\"\"\"\n[" + strings.Repeat("a.", 20) + "a]", 3},
+		{"a key inside a table", "x = { " + strings.Repeat("a.", 20) + "a = 1 }", 1},
+		{"brackets", "x = " + strings.Repeat("[", 20), 1},
+		{"braces", "x = " + strings.Repeat("{a=", 20), 1},
+		{"a text without end", "x = \"...\ny = '", 0},
 	} {
-		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want...) })
+		check.Equal(t, test.name+": line", deepLine(test.text), test.line)
 	}
 }
 
-func TestMisplacedSettings(t *testing.T) {
-	for text, want := range map[string]string{
-		"background_threshold = 0.7":    `:1: background_threshold: does not belong here, but under [defaults.compaction]`,
-		"[llm]\ncontext_window = 16000": `:2: [llm]: context_window: does not belong here, but under [[agents]]`,
-		"[llm]\nworkers = 2":            `:2: [llm]: workers: does not belong here, but at the top, above the first table`,
-		"[compaction]\nkeep_first = 1":  `:1: compaction: does not belong here, but as [defaults.compaction]`,
-		"[llm.discord]\ntoken = \"a\"":  `:1: [llm]: discord: does not belong here, but as [discord]`,
-		"[llm]\noutput = 1":             `:2: [llm]: output: does not belong here, but under [prices."MODEL"]`,
-	} {
-		t.Run(text, func(t *testing.T) { refused(t, text, want) })
+// The TOML library needs gigabytes and hours for such a file.
+func TestDeepNestingIsRefused(t *testing.T) {
+	for name, text := range map[string]string{"keys": strings.Repeat("a.", 100_000) + "a = 1", "brackets": "a = " + strings.Repeat("[", 100_000)} {
+		_, err := Parse("config.toml", []byte(text))
+		check.ErrorContains(t, name, err, "config.toml:1: this is nested deeper than 16 levels")
 	}
 }
 
-// refused checks for these errors of a settings file, in this order; each is the beginning of a
-// line, without the file's name. No text that contains "hush" may be shown.
-func refused(t *testing.T, text string, want ...string) {
-	t.Helper()
-	file := writeSettings(t, text)
-	_, err := Load(file)
-	check.Require(t, err != nil, "the settings were accepted")
-	var wrong *Error
-	check.That(t, errors.As(err, &wrong), "got a %T", err)
-	got := strings.Split(err.Error(), "\n")
-	check.Len(t, "result", got, len(want))
-	for i, line := range got {
-		if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, want[i]) {
-			t.Errorf("got  %s\nwant %s", line, want[i])
+// FuzzSettings parses any settings: they are rejected, each error with a message and an existing
+// line, or they are as valid as the defaults.
+func FuzzSettings(f *testing.F) {
+	whole := check.Must(os.ReadFile("../config.toml"))(f)
+	f.Add(string(whole))
+	f.Add(strings.NewReplacer("# ", "", "#", "").Replace(string(whole)))
+	for _, text := range []string{
+		"a = 1", "[defaults.compaction]\nbackground_threshold = 80", "[[agents]]\nid = \"x\"\n[[agents]]\nid = \"x\"", "[[agents]]\n[agents.compaction]\nkeep_last_n = -1",
+		"x = [[[[[[[[", "\xff", "defaults = 1", "agents = 5", "[llm]\napi_key = \"file:/dev/null\"", "a.b.c.d = {e = {f = [1, {g = 2}]}}", "[discord]\nowners = [1]", "\"\" = 1",
+	} {
+		f.Add(text)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add("[[agents]]\nid = \"" + text + "\"\ninstructions = '''" + text + "'''")
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "file:") || strings.Contains(text, "_file") { // named files are read
+			return
 		}
-	}
-	check.Lacks(t, "the error shows a secret", err.Error(), "hush")
+		s, err := Parse("config.toml", []byte(text))
+		var wrong *Error
+		switch {
+		case err == nil:
+			for _, a := range s.Agents {
+				if faults := a.Compaction.Validate(); len(faults) > 0 {
+					t.Fatalf("%q: accepted, but %v", text, faults[0])
+				}
+			}
+			_ = s.Changed()
+		case !errors.As(err, &wrong) || len(wrong.Problems) == 0:
+			t.Fatalf("%q: %v", text, err)
+		default:
+			for _, fault := range wrong.Problems {
+				if fault.Text == "" || fault.Line < 0 || fault.Line > strings.Count(text, "\n")+1 {
+					t.Fatalf("%q: %+v", text, fault)
+				}
+			}
+		}
+	})
 }

@@ -1,13 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/llm/prices"
 )
 
 // environment sets the variables that select a model, and empties the others.
@@ -28,11 +31,7 @@ func aim(t Target, ok bool) string {
 	if !ok {
 		return "offline"
 	}
-	wire := t.Wire
-	if wire == "" {
-		wire = wireAuto
-	}
-	return fmt.Sprintf("%s %s %q key %q of %s", wire, t.BaseURL, t.Model, t.Key, t.KeyName)
+	return fmt.Sprintf("%s %s %q key %q of %s", cmp.Or(t.Wire, wireAuto), t.BaseURL, t.Model, t.Key, t.KeyName)
 }
 
 func TestEnvironmentSelectsProvider(t *testing.T) {
@@ -59,14 +58,12 @@ func TestEnvironmentSelectsProvider(t *testing.T) {
 				names = append(names, v[0])
 			}
 		}
-		t.Run("with "+strings.Join(names, " "), func(t *testing.T) {
-			environment(t, set)
-			s := Default()
-			at, ok, err := s.Target(s.newAgent())
-			check.Equal(t, "server of the model", aim(at, ok), want)
-			check.NoError(t, err)
-			check.Equal(t, "warning about both", s.Ambiguous(), i&3 != 0 && i&12 != 0)
-		})
+		environment(t, set)
+		s := Default()
+		at, ok, err := s.Target(s.newAgent())
+		check.NoError(t, err)
+		check.Equal(t, "server with "+strings.Join(names, " "), aim(at, ok), want)
+		check.Equal(t, "warning about both", s.Ambiguous(), i&3 != 0 && i&12 != 0)
 	}
 }
 
@@ -127,29 +124,67 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 	}
 }
 
-func TestModelMistakes(t *testing.T) {
-	environment(t, nil)
-	provider := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n"
-	for _, test := range []struct{ name, text, want string }{
-		{"an unknown wire", "[llm]\nwire = \"respones\"", `:2: [llm]: wire = "respones": must be one of "auto", "chat", "responses", "messages", did you mean responses?`},
-		{"an unknown effort", "[[agents]]\nid = \"a\"\nreasoning = \"hihg\"", `:3: [agents.a]: reasoning = hihg: must be empty, or one of "none", "minimal", "low", "medium", "high", "xhigh", "max" (did you mean high?)`},
-		{"a provider without an id", "[[providers]]\nbase_url = \"http://p.test/v1\"", `:1: [providers.1]: id: is missing; models are named with it, as in model = "id/model"`},
-		{"a provider with a slash", "[[providers]]\nid = \"a/b\"\nbase_url = \"http://p.test/v1\"", `:2: [providers.1]: id = "a/b": must be of letters, digits, "-", "_" and "."`},
-		{"two providers of one id", provider + provider, `:5: [providers.2]: id = "openrouter": another provider has this id`},
-		{"a provider without an address", "[[providers]]\nid = \"a\"", `:1: [providers.1]: base_url: is missing; as "https://api.openai.com/v1", "https://api.anthropic.com" or "http://localhost:11434/v1"`},
-		{"an unknown provider", provider + "[llm]\nmodel = \"openruoter/m\"", `:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?; there are openrouter; for a model with this name, write "openrouter/openruoter/m", or set base_url under [llm]`},
-		{"an agent's unknown provider", provider + "[[agents]]\nid = \"a\"\nmodel = \"acme/m\"", `:6: [agents.a]: model = "acme/m": there is no provider "acme"; there are openrouter; `},
-		{"a provider and no model", provider + "[llm]\nmodel = \"openrouter/\"", `:5: [llm]: model = "openrouter/": names a provider without a model`},
-		{"a provider and an address", provider + "[[agents]]\nid = \"a\"\nmodel = \"openrouter/m\"\nbase_url = \"http://s.test/v1\"", `:7: [agents.a]: base_url: model = "openrouter/m" belongs to provider "openrouter", which has its own address`},
-	} {
-		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want) })
-	}
-}
-
 func TestReferencesToKeysDoNotWarn(t *testing.T) {
 	environment(t, nil)
 	t.Setenv("CAIRN_TEST_KEY", "k")
 	file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
 	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
 	check.Len(t, "warnings", check.Must(Load(file))(t).Warnings, 0)
+}
+
+func TestToolServers(t *testing.T) {
+	t.Setenv("CALC_KEY", "hush-hush")
+	s := check.Must(Parse("f", []byte(`
+[[tools]]
+id = "calc"
+command = "npx -y  @scope/server"
+allow = ["add"]
+env = { KEY = "env:CALC_KEY", MODE = "plain" }
+[[tools]]
+id = "far"
+url = "https://example.com/mcp"
+headers = { Authorization = "env:CALC_KEY" }
+timeout = "5s"
+allow = ["x"]
+[[agents]]
+id = "a"
+tools = ["calc"]
+spawn = ["b"]
+[[agents]]
+id = "b"
+task_calls = 40
+task_time = "10m"
+[[bindings]]
+connector = "terminal"
+channel = "lab"
+tools = ["far", "calc"]
+`)))(t)
+	servers := check.Must(s.ToolServers())(t)
+	check.EqualAll(t, "the command", servers[0].Command, []string{"npx", "-y", "@scope/server"})
+	check.Equal(t, "KEY", servers[0].Env["KEY"], "hush-hush")
+	check.Equal(t, "MODE", servers[0].Env["MODE"], "plain")
+	check.Equal(t, "Authorization", servers[1].Headers["Authorization"], "hush-hush")
+	check.Equal(t, "the timeout", servers[1].Timeout.String(), "5s")
+	check.Equal(t, "the most tokens of a result", servers[0].MaxResultTokens, 4000)
+	check.EqualAll(t, "tools of other places", s.ToolsFor("a", "terminal:general"), []string{"calc"})
+	check.EqualAll(t, "tools with the binding", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
+	check.That(t, slices.Contains(s.Secrets(), "hush-hush"), "a secret is not marked as one")
+	check.Equal(t, "tasks", fmt.Sprint(s.Agents[0].Spawn, s.Agents[0].TaskCalls, s.Agents[1].TaskCalls), "[b] 100 40")
+}
+
+func TestPricesAndBudgetsInTheSettings(t *testing.T) {
+	s := check.Must(Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n")))(t)
+	m := s.Money() // what is left out follows input
+	check.Equal(t, "gpt-4.1", m.Prices["gpt-4.1"], prices.Price{Input: 2, Cached: 2, Write: 2, Output: 8.5})
+	check.Equal(t, "m", m.Prices["m"], prices.Price{Input: 1, Write: 4, Output: 5})
+	check.Equal(t, "budgets", fmt.Sprint(m.PerDay, m.PerMonth), "3 0")
+}
+
+// TestPriceExample is what config.toml shows in comments.
+func TestPriceExample(t *testing.T) {
+	text := check.Must(os.ReadFile("../config.toml"))(t)
+	_, example, found := strings.Cut(string(text), "\n# [prices.")
+	example, _, _ = strings.Cut("# [prices."+example, "\n\n")
+	s, err := Load(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))
+	check.That(t, err == nil && found && len(s.Prices) == 1, "%v, %d prices in %s", err, len(s.Prices), example)
 }

@@ -1,37 +1,34 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"cairn/internal/check"
-
 	"cairn/llm/llmtest"
 )
 
 func TestChatWithoutSettings(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	check.Contains(t, "output", p.must("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat"), "I prefer tea.")
-	t.Run("only the owner can read the data", func(t *testing.T) {
-		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
-			info := check.Must(os.Stat(filepath.Join(p.dir, name)))(t)
-			check.Equal(t, name, info.Mode().Perm(), want)
-		}
-	})
-	t.Run("--data and data_dir name another folder", func(t *testing.T) {
-		file := p.write("other.toml", `data_dir = "elsewhere"`)
-		p.must("hello\n", "chat", "--config", file)
-		p.must("hello\n", "chat", "--config", file, "--data", "third")
-		for _, name := range []string{"elsewhere/cairn.db", "third/cairn.db"} {
-			check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, name))))
-		}
-	})
+	r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
+	check.Contains(t, "output", r.out, "I prefer tea.")
+	check.Equal(t, "errors", r.err, "")
+	for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} { // only for the owner
+		check.Equal(t, name, check.Must(os.Stat(filepath.Join(p.dir, name)))(t).Mode().Perm(), want)
+	}
+	file := p.write("other.toml", `data_dir = "elsewhere"`)
+	p.must("hello\n", "chat", "--config", file)
+	p.must("hello\n", "chat", "--config", file, "--data", "third")
+	for _, name := range []string{"elsewhere/cairn.db", "third/cairn.db"} {
+		check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, name))))
+	}
 }
 
 func TestUnwritableOutput(t *testing.T) {
@@ -41,105 +38,129 @@ func TestUnwritableOutput(t *testing.T) {
 		t.Skip("no device that is always full here: ", err)
 	}
 	defer full.Close()
-	for _, test := range []struct{ name, input, answer string }{
-		{"lines", "I like tea\n", "as message #1."},
-		{"JSON", `{"text":"I like tea","id":"1"}` + "\n", `"to":["1"]`},
+	for input, answer := range map[string]string{
+		"I like tea\n": "as message #1.", `{"text":"I like tea","id":"1"}` + "\n": `"to":["1"]`,
 	} {
-		t.Run(test.name+" end with exit code 1, and what was not said comes at the next start", func(t *testing.T) {
-			p := newFolder(t)
-			args := []string{"chat"}
-			if test.name == "JSON" {
-				args = append(args, "--json")
-			}
-			cmd := p.command(args...)
-			var errs strings.Builder
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(test.input), full, &errs
-			check.NoError(t, cmd.Start())
-			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-			defer guard.Stop()
-			_ = cmd.Wait() // the exit code shows it
-			check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
-			check.Equal(t, "error lines", strings.Count(errs.String(), "cairn: "), 1)
-			check.Contains(t, "errors", errs.String(), "no space left on device")
-			check.Contains(t, "output of the next start", p.must("", args...), test.answer)
-		})
+		p, args := newFolder(t), []string{"chat"}
+		if strings.HasPrefix(input, "{") {
+			args = append(args, "--json")
+		}
+		cmd := p.command(args...)
+		var errs strings.Builder
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), full, &errs
+		check.NoError(t, cmd.Start())
+		guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // the exit code shows it
+		guard.Stop()
+		check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
+		check.Equal(t, "error lines", strings.Count(errs.String(), "cairn: "), 1)
+		check.Contains(t, "errors", errs.String(), "no space left on device")
+		check.Contains(t, "output of the next start, which says what was not said", p.must("", args...), answer)
 	}
 }
 
 func TestChatJSON(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	t.Run("bad lines change nothing and the end is awaited", func(t *testing.T) {
-		out := p.must(`{"text":"I like tea","id":"1"}
-nonsense
-{"text":"/context","id":"2"}
-{"text":"I like tea","id":"1"}
-`, "chat", "--json")
-		var kinds []string
-		for _, line := range parse[struct{ Type string }](t, out) {
-			kinds = append(kinds, line.Type)
-		}
-		if got := strings.Join(kinds, " "); strings.Count(got, "accepted") != 2 || strings.Count(got, "reply") != 2 || strings.Count(got, "error") != 1 {
-			t.Errorf("got %s", got)
-		}
-	})
-	t.Run("an id is known after a restart too", func(t *testing.T) {
-		out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
-		check.Equal(t, "output", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
-	})
-	t.Run("SIGTERM ends the program with its number", func(t *testing.T) {
-		l := p.start("chat", "--json")
-		l.say(`{"text":"hello","id":"3"}`)
-		l.until(`"reply"`)
-		check.NoError(t, l.cmd.Process.Signal(syscall.SIGTERM))
-		_, code := l.rest()
-		check.Equal(t, "exit code", code, 143)
-	})
-	t.Run("a second bot on the same folder is refused", func(t *testing.T) {
-		address := freeAddress(t)
-		l := p.start("chat", "--json", "--web", address)
-		l.say(`{"text":"/help"}`)
-		l.until(`"reply"`)
-		r := p.run("hello\n", "chat", "--web", address) // the port is in use too; the folder matters more
-		check.Equal(t, "exit code", r.code, exitInUse)
-		check.Contains(t, "errors", r.err, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid))
-		check.Equal(t, "output", r.out, "")
-		check.Contains(t, "the transcript cannot be read while the bot runs", p.must("", "transcript"), "I like tea")
-		l.end()
-	})
-}
-
-// The web address serves the health checks, too.
-func TestHealthAtTheWebAddress(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
+	address := freeAddress(t)
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", address))
 	l := p.start("chat", "--json")
-	l.say(`{"text":"/help"}`)
-	l.until(`"reply"`)
-	check.HasPrefix(t, "health", p.must("", "health"), `{"ok":true`)
-	l.end()
+	for _, c := range [][2]string{{`{"text":"I like tea","id":"1"}`, `"reply"`}, {"nonsense", `"error"`}, {`{"text":"I like tea","id":"1"}`, `"accepted"`}} {
+		l.say(c[0])
+		l.until(c[1])
+	}
+	check.HasPrefix(t, "health at the web address", p.must("", "health"), `{"ok":true`)
+	r := p.run("hello\n", "chat") // the port is in use too; the folder matters more
+	check.Equal(t, "exit code of a second bot", r.code, exitInUse)
+	check.Contains(t, "errors of a second bot", r.err, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid))
+	check.Equal(t, "output of a second bot", r.out, "")
+	check.Contains(t, "the transcript beside a bot", p.must("", "transcript"), "I like tea")
+	l.stop()
+	out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
+	check.Equal(t, "output after a restart", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
 }
 
 // writeServerSettings makes the bot talk to a server, in a small window.
-func writeServerSettings(p folder, server *llmtest.Server, more ...string) string {
-	return p.write("config.toml", fmt.Sprintf(`
-[llm]
-base_url = %q
-[[agents]]
-id = "small"
-context_window = 6000
-max_output_tokens = 200
-%s
-`, server.URL, strings.Join(more, "\n")))
+func writeServerSettings(p folder, server *llmtest.Server, more ...string) {
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\n[[agents]]\nid = \"small\"\ncontext_window = 6000\nmax_output_tokens = 200\n%s\n", server.URL, strings.Join(more, "\n")))
 }
 
-// isWorker reports whether a request comes from the one that summarizes.
-func isWorker(x *llmtest.Exchange) bool {
-	for _, tool := range x.Request.Tools {
-		if tool.Function.Name == "summarize" {
-			return true
+// A task from a pipe prints its progress and its result.
+func TestPipedChatWaitsForTasks(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if strings.Contains(x.Request.Messages[0].Text(), "You count.") {
+			x.Say("There are 12 bridges.")
+			return
+		}
+		x.Say("I hear: " + x.Request.Last().Text())
+	})
+	p := newFolder(t)
+	writeServerSettings(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"\n[agents.compaction]\nkeep_last_n = 33")
+	check.Contains(t, "output", p.must("/ask @counter how many bridges?\n", "chat"), "Task 1 of counter has started", "There are 12 bridges.")
+	for command, want := range map[string]string{"context --json": `"agent":"counter"`, "simulate --json": `"keep_last_n":"33"`, "transcript": "how many bridges?"} {
+		check.Contains(t, command+" of a task", p.must("", append(strings.Fields(command), "--channel", "task:terminal:general/1")...), want)
+	}
+}
+
+// Tokyo is nine hours ahead of UTC.
+func TestTimesUseConfiguredZone(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, saying("Fine."))
+	p := newFolder(t)
+	p.write("config.toml", "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \""+server.URL+"\"\n")
+	p.must(`{"text":"we meet tomorrow","id":"1","time":"2026-01-31T20:30:00Z"}`+"\n", "chat", "--json")
+	asked := slices.DeleteFunc(server.Requests(), isStartCheck)
+	check.Len(t, "model requests", asked, 1)
+	check.Contains(t, "turn context", asked[0].Last().Text(), " 2026-02-01 05:30 Ada] we meet tomorrow", " JST;")
+	check.Contains(t, "output for people", p.must("", "transcript"), "2026-02-01 05:30")
+	check.Contains(t, "output for programs", p.must("", "transcript", "--json"), `"2026-01-31T20:30:00Z"`)
+	check.Contains(t, "since that day", p.must("", "recall", "meet", "--since", "2026-02-01"), "meet tomorrow")
+	check.Lacks(t, "since the next day", p.must("", "recall", "meet", "--since", "2026-02-02"), "meet tomorrow")
+}
+
+// hookSettings are settings with a small window, and hooks that write their input to files in dir.
+func hookSettings(dir, before string) string {
+	text := "[[agents]]\nid = \"cairn\"\ncontext_window = 4000\n[hooks]\n"
+	for _, hook := range []string{"before_compaction", "after_compaction", "on_memory", "on_reply"} {
+		script := fmt.Sprintf("cat >> %s/%s; echo >> %[1]s/%[2]s", dir, hook)
+		if hook == "before_compaction" {
+			script += "; " + before
+		}
+		text += fmt.Sprintf("%s = [\"sh\", \"-c\", %q]\n", hook, script)
+	}
+	return text
+}
+
+// gardenTalk fills a window of 4000 tokens.
+func gardenTalk() (lines string) {
+	for i := range 30 {
+		lines += fmt.Sprintf("The garden of plot %d needs %s and the gate opens at noon.\n", i, strings.Repeat("tulips ", 50))
+	}
+	return lines
+}
+
+func TestHooksAreCalled(t *testing.T) {
+	t.Parallel()
+	dir, p := t.TempDir(), newFolder(t)
+	p.write("config.toml", hookSettings(dir, `echo '{"focus":"the pond"}'`))
+	p.must(gardenTalk()+"/remember Ada plays the cello\n/compact\n", "chat")
+	for hook, has := range map[string]string{"before_compaction": "used_tokens", "after_compaction": "before_tokens", "on_memory": "content", "on_reply": "text"} {
+		var told map[string]any // the first event; two hooks at a time may share a line
+		check.NoError(t, json.NewDecoder(strings.NewReader(read(t, filepath.Join(dir, hook)))).Decode(&told))
+		check.That(t, told[has] != nil && told["conversation"] == "terminal:general" && told["time"] != nil, "%s got %v", hook, told)
+		if path, ok := told["path"].(string); ok || hook == "after_compaction" {
+			check.HasPrefix(t, "path", path, "/api/conversations/terminal:general/summaries/")
 		}
 	}
-	return false
+}
+
+func TestHookCannotVetoEmergencies(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", hookSettings(t.TempDir(), `echo '{"reason":"not at night"}'; exit 10`))
+	check.Contains(t, "/compact", p.must(gardenTalk()+"/compact\n", "chat"), "not at night")
+	list := p.must("", "compactions", "--json")
+	check.Lacks(t, "compactions", list, `"trigger":"background"`)
+	check.Contains(t, "compactions", list, `"trigger":"emergency"`)
 }

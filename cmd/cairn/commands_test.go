@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/check"
+	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 func TestUsage(t *testing.T) {
@@ -22,220 +23,220 @@ func TestUsage(t *testing.T) {
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	check.NoError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))
 	for _, test := range []struct {
-		name string
-		args []string
-		code int
-		want string // on the error stream
+		name, args string
+		code       int
+		want       string // on the error stream
 	}{
-		{"an unknown command", []string{"chta"}, exitUsage, `there is no command "chta", did you mean chat?`},
-		{"an unknown command of a group", []string{"memories", "lost"}, exitUsage, `did you mean list?`},
-		{"an unknown flag", []string{"chat", "--chanel", "x"}, exitUsage, "see `cairn chat --help`"},
-		{"an argument too few", []string{"import"}, exitUsage, "see `cairn import --help`"},
-		{"a channel without a name", []string{"chat", "--channel", " "}, exitUsage, "the name of the channel is empty"},
-		{"a channel of Discord", []string{"chat", "--channel", "discord:1/2"}, exitUsage, "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix"},
-		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn or error"},
-		{"a log level that is none, of a command without a log", []string{"version", "--log-level", "loud"}, exitUsage, "debug, info, warn or error"},
-		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
-		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
-		{"settings that never end", []string{"chat", "--config", "/dev/zero"}, exitUsage, "/dev/zero is not a regular file"},
-		{"settings nobody writes", []string{"chat", "--config", "pipe"}, exitUsage, "pipe is not a regular file"},
-		{"settings that are very large", []string{"chat", "--config", "large.toml"}, exitUsage, "large.toml is larger than 1 MB"},
-		{"no connector to start", []string{"run"}, exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
-		{"nothing to read", []string{"transcript"}, exitNotFound, "talk to the bot first"},
-		{"no such file to import", []string{"import", "none.jsonl"}, exitNotFound, "open none.jsonl: no such file"},
-		{"no such backup", []string{"restore", "none.db"}, exitNotFound, "none.db: not found"},
-		{"no folder for a backup", []string{"backup", "none/b.db"}, exitNotFound, "talk to the bot first"},
-		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "must be jsonl"},
+		{"an unknown command", "chta", exitUsage, `there is no command "chta", did you mean chat?`},
+		{"an unknown command of a group", "memories lost", exitUsage, `did you mean list?`},
+		{"an unknown flag", "chat --chanel x", exitUsage, "see `cairn chat --help`"},
+		{"an argument too few", "import", exitUsage, "see `cairn import --help`"},
+		{"a channel without a name", "chat --channel=", exitUsage, "the name of the channel is empty"},
+		{"a channel of Discord", "chat --channel discord:1/2", exitUsage, "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix"},
+		{"a log level that is none", "chat --log-level loud", exitUsage, "debug, info, warn or error"},
+		{"a log level that is none, of a command without a log", "version --log-level loud", exitUsage, "debug, info, warn or error"},
+		{"a settings file that is not there", "chat --config none.toml", exitUsage, "none.toml"},
+		{"a settings file that is wrong", "chat --config broken.toml", exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
+		{"settings that never end", "chat --config /dev/zero", exitUsage, "/dev/zero is not a regular file"},
+		{"settings nobody writes", "chat --config pipe", exitUsage, "pipe is not a regular file"},
+		{"settings that are very large", "chat --config large.toml", exitUsage, "large.toml is larger than 1 MB"},
+		{"no connector to start", "run", exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
+		{"nothing to read", "transcript", exitNotFound, "talk to the bot first"},
+		{"no such file to import", "import none.jsonl", exitNotFound, "open none.jsonl: no such file"},
+		{"no such backup", "restore none.db", exitNotFound, "none.db: not found"},
+		{"no folder for a backup", "backup none/b.db", exitNotFound, "talk to the bot first"},
+		{"no such format", "import --format csv x", exitUsage, "must be jsonl"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := p.run("", test.args...)
-			if r.code != test.code || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" {
-				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
-			}
-		})
+		r := p.run("", strings.Fields(test.args)...)
+		check.Equal(t, test.name+": exit code", r.code, test.code)
+		check.HasPrefix(t, test.name, r.err, "cairn: ")
+		check.Contains(t, test.name, r.err, test.want)
+		check.Equal(t, test.name+": output", r.out, "")
 	}
-	t.Run("a mistake leaves no data folder behind", func(t *testing.T) {
-		if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-			t.Error("there is a data folder, want none")
-		}
-	})
-	t.Run("help names the exit codes and examples", func(t *testing.T) {
-		check.Contains(t, "output of --help", p.must("", "--help"), "Exit codes:", "Examples:")
-	})
-	t.Run("version prints the version", func(t *testing.T) {
-		check.HasPrefix(t, "output of version", p.must("", "version"), "cairn ")
-	})
+	p.untouched()
+	check.Contains(t, "output of --help", p.must("", "--help"), "Exit codes:", "Examples:")
+	check.HasPrefix(t, "output of version", p.must("", "version"), "cairn ")
 }
 
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	t.Run("without a file", func(t *testing.T) {
-		check.Equal(t, "output", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
-	})
+	check.Equal(t, "output without a file", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
 	file := p.write("good.toml", "workers = 2")
-	t.Run("what differs is shown", func(t *testing.T) {
-		check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers\n")
-		want := `{"ok":true,"file":"good.toml","changed":["workers"],"faults":[]}` + "\n"
-		check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), want)
-	})
-	t.Run("errors are printed for people and programs", func(t *testing.T) {
-		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
-		want := `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}` + "\n"
-		check.Equal(t, "exit code", r.code, exitUsage)
-		check.Equal(t, "output", r.out, want)
-		check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
-	})
+	check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers\n")
+	check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), `{"ok":true,"file":"good.toml","changed":["workers"],"faults":[]}`+"\n")
+	r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
+	check.Equal(t, "exit code", r.code, exitUsage)
+	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
+	check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
 }
 
-// messagesOf reads a transcript's messages.
-func messagesOf(t *testing.T, out string) []chat.Record {
-	t.Helper()
-	return slices.DeleteFunc(parse[chat.Record](t, out), func(r chat.Record) bool { return r.Seq == 0 })
-}
-
-// past is a recorded conversation of n messages.
-func past(n int) string {
-	var b strings.Builder
-	for i := range n {
-		name, food := []string{"Ada", "Bo"}[i%2], []string{"tea", "bread", "rice"}[i%3]
-		fmt.Fprintf(&b, `{"id":"p%d","time":"2025-03-%02dT10:%02d:00Z","author":%q,"text":"I decided to buy %s for day %d, because the garden party needs it and nobody else wanted to go."}`+"\n",
-			i, 1+i/60, i%60, name, food, i)
-	}
-	return b.String()
-}
-
-func TestImport(t *testing.T) {
-	check.SkipUnderRace(t)
+func TestConfigExplain(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
-	p.write("a.jsonl", past(200))
-	p.write("b.jsonl", strings.ReplaceAll(past(3), `"id":"p`, `"id":"q`))
-
-	t.Run("everything is imported, and the window is not overfull", func(t *testing.T) {
-		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
-		check.That(t, strings.HasPrefix(out, "imported 203 messages into past; 0 were known already\n"), "got %q", out)
-		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
-		if len(rows) != 203 || rows[0].ID != "p0" || rows[202].ID != "q2" || rows[0].Author != "Ada" || rows[0].Time.Year() != 2025 {
-			t.Errorf("got %d messages, first %+v", len(rows), rows[0])
+	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
+	all := parse[[]struct {
+		Agent    string
+		Settings []struct {
+			Key, Value, Origin, Moves string
+			Tokens                    int
 		}
-		gauge := parse[struct {
-			Max  int     `json:"max_tokens"`
-			Pct  float64 `json:"used_pct"`
-			Msgs int     `json:"messages"`
-			Verb int     `json:"verbatim"`
-			List []struct {
-				From int64 `json:"from_seq"`
-				To   int64 `json:"to_seq"`
-			} `json:"stack"`
-		}](t, p.must("", "context", "--channel", "past", "--json"))[0]
-		if gauge.Max != 4000 || gauge.Pct > 95 || gauge.Msgs != 203 || len(gauge.List) == 0 || gauge.List[0].From != 1 {
-			t.Errorf("got %+v", gauge)
+	}](t, p.must("", "config", "check", "--explain", "--json"))[0]
+	check.Require(t, len(all) == 1 && all[0].Agent == "small", "agents %+v", all)
+	want := map[string]string{
+		"context_window": "8000 config.toml:6", "background_threshold": "5600 config.toml:2", "prepare_threshold": "4200 default",
+		"emergency_threshold": "7600 default", "max_output_tokens": "500 config.toml:7", "tail_tokens": "2000 default", "stack_budget": "1200 default",
+	}
+	last := all[0].Settings[0].Tokens
+	for _, s := range all[0].Settings {
+		check.That(t, s.Tokens <= last, "got %s, of %d tokens, after one of %d", s.Key, s.Tokens, last)
+		last = s.Tokens
+		if text, known := want[s.Key]; known {
+			check.Equal(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)
+			delete(want, s.Key)
 		}
-		check.Contains(t, "output", p.must("", "context", "--channel", "past"), "of 4000 tokens")
-	})
-	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
-		said, lines := int64(0), 0
-		out := p.must("", "transcript", "--channel", "past", "--json")
-		rows := parse[chat.Record](t, out)
-		for i, line := range parse[appliedLine](t, out) {
-			if rows[i].Seq > 0 {
-				said = rows[i].Seq
-				continue
-			}
-			lines++
-			last := line.Compacted[len(line.Compacted)-1]
-			// It waits for the summaries, so no message came between.
-			if last.To > said || last.Messages == 0 || last.ID == 0 || line.Before <= line.After || line.After == 0 || line.Time.Year() < 2026 {
-				t.Errorf("after message %d: got %+v", said, line)
-			}
+		if s.Key == "background_threshold" {
+			check.Contains(t, "effect of background_threshold", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
 		}
-		check.That(t, lines >= 3 && said == 203, "got %d applied compactions and %d messages", lines, said)
-		text := p.must("", "transcript", "--channel", "past")
-		if n := strings.Count(text, "  compacted "); n != lines || !regexp.MustCompile(`(?m)^--  \S+ \S+  compacted \d+→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by extractive, `).MatchString(text) {
-			t.Errorf("got %d lines of applied compactions:\n%.3000s", n, text)
-		}
-	})
-	t.Run("a second import changes nothing", func(t *testing.T) {
-		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		check.Equal(t, "output", out, "imported 0 messages into past; 200 were known already\n")
-	})
-	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
-		p.must("hello\n", "chat")
-		p.fails(exitInUse, "name another with --channel: the conversation is in use\n", "import", "b.jsonl")
-		if rows := parse[chat.Record](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
-			t.Errorf("got %d messages, first %q", len(rows), rows[0].Text)
-		}
-	})
-	t.Run("memories were made, with their messages, and one can be forgotten", func(t *testing.T) { importedMemories(t, p) })
+	}
+	check.Equal(t, "settings that are missing", len(want), 0)
+	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold affects")
+	p.fails(exitUsage, "", "config", "check", "--channel", "x")
 }
 
-func importedMemories(t *testing.T, p folder) {
-	for _, m := range parse[kept](t, p.must("", "memories", "list", "--channel", "past", "--kind", "decision", "--json")) {
-		check.Equal(t, "kind", m.Kind, "decision")
-	}
-	found := parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "5"))
-	if len(found) == 0 || !strings.Contains(found[0].Content, "bread") || found[0].Channel != "terminal:past" {
-		t.Fatalf("got %+v", found)
-	}
-	id := fmt.Sprint(found[0].ID)
-	shown := parse[kept](t, p.must("", "memories", "show", id, "--json"))[0]
-	if shown.ID != found[0].ID || len(shown.Messages) == 0 || !strings.Contains(shown.Messages[0].Text, "bread") {
-		t.Errorf("got %+v", shown)
-	}
-	p.must("", "memories", "forget", id)
-	for _, m := range parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "1000")) {
-		check.That(t, m.ID != found[0].ID, "found after it was forgotten")
-	}
-}
-
-func TestImportMistakes(t *testing.T) {
-	check.SkipUnderRace(t)
+func TestChannels(t *testing.T) {
 	t.Parallel()
-	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
-	for _, test := range []struct{ name, text, want string }{
-		{"no JSON", good + "hello", "past.jsonl:2: this is not a JSON object"},
-		{"a list", "[]", "past.jsonl:1: a line must be one JSON object"},
-		{"no id", `{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
-		{"no author", `{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},
-		{"no time", `{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
-		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: a time must look like "2023-05-08T13:56:00Z": `},
-		{"no text", `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
-		{"a wrong type", `{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
-		{"an id of two messages", good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},
-		{"a line that is too long", `{"id":"` + strings.Repeat("x", maxRecord), `past.jsonl:1: `},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			p := newFolder(t)
-			p.fails(exitFailed, test.want, "import", p.write("past.jsonl", test.text))
-			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-				t.Error("there is a data folder, want none")
-			}
-		})
+	p := newFolder(t)
+	p.must("", "import", p.write("none.jsonl", ""))
+	r := p.run("", "channels")
+	check.Equal(t, "channels of an empty folder", r.out+r.err, "no conversations yet\n")
+	p.must("", "import", "--channel", "garden", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"The plums are ripe"}
+{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"I will pick them"}
+`))
+	for command, want := range map[string]string{"recall plums": "The plums are ripe", "transcript": "The plums are ripe", "context": "2 in total"} {
+		check.Contains(t, command+" of the only conversation", p.must("", strings.Fields(command)...), want)
 	}
-	t.Run("a message that comes twice is imported once, and a byte order mark is no mistake", func(t *testing.T) {
-		p := newFolder(t)
-		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
-		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		check.Equal(t, "output", out, "imported 1 message into general; 2 were known already\n")
-	})
-	t.Run("an id of another message that already exists", func(t *testing.T) {
-		p := newFolder(t)
-		file := p.write("a.jsonl", good)
-		p.must("", "import", file)
-		for _, other := range []string{strings.Replace(good, "hello", "bye", 1), strings.Replace(good, "Ada", "Bo", 1), strings.Replace(good, "10:00", "11:00", 1)} {
-			fresh := strings.Replace(good, `"1"`, `"2"`, 1)
-			p.fails(exitFailed, `cairn: an id names one message of a channel: "1" already exists, by Ada, of 2025-03-01 10:00:00; nothing was imported`, "import", p.write("b.jsonl", fresh+other))
-		}
-		check.HasPrefix(t, "output", p.must("", "import", file), "imported 0 messages")
-		check.Len(t, "messages", parse[struct{ Text string }](t, p.must("", "transcript", "--json")), 1)
-		check.HasPrefix(t, "output", p.must("", "import", "--channel", "other", p.write("b.jsonl", strings.Replace(good, "hello", "bye", 1))), "imported 1 message")
-	})
-	t.Run("a channel of another connector", func(t *testing.T) {
-		p := newFolder(t)
-		for _, name := range []string{"discord:1/2", "web:general", "task:terminal:general/1"} {
-			p.fails(exitUsage, "channels of the terminal", "import", "--channel", name, p.write("a.jsonl", good))
-		}
-	})
+	p.must("", "import", "--channel", "kitchen", p.write("more.jsonl", `{"id":"1","author":"Ada","time":"2026-06-01T10:00:00Z","text":"Jam"}`+"\n"))
+	c := check.Must(p.store().Conversation(t.Context(), "discord:9/20"))(t)
+	check.Must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"}))(t)
+	form := regexp.MustCompile(`terminal:kitchen +1  2026-06-01 .*\nterminal:garden +2  2026-05-03 (.|\n)*discord:9/20 .*  #plaza · \[31mCozy Corner\n`)
+	out := p.must("", "channels")
+	check.That(t, form.MatchString(out), "got the channels, the newest first:\n%s", out)
+	check.Contains(t, "output for a program", p.must("", "channels", "--json"),
+		`{"channel":"terminal:kitchen","messages":1,`, `"messages":2,"last":"2026-05-03T10:00:00Z"`, `"channel":"discord:9/20","name":"#plaza · `)
+	r = p.run("", "recall", "plums")
+	check.Contains(t, "errors without a channel", r.err, "name one with --channel: known: ", "terminal:kitchen", "garden")
+	check.Contains(t, "output", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
+}
+
+// recallFound is what `cairn recall --json` prints.
+type recallFound struct {
+	Score   float64
+	Parts   []struct{ Name string }
+	Message *chat.Record
+	Memory  *struct{ Kind, Content string }
+}
+
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
+{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
+{"id":"3","author":"Bob","time":"2026-05-04T10:00:00Z","text":"Rain again"}
+{"id":"4","author":"Bob","time":"2026-05-04T11:00:00Z","text":"And wind"}
+{"id":"5","author":"Ada","time":"2026-05-09T10:00:00Z","text":"I am out of coffee"}
+{"id":"6","author":"Ada","time":"2026-05-10T10:00:00Z","text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]}
+{"id":"7","author":"Bob","time":"2026-05-11T10:00:00Z","text":"see there","attachments":[{"kind":"file","name":"b.txt","text":"`+strings.Repeat("It rained. ", 100)+`The museum is shut. `+strings.Repeat("It rained. ", 100)+`"}]}
+`))
+	out := p.must("", "recall", "which", "hotel", "by", "the", "harbour?")
+	check.HasPrefix(t, "output", out, "Said:\n#1  2026-05-01 10:00  Ada: We chose the hotel by the harbour\n#2 ")
+	check.Lacks(t, "output", out, "score")
+	check.Equal(t, "results for a word", strings.Count(p.must("", "recall", "hotel"), "\n#"), 2)
+	check.Contains(t, "explained output", p.must("", "recall", "--explain", "hotel"), "score ", ": words +")
+	all := parse[recallFound](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
+	check.Len(t, "results", all, 1)
+	check.That(t, all[0].Message.Seq == 1 && all[0].Score > 0 && len(all[0].Parts) > 0, "got %+v", all)
+	all = parse[recallFound](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
+	check.That(t, len(all) > 0 && all[0].Message.Seq == 2 && !slices.ContainsFunc(all, func(f recallFound) bool { return f.Message.Seq == 1 }), "since a day: got %+v", all)
+
+	// A caption and what a file holds are shown where they match.
+	check.Contains(t, "output", p.must("", "recall", "lighthouse"), "Ada: [image: a.png, a lighthouse at dusk]\n")
+	out = p.must("", "recall", "museum")
+	check.Contains(t, "output", out, "Bob: see there\n       [file: b.txt]\n       … ", "The museum is shut.")
+	check.That(t, len(out) < 900, "got %s", out)
+	check.Contains(t, "output as JSON", p.must("", "recall", "lighthouse", "--json"), `"text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]},"match":"[image: a.png, a lighthouse at dusk]"}`)
+
+	r := p.run("", "recall", "xylophone")
+	check.Equal(t, "nothing", fmt.Sprint(r), fmt.Sprint(result{err: "nothing found\n"}))
+	r = p.run("", "recall", "my hotel", "--as", "ada")
+	check.Equal(t, "exit code and errors where the asker is \"my\"", fmt.Sprint(r.code, r.err), "0")
+	p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:general\n", "recall", "hotel", "--channel", "nowhere")
+	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `--kind "gossip": must be one of identity, goal`, "": "requires at least 1 arg(s), only received 0; see `cairn recall --help`"})
+
+	// Memories come first.
+	p.must("/remember the hotel has no lift\n", "chat", "--channel", "stay")
+	p.must("The hotel is dear.\n", "chat", "--channel", "stay")
+	out = p.must("", "recall", "hotel", "--channel", "stay")
+	check.HasPrefix(t, "output", out, "Remembered:\n(1) fact: the hotel has no lift (")
+	check.Contains(t, "output of the usual one of two channels", p.must("", "recall", "harbour"), "#1 ")
+	check.Contains(t, "output", out, "\n\nSaid:\n")
+	all = parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json", "--channel", "stay"))
+	check.That(t, len(all) == 1 && all[0].Memory != nil && all[0].Memory.Content == "the hotel has no lift", "got %+v", all)
+}
+
+// counting is a script whose server counts 1000 prompt tokens, 400 of them cached and 100 written to
+// the cache, and 10 of the answer.
+func counting(x *llmtest.Exchange) {
+	x.Piece("Fine.")
+	x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+	x.Chunk(`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":400,"cache_write_tokens":100}}}`)
+	x.Done()
+}
+
+func TestUsageCommand(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, counting)
+	p := newFolder(t)
+	p.fails(exitNotFound, "", "usage")
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
+	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
+	check.Equal(t, "output before anything was used", p.must("", "usage", "--since", "2026-05-01"), "No model has been used since 2026-05-01.\n")
+	check.Equal(t, "output before anything was used", p.must("", "usage"), "No model has been used yet.\n")
+	check.Contains(t, "usage as JSON", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,`, `"summaries":{"requests":0,`, `"no_price":[]}`)
+	p.must("hello\n", "chat")
+	p.must("hello\n@critic is that so?\n", "chat", "--channel", "garden")
+	for by, want := range map[string]string{
+		"day":          `"requests":3,"input_tokens":3000,"cached_tokens":1200,"written_tokens":300,"output_tokens":30,"cost":0.00036`,
+		"conversation": `"conversation":"terminal:garden","requests":2,"input_tokens":2000,"cached_tokens":800,"written_tokens":200,"output_tokens":20,"cost":0.00018`,
+		"model":        `"model":"qwen3:8b","requests":1,"input_tokens":1000,"cached_tokens":400,"written_tokens":100,"output_tokens":10,"cost":0,`,
+	} {
+		check.Contains(t, by, p.must("", "usage", "--by", by, "--since", "7d", "--json"), want, `"no_price":["qwen3:8b"]`)
+	}
+	check.Equal(t, "output", p.must("", "usage", "--by", "model"), `MODEL            REQUESTS  INPUT  CACHED  WRITTEN  OUTPUT    COST  SUMMARIES
+test/gpt-5-mini         2   2000     800      200      20  0.0004     0.0000
+qwen3:8b                1   1000     400      100      10  0.0000     0.0000
+total                   3   3000    1200      300      30  0.0004     0.0000
+no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
+`)
+	p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
+	check.Contains(t, "context", p.must("", "--config", "priced.toml", "context", "--channel", "garden"),
+		"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
+	check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
+	p.refuses(exitUsage, "usage", map[string]string{"--by week": `--by "week": must be one of day, conversation, model`, "--since May": "invalid time"})
+}
+
+// TestBudgetSurvivesRestart: each message goes to a new process.
+func TestBudgetSurvivesRestart(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, counting)
+	p := newFolder(t)
+	for _, c := range []struct {
+		budget float64
+		want   string
+	}{{0.0015, "Fine."}, {0.0015, "Fine."}, {0.0015, "The budget for this month is used up"}, {0.0025, "Fine."}} {
+		p.write("config.toml", fmt.Sprintf("budget_per_month = %v\n[llm]\nbase_url = %q\nmodel = \"m\"\n[prices.m]\ninput = 1\noutput = 0\n", c.budget, server.URL))
+		r := p.run("hello\n", "chat")
+		check.Contains(t, fmt.Sprint("answer with a budget of ", c.budget), r.out+r.err, c.want)
+	}
+	check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE role = 'user'"), 4)
 }

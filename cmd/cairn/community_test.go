@@ -19,9 +19,13 @@ import (
 // spot is one of the conversations of the test, on either platform.
 type spot struct {
 	name    string // its name in the store
-	mention string // the mention; empty in a thread where the bot was addressed before
+	mention string // how to address the bot for the first time
+	always  bool   // each message must address it: the others are threads
 	say     func(user int, text string)
 	replies func() []string // of the bot, oldest first, as currently shown
+
+	questions []string // in the order they were asked
+	said      int      // messages in bursts
 }
 
 // community is a Discord and a Slack with people in them, and a model that answers
@@ -30,29 +34,23 @@ type community struct {
 	t       *testing.T
 	discord *discordtest.Server
 	slack   *slacktest.Server
-	model   *llmtest.Server
-	spots   []spot
+	spots   []*spot       // two channels and a thread on each platform
 	held    chan struct{} // closed when the question "hold" may be answered
 	folder  folder
 	runs    []*live // one after the other
-
-	questions [][]string // by spot, in the order they were asked
-	said      []int      // messages by spot, in bursts
 }
 
 var asked = regexp.MustCompile(`ask-[a-z]+-\d+|hold`)
 
 // answer repeats every question without an answer.
 func (c *community) answer(x *llmtest.Exchange) {
-	for _, tool := range x.Request.Tools {
-		if tool.Function.Name == "summarize" {
-			if x.Wait(time.Second) {
-				x.Use("s", "summarize", fmt.Sprintf(`{"summary":"They asked %s, and all was answered."}`, strings.Join(asked.FindAllString(x.Request.Messages[1].Text(), 9), ", ")))
-			}
-			return
+	if isWorker(x) {
+		if x.Wait(time.Second) {
+			x.Use("s", "summarize", fmt.Sprintf(`{"summary":"They asked %s, and all was answered."}`, strings.Join(asked.FindAllString(x.Request.Messages[1].Text(), 9), ", ")))
 		}
+		return
 	}
-	last := x.Request.Messages[len(x.Request.Messages)-1].Text()
+	last := x.Request.Last().Text()
 	if _, after, found := strings.Cut(last, "</kept>"); found {
 		last = after
 	}
@@ -68,15 +66,7 @@ func (c *community) answer(x *llmtest.Exchange) {
 	if slices.Contains(questions, "ask-slowly-1") {
 		pace = 100 * time.Millisecond
 	}
-	pieces := []string{"You asked:"}
-	for _, q := range questions {
-		pieces = append(pieces, " "+q)
-	}
-	for n := range 30 {
-		pieces = append(pieces, fmt.Sprintf(" word%d", n))
-	}
-	pieces = append(pieces, " and that is all.")
-	for _, piece := range pieces {
+	for _, piece := range strings.SplitAfter("You asked: "+strings.Join(questions, " ")+strings.Repeat(" word", 30)+" and that is all.", " ") {
 		x.Piece(piece)
 		if !x.Wait(pace) {
 			return
@@ -86,10 +76,7 @@ func (c *community) answer(x *llmtest.Exchange) {
 	x.Done()
 }
 
-const (
-	slackPeople   = 5
-	discordPeople = 5
-)
+const people = 5 // on each platform
 
 func newCommunity(t *testing.T) *community {
 	c := &community{t: t, held: make(chan struct{})}
@@ -97,60 +84,45 @@ func newCommunity(t *testing.T) *community {
 	t.Cleanup(c.discord.Close)
 	c.slack = slacktest.New(slacktest.Options{AckWithin: 20 * time.Second, Redeliver: []time.Duration{0, time.Second, time.Second}})
 	t.Cleanup(c.slack.Close)
-	c.model = llmtest.Serve(t, c.answer)
-	c.people()
-	c.folder = newFolder(t, "DISCORD_TOKEN=token", "SLACK_BOT_TOKEN="+slacktest.BotToken, "SLACK_APP_TOKEN="+slacktest.AppToken,
-		"OPENAI_BASE_URL="+c.model.URL, "OPENAI_MODEL=m")
-	c.folder.write("config.toml", fmt.Sprintf(`[discord]
-api_base = %q
-[slack]
-api_base = %q
-reply_in = "channel"
-[[agents]]
-id = "small"
-context_window = 5000
-`, c.discord.URL, c.slack.APIURL))
+	c.discordSpots()
+	c.slackSpots()
+	c.folder = (&platforms{t: t, discord: c.discord, slack: c.slack}).folder("[[agents]]\nid = \"small\"\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
+	c.folder.write("config.toml", strings.Replace(c.folder.read("config.toml"), "[slack]", "[slack]\nreply_in = \"channel\"", 1))
 	return c
 }
 
-// people fills two channels and a thread on each platform.
-func (c *community) people() {
+func (c *community) discordSpots() {
 	var users []*discordgo.User
-	for i := range discordPeople {
+	for i := range people {
 		users = append(users, c.discord.User(fmt.Sprint("Ada", i)))
 	}
 	guild := c.discord.Guild("Garden", users...)
-	mention := "<@" + c.discord.Bot.ID + "> "
-	add := func(name, id, mention string) {
-		c.spots = append(c.spots, spot{
-			name: name, mention: mention,
-			say: func(user int, text string) { c.discord.Say(id, users[user%discordPeople].ID, text) },
-			replies: func() (texts []string) {
-				for _, m := range c.discord.Sent(id) {
-					if !m.Deleted {
-						texts = append(texts, m.Content)
-					}
-				}
-				return texts
+	add := func(name, id string, always bool) {
+		c.spots = append(c.spots, &spot{
+			name: "discord:" + guild.ID + "/" + name, mention: "<@" + c.discord.Bot.ID + "> ", always: always,
+			say: func(user int, text string) { c.discord.Say(id, users[user%people].ID, text) },
+			replies: func() []string {
+				return (&platforms{discord: c.discord, square: id}).onDiscord()
 			},
 		})
 	}
-	first, second := c.discord.Channel(guild.ID, "beds"), c.discord.Channel(guild.ID, "tools")
-	thread := c.discord.Thread(first.ID, users[0].ID, "slugs")
-	add("discord:"+guild.ID+"/"+first.ID, first.ID, mention)
-	add("discord:"+guild.ID+"/"+second.ID, second.ID, mention)
-	add("discord:"+guild.ID+"/"+first.ID+"/"+thread.ID, thread.ID, "")
+	first, second := c.discord.Channel(guild.ID, "beds").ID, c.discord.Channel(guild.ID, "tools").ID
+	thread := c.discord.Thread(first, users[0].ID, "slugs").ID
+	add(first, first, true)
+	add(second, second, true)
+	add(first+"/"+thread, thread, false)
+}
 
+func (c *community) slackSpots() {
 	var members []string
-	for i := range slackPeople {
+	for i := range people {
 		members = append(members, c.slack.AddUser(fmt.Sprint("Grace", i)))
 	}
-	mention = "<@" + slacktest.BotUserID + "> "
-	addSlack := func(name, id, thread, mention string) {
-		c.spots = append(c.spots, spot{
-			name: name, mention: mention,
+	add := func(name, id, thread string) {
+		c.spots = append(c.spots, &spot{
+			name: "slack:" + slacktest.TeamID + "/" + name, mention: "<@" + slacktest.BotUserID + "> ", always: thread == "",
 			say: func(user int, text string) {
-				c.slack.Say(slacktest.Post{Channel: id, User: members[user%slackPeople], Text: text, Thread: thread})
+				c.slack.Say(slacktest.Post{Channel: id, User: members[user%people], Text: text, Thread: thread})
 			},
 			replies: func() (texts []string) {
 				for _, m := range c.slack.Posted() {
@@ -164,9 +136,9 @@ func (c *community) people() {
 	}
 	beds, tools := c.slack.AddChannel("beds", members...), c.slack.AddChannel("tools", members...)
 	root := c.slack.Say(slacktest.Post{Channel: tools, User: members[0], Text: "let us talk about slugs"})
-	addSlack("slack:"+slacktest.TeamID+"/"+beds, beds, "", mention)
-	addSlack("slack:"+slacktest.TeamID+"/"+tools, tools, "", mention)
-	addSlack("slack:"+slacktest.TeamID+"/"+tools+"/"+root, tools, root, "")
+	add(beds, beds, "")
+	add(tools, tools, "")
+	add(tools+"/"+root, tools, root)
 }
 
 // run starts the program and returns a function that kills it.
@@ -180,25 +152,23 @@ func (c *community) run() (kill func()) {
 	}
 }
 
-func (c *community) wait(what string, most time.Duration, holds func() bool) {
+// wait waits until a condition holds in all of these spots; none: in all.
+func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 	c.t.Helper()
-	for deadline := time.Now().Add(most); !holds(); time.Sleep(100 * time.Millisecond) {
+	if len(in) == 0 {
+		in = c.spots
+	}
+	for deadline := time.Now().Add(2 * time.Minute); slices.ContainsFunc(in, func(s *spot) bool { return !holds(s) }); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.fail("waited in vain for %s", what)
+			c.t.Fatalf("waited in vain for %s\nthe log ends with\n%s", what, c.newestLog())
 		}
 	}
 }
 
-// fail ends the test and shows the end of the program's log.
-func (c *community) fail(format string, args ...any) {
-	c.t.Helper()
-	var told []string
-	for line := range strings.Lines(c.logged()) {
-		if !strings.Contains(line, `"DEBUG"`) {
-			told = append(told, line)
-		}
-	}
-	c.t.Fatalf(format+"\nthe log ends with\n%s", append(args, strings.Join(told[max(0, len(told)-40):], ""))...)
+// newestLog returns the end of the program's log, from info on.
+func (c *community) newestLog() string {
+	told := slices.DeleteFunc(strings.SplitAfter(c.logged(), "\n"), func(line string) bool { return strings.Contains(line, `"DEBUG"`) })
+	return strings.Join(told[max(0, len(told)-40):], "")
 }
 
 // logged returns the program's log so far.
@@ -210,14 +180,27 @@ func (c *community) logged() (text string) {
 }
 
 // answered counts the copies of each question in the bot's replies.
-func (s spot) answered() (order []string, count map[string]int) {
+func (s *spot) answered() (order []string, count map[string]int) {
 	count = map[string]int{}
-	for _, text := range s.replies() {
-		for _, q := range asked.FindAllString(text, -1) {
-			if count[q]++; count[q] == 1 {
-				order = append(order, q)
-			}
+	for _, q := range asked.FindAllString(strings.Join(s.replies(), "\n"), -1) {
+		if count[q]++; count[q] == 1 {
+			order = append(order, q)
 		}
 	}
 	return order, count
+}
+
+func (s *spot) answeredAll() bool {
+	_, count := s.answered()
+	return !slices.ContainsFunc(s.questions, func(q string) bool { return count[q] == 0 })
+}
+
+// ask addresses the bot, with a mention where it needs one or begins.
+func (s *spot) ask(user int, q string) {
+	mention := ""
+	if s.always || len(s.questions) == 0 {
+		mention = s.mention
+	}
+	s.questions = append(s.questions, q)
+	s.say(user, mention+"please tell me about "+q)
 }

@@ -2,38 +2,26 @@ package main
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-
 	"golang.org/x/sys/unix"
 
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
 // breakDisk makes every write of a running program fail, until the returned function is called.
-func breakDisk(t *testing.T, pid int) (mend func()) {
-	t.Helper()
+func breakDisk(l *live) (mend func()) {
+	l.t.Helper()
 	var was unix.Rlimit
-	check.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was))
-	return func() {
-		t.Helper()
-		check.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil))
-	}
-}
-
-// lockDatabase holds the write lock, like a tool that was left open.
-func (p folder) lockDatabase() (release func()) {
-	p.t.Helper()
-	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000"))(p.t)
-	tx := check.Must(db.Begin())(p.t)
-	return func() { tx.Rollback(); db.Close() }
+	check.NoError(l.t, unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was))
+	return func() { check.NoError(l.t, unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil)) }
 }
 
 // moveDatabase renames the file.
@@ -44,22 +32,21 @@ func (p folder) moveDatabase() (back func()) {
 	return func() { check.NoError(p.t, os.Rename(file+".away", file)) }
 }
 
-// saidTo sends a line of JSON, and returns whether it was accepted, or the reason.
-func (l *live) saidTo(id, channel string) (accepted bool, words string) {
+// saidTo sends a line of JSON, and returns why it was not accepted; "" if it was.
+func (l *live) saidTo(id, channel string) (why string) {
 	l.t.Helper()
 	l.say(fmt.Sprintf(`{"text":"message %s","id":%q,"channel":%q}`, id, id, channel))
 	for {
 		line := l.until(`"channel":"` + channel + `"`)
-		var told struct {
+		told := parse[struct {
 			Type, ID, Text string
 			To             []string
-		}
-		check.NoError(l.t, json.Unmarshal([]byte(line[len(line)-1]), &told))
+		}](l.t, line[len(line)-1])[0]
 		switch {
 		case told.Type == "accepted" && told.ID == id:
-			return true, ""
+			return ""
 		case told.Type == "error" && len(told.To) == 1 && told.To[0] == id:
-			return false, told.Text
+			return told.Text
 		}
 	}
 }
@@ -72,59 +59,44 @@ func TestFailingDisk(t *testing.T) {
 	for name, c := range map[string]struct {
 		breaks func(folder, *live) (mend func())
 		words  string
+		where  []string
 	}{
-		"every write fails":             {func(p folder, l *live) func() { return breakDisk(p.t, l.cmd.Process.Pid) }, again},
-		"another process holds it long": {func(p folder, _ *live) func() { return p.lockDatabase() }, again},
+		"every write fails": {func(_ folder, l *live) func() { return breakDisk(l) }, again, []string{"a", "b"}},
+		"another process holds it long": {func(p folder, _ *live) func() {
+			db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000"))(p.t)
+			tx := check.Must(db.Begin())(p.t)
+			return func() { tx.Rollback(); db.Close() }
+		}, again, []string{"b"}},
 		"it is moved away": {
 			func(p folder, _ *live) func() { return p.moveDatabase() },
 			"My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back.",
+			[]string{"a", "b"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newFolder(t)
 			l := p.start("chat", "--json")
-			if ok, words := l.saidTo("1", "a"); !ok {
-				t.Fatal(words)
-			}
+			check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 			l.until(`"reply"`)
-			for p.waiting() > 0 { // it is not yet recorded as sent
-				time.Sleep(10 * time.Millisecond)
-			}
+			check.Require(t, check.Soon(func() bool { return p.waiting() == 0 }), "the reply is not recorded as sent")
 			mend := c.breaks(p, l)
-			for i, where := range []string{"a", "b"} {
-				if ok, words := l.saidTo(fmt.Sprint("refused", i), where); ok || words != c.words {
-					t.Errorf("%s: accepted %v, %q", where, ok, words)
-				}
+			for i, where := range c.where {
+				check.Equal(t, where, l.saidTo(fmt.Sprint("refused", i), where), c.words)
 			}
 			mend()
 			for _, where := range []string{"a", "b"} {
-				if ok, words := l.saidTo("2"+where, where); !ok {
-					t.Error(words)
-				}
+				check.Equal(t, where, l.saidTo("2"+where, where), "")
 			}
 			l.end()
-			said := l.errs.String()
-			check.Equal(t, "the log", strings.Count(said, "\n"), 1)
-			check.Contains(t, "the log", said, "save_message_failed")
-			for where, want := range map[string]string{"a": "message 1|message 2a", "b": "message 2b"} {
-				check.Equal(t, where, p.heard(where), want)
-			}
+			check.Equal(t, "lines of the log", strings.Count(l.errs.String(), "\n"), 1)
+			check.Contains(t, "the log", l.errs.String(), "save_message_failed")
+			heard := ""
+			p.query("SELECT group_concat(platform_id) FROM (SELECT platform_id FROM messages WHERE role = 'user' ORDER BY platform_id)", &heard)
+			check.Equal(t, "what was heard", heard, "1,2a,2b")
 			p.must("", "doctor")
 		})
 	}
-}
-
-// heard returns people's messages in a channel, from the transcript.
-func (p folder) heard(channel string) string {
-	p.t.Helper()
-	var said []string
-	for _, m := range parse[struct{ Role, Text string }](p.t, p.must("", "transcript", "--json", "--channel", channel)) {
-		if m.Role == "user" {
-			said = append(said, m.Text)
-		}
-	}
-	return strings.Join(said, "|")
 }
 
 func TestReplyIsSentAfterDiskFailure(t *testing.T) {
@@ -137,11 +109,11 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 		}
 		x.Say("Here I am.")
 	})
-	p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	p := newFolder(t, modelAt(server)...)
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello?","id":"1"}`)
 	<-asked
-	mend := breakDisk(t, l.cmd.Process.Pid)
+	mend := breakDisk(l)
 	close(goOn)
 	l.until("I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
 	mend()
@@ -157,18 +129,16 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
 	p.sayOnBoth("one")
-	p.until(r, "both are answered", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
+	p.answered(r, "Here I am.", 1)
 	p.until(r, "all is written", func() bool { return f.waiting() == 0 })
-	mend := breakDisk(t, r.cmd.Process.Pid)
+	mend := breakDisk(r)
 	p.sayOnBoth("two")
-	p.until(r, "both connectors warn", func() bool {
-		said := r.errs.String()
-		return strings.Contains(said, `"store_message_failed","connector":"discord"`) && strings.Contains(said, `"store_message_failed","connector":"slack"`)
-	})
+	warnings := []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`}
+	p.logs(r, warnings...)
 	p.sayOnBoth("three")
 	for _, d := range p.slack.Deliveries() {
-		if !d.Acked.IsZero() && (strings.Contains(string(d.Payload), "two") || strings.Contains(string(d.Payload), "three")) {
-			t.Error("Slack got an acknowledgement of a message that is not on disk")
+		if !d.Acked.IsZero() {
+			check.Lacks(t, "an acknowledged message that is not on disk", string(d.Payload), "two", "three")
 		}
 	}
 	mend()
@@ -176,32 +146,64 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
 	})
 	r.stop()
-	said := r.errs.String()
-	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
-		if n := strings.Count(said, warning); n != 1 {
-			t.Errorf("got %[2]d copies of %[1]q in\n%[3]s", warning, n, said)
-		}
+	for _, warning := range warnings {
+		check.Equal(t, warning, strings.Count(r.errs.String(), warning), 1)
 	}
 }
 
-// database opens the folder's database as a tool does.
-func (p folder) database() *sql.DB {
-	p.t.Helper()
-	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000"))(p.t)
-	return db
-}
-
-// count returns the result of a query in the database.
-func (p folder) count(query string) (n int) {
-	p.t.Helper()
-	db := p.database()
-	defer db.Close()
-	check.NoError(p.t, db.QueryRow(query).Scan(&n))
-	return n
-}
-
-// waiting counts messages to dequeue, and replies to create and send.
-func (p folder) waiting() int {
-	p.t.Helper()
-	return p.count("SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM messages WHERE answered = 0) + (SELECT count(*) FROM outbox WHERE state <> 'sent')")
+// A full disk, if a small one can be mounted.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	small := t.TempDir()
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {
+		t.Skip("no small disk can be mounted here:", err)
+	}
+	defer unix.Unmount(small, unix.MNT_DETACH)
+	p := newFolder(t)
+	data := filepath.Join(small, "data")
+	l := p.start("chat", "--json", "--data", data)
+	check.Equal(t, "accepted", l.saidTo("1", "a"), "")
+	command := func(line string) string {
+		l.say(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line))
+		lines := l.until(fmt.Sprintf(`"to":[%q]`, line))
+		return lines[len(lines)-1]
+	}
+	command("/pins") // which waits until the first reply is noted as sent
+	filler := filepath.Join(small, "filler")
+	fill := func() {
+		file := check.Must(os.Create(filler))(t)
+		for err := error(nil); err == nil; {
+			_, err = file.Write(make([]byte, 4096))
+		}
+		file.Close()
+	}
+	fill()
+	const full = "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
+	for i := 0; i < 100 && !strings.Contains(command(fmt.Sprintf("/remember tea number %d is good", i)), full); i++ {
+	}
+	for _, line := range []string{"/remember green tea is better", "/new", "/pin 1"} {
+		check.Contains(t, line, command(line), full)
+	}
+	refused := ""
+	for i := 0; i < 100 && refused == ""; i++ { // SQLite's reserved space may hold a few
+		refused = l.saidTo(fmt.Sprint("full", i), "a")
+	}
+	check.Equal(t, "why a message is rejected", refused, full)
+	check.NoError(t, os.Remove(filler))
+	check.That(t, check.Soon(func() bool { return l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a") == "" }), "no message is accepted again")
+	l.end()
+	p.must("/remember tea is green\n", "chat")
+	fill()
+	file := filepath.Join(small, "file")
+	p.fails(exitFailed, "no space left on device", "memories", "export", file)
+	p.fails(exitFailed, "file: the disk is full: make room: ", "backup", file)
+	check.Error(t, check.ErrorOf(os.Stat(file)), fs.ErrNotExist) // else it is in the way of the next try
+	p.fails(exitFailed, "the disk is full: make room", "context", "--data", data)
+	const spare = 200 << 10 // enough to open the database, not for a copy of it
+	check.NoError(t, os.Truncate(filler, check.Must(os.Stat(filler))(t).Size()-spare))
+	doctor := p.run("", "doctor", "--data", data)
+	check.Equal(t, "exit code of doctor", doctor.code, exitFailed)
+	check.Contains(t, "doctor", doctor.out, "WRONG  data      not enough room on the disk: ", " MB and has 0 MB")
+	check.NoError(t, os.Remove(filler))
+	check.Contains(t, "output", p.must("", "doctor", "--data", data), "every page can be read")
 }

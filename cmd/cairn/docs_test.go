@@ -3,7 +3,9 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -12,44 +14,40 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
-
-	"cairn/internal/check"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/discord"
+	"cairn/internal/check"
 )
 
 // pages returns all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	files := check.Must(filepath.Glob(checkout + "/docs/*.md"))(t)
 	all := map[string]string{}
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
 		all[name] = read(t, checkout+"/"+name)
 	}
-	for _, file := range files {
+	for _, file := range check.Must(filepath.Glob(checkout + "/docs/*.md"))(t) {
 		all["docs/"+filepath.Base(file)] = read(t, file)
 	}
 	return all
 }
 
-// lengths are the largest line counts of pages that must stay short.
-var lengths = map[string]int{"README.md": 160, "ARCHITECTURE.md": 200}
-
-func TestPagesStayShort(t *testing.T) {
-	for name, most := range lengths {
-		if n := strings.Count(read(t, checkout+"/"+name), "\n"); n > most {
-			t.Errorf("%s has %d lines, want at most %d", name, n, most)
-		}
+func TestDocsStayShort(t *testing.T) {
+	for name, most := range map[string]int{"README.md": 160, "ARCHITECTURE.md": 200} {
+		n := strings.Count(read(t, checkout+"/"+name), "\n")
+		check.That(t, n <= most, "%s has %d lines, want at most %d", name, n, most)
 	}
 }
 
-func TestLinks(t *testing.T) {
+func TestDocsLinkToWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	all := pages(t)
 	for name, text := range all {
@@ -68,11 +66,7 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s, %s has %q", name, found[1], file, anchors(all[file]))
 			}
 		}
-	}
-	for name := range all {
-		if strings.HasPrefix(name, "docs/") && !strings.Contains(all["README.md"], name) {
-			t.Errorf("README.md does not link to %s", name)
-		}
+		check.That(t, !strings.HasPrefix(name, "docs/") || strings.Contains(all["README.md"], name), "README.md does not link to %s", name)
 	}
 }
 
@@ -87,7 +81,7 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-func TestCommandsPage(t *testing.T) {
+func TestDocsListEveryCommand(t *testing.T) {
 	var want []string
 	for _, c := range channel.Commands {
 		who, seen := "all", "you"
@@ -100,90 +94,69 @@ func TestCommandsPage(t *testing.T) {
 		want = append(want, fmt.Sprintf("| `/%s` | %s | %s | %s |", c.Usage(), c.Help, who, seen))
 	}
 	table, _, _ := strings.Cut(read(t, checkout+"/docs/commands.md"), "\n## ")
-	var got []string
-	for line := range strings.Lines(table) {
-		if strings.HasPrefix(line, "| `/") {
-			got = append(got, strings.TrimSpace(line))
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("docs/commands.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func TestShellCommandsPage(t *testing.T) {
+	got := regexp.MustCompile("(?m)^\\| `/.*$").FindAllString(table, -1)
+	check.Equal(t, "docs/commands.md", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	page := read(t, checkout+"/docs/cli.md")
 	for _, cmd := range newRoot(&app{}).Commands() {
-		if name := cmd.Name(); !cmd.Hidden && name != "help" && name != "completion" && !strings.Contains(page, "`cairn "+name) {
-			t.Errorf("docs/cli.md does not show cairn %s", name)
+		if name := cmd.Name(); !cmd.Hidden && name != "help" && name != "completion" {
+			check.Contains(t, "docs/cli.md", page, "`cairn "+name)
 		}
 	}
 	commands, flags := regexp.MustCompile("`cairn ([a-z]+(?: [a-z]+)?)"), regexp.MustCompile("--([a-z-]+)")
 	for row := range strings.Lines(page) {
 		cell, _, _ := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(row, `\|`, " "), "| "), " | ")
+		named := commands.FindAllStringSubmatch(cell, -1)
 		for _, flag := range flags.FindAllStringSubmatch(cell, -1) {
-			named := commands.FindAllStringSubmatch(cell, -1)
-			if len(named) > 0 && !slices.ContainsFunc(named, func(name []string) bool {
+			check.That(t, len(named) == 0 || slices.ContainsFunc(named, func(name []string) bool {
 				cmd, _, err := newRoot(&app{}).Find(strings.Fields(name[1]))
 				return err == nil && cmd.InheritedFlags().Lookup(flag[1]) != nil || cmd.Flag(flag[1]) != nil
-			}) {
-				t.Errorf("docs/cli.md shows --%s, which none of %q has", flag[1], named)
-			}
+			}), "docs/cli.md shows --%s, which none of %q has", flag[1], named)
 		}
 	}
 }
 
-// TestPagesNameRealCommands looks at `cairn NAME` and "$ cairn NAME" in every page, and at
+// TestDocsNameRealCommands looks at `cairn NAME` and "$ cairn NAME" in every page, and at
 // `/name` in README and docs/commands.md.
-func TestPagesNameRealCommands(t *testing.T) {
+func TestDocsNameRealCommands(t *testing.T) {
 	shell := regexp.MustCompile("(?m)(?:`|^\\$ |^(?:\\./)?|\\./)cairn ([a-z]+)")
 	slash := regexp.MustCompile("`/([a-z]+)[ `]")
 	root := newRoot(&app{})
 	for name, text := range pages(t) {
 		for _, found := range shell.FindAllStringSubmatch(text, -1) {
-			if cmd, _, err := root.Find([]string{found[1]}); err != nil || cmd == root {
-				t.Errorf("%s names cairn %s, which does not exist", name, found[1])
-			}
+			cmd, _, err := root.Find([]string{found[1]})
+			check.That(t, err == nil && cmd != root, "%s names cairn %s, which does not exist", name, found[1])
 		}
 		if name != "README.md" && name != "docs/commands.md" {
 			continue
 		}
 		for _, found := range slash.FindAllStringSubmatch(text, -1) {
-			known := slices.ContainsFunc(channel.Commands, func(c channel.Command) bool { return c.Name == found[1] })
-			if typed := []string{"word", "quit", "exit", "cairn"}; !known && !slices.Contains(typed, found[1]) {
-				t.Errorf("%s names /%s, which does not exist", name, found[1])
-			}
+			known := slices.ContainsFunc(channel.Commands, func(c channel.Command) bool { return c.Name == found[1] }) ||
+				slices.Contains([]string{"word", "quit", "exit", "cairn"}, found[1])
+			check.That(t, known, "%s names /%s, which does not exist", name, found[1])
 		}
 	}
 }
 
-func TestDiscordInvitePermissions(t *testing.T) {
-	text := read(t, checkout+"/docs/discord.md")
-	named := map[string]int64{
+func TestDocsOfPlatforms(t *testing.T) {
+	text := strings.Join(strings.Fields(read(t, checkout+"/docs/discord.md")), " ")
+	var want int64
+	for name, bit := range map[string]int64{
 		"View Channels": discordgo.PermissionViewChannel, "Send Messages": discordgo.PermissionSendMessages,
 		"Send Messages in Threads": discordgo.PermissionSendMessagesInThreads, "Read Message History": discordgo.PermissionReadMessageHistory,
 		"Add Reactions": discordgo.PermissionAddReactions,
-	}
-	var want int64
-	for name, bit := range named {
-		check.Contains(t, "names", strings.Join(strings.Fields(text), " "), name)
+	} {
+		check.Contains(t, "docs/discord.md", text, name)
 		want |= bit
 	}
-	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)
-	check.That(t, number != nil && number[1] == strconv.FormatInt(want, 10), "got permissions %q, want %d", number, want)
-}
+	check.Contains(t, "docs/discord.md", text, fmt.Sprintf("scope=bot%%20applications.commands&permissions=%d ", want), discord.InviteURL("APPLICATION_ID"))
 
-func TestSlackLinkContainsManifest(t *testing.T) {
-	manifest := read(t, checkout+"/deploy/slack-manifest.json")
-	var want, got any
-	check.NoError(t, json.Unmarshal([]byte(manifest), &want))
-	compact := check.Must(json.Marshal(want))(t)
-	page := read(t, checkout+"/docs/slack.md")
-	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
-	address := check.Must(url.Parse(link))(t)
-	query := address.Query()
-	err := json.Unmarshal([]byte(query.Get("manifest_json")), &got)
-	if err != nil || query.Get("new_app") != "1" || !reflect.DeepEqual(got, want) {
+	var manifest, linked any
+	check.NoError(t, json.Unmarshal([]byte(read(t, checkout+"/deploy/slack-manifest.json")), &manifest))
+	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(read(t, checkout+"/docs/slack.md"))
+	query := check.Must(url.Parse(link))(t).Query()
+	err := json.Unmarshal([]byte(query.Get("manifest_json")), &linked)
+	if err != nil || query.Get("new_app") != "1" || !reflect.DeepEqual(linked, manifest) {
+		compact, _ := json.Marshal(manifest)
 		t.Errorf("the link in docs/slack.md is not that of deploy/slack-manifest.json (%v); it should be\nhttps://api.slack.com/apps?new_app=1&manifest_json=%s",
 			err, strings.ReplaceAll(url.QueryEscape(string(compact)), "+", "%20"))
 	}
@@ -199,40 +172,112 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 		if !row || !strings.HasPrefix(line, "| ") || cell == "message" || strings.HasPrefix(cell, "exit code") {
 			continue
 		}
-		for part := range strings.FieldsFuncSeq(strings.ReplaceAll(cell, " / ", "…"), func(r rune) bool { return r == '…' }) {
-			if quoted++; !strings.Contains(source, strings.TrimSpace(part)) {
-				t.Errorf("the sources lack %q", part)
-			}
+		for part := range strings.SplitSeq(strings.ReplaceAll(cell, " / ", "…"), "…") {
+			quoted++
+			check.That(t, strings.Contains(source, strings.TrimSpace(part)), "the sources lack %q", part)
 		}
 	}
 	check.That(t, quoted >= 20, "got only %d messages", quoted)
 }
 
 // productSource returns the text of all Go files except tests.
-func productSource(t *testing.T) string {
-	t.Helper()
+var productSource = func() func(t *testing.T) string {
 	var all strings.Builder
-	check.NoError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			all.WriteString(read(t, checkout+"/"+name))
-		}
-		return err
-	}))
-	return all.String()
-}
+	once := sync.OnceValue(func() error {
+		return fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(name, ".go") && !isTestFile(name) {
+				var text []byte
+				text, err = os.ReadFile(filepath.Join(checkout, name))
+				all.Write(text)
+			}
+			return err
+		})
+	})
+	return func(t *testing.T) string {
+		t.Helper()
+		check.NoError(t, once())
+		return all.String()
+	}
+}()
 
-func TestStatesAreDocumented(t *testing.T) {
+func TestDocsNameEveryStateAndKind(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "## States of a summary")
+	diagram, _, _ := strings.Cut(section, "\n## ")
 	for _, state := range []compactor.RowState{
 		compactor.Running, compactor.Prepared, compactor.Applied, compactor.RolledUp, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
 	} {
-		diagram, _, _ := strings.Cut(section, "\n## ")
-		check.Contains(t, fmt.Sprintf("ARCHITECTURE.md does not show the state %s of a summary", state), diagram, string(state))
+		check.Contains(t, "ARCHITECTURE.md", diagram, string(state))
 	}
 	page := read(t, checkout+"/docs/json-lines.md")
 	for _, state := range []compactor.EventState{
 		compactor.EventScheduled, compactor.EventStarted, compactor.EventPrepared, compactor.EventApplied, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
 	} {
-		check.Contains(t, fmt.Sprintf("docs/json-lines.md does not name the state %s of a compaction", state), page, string(state))
+		check.Contains(t, "docs/json-lines.md", page, string(state))
+	}
+	page = read(t, checkout+"/docs/memories.md")
+	for _, k := range summarize.MemoryKinds {
+		check.Contains(t, "docs/memories.md", page, fmt.Sprintf("| %s | %.1f", k.Name, k.Importance))
+	}
+}
+
+// fillGarden returns a folder with the sample conversation, which has compactions.
+func fillGarden(t *testing.T) folder {
+	t.Helper()
+	p := newFolder(t)
+	p.write("config.toml", "[[agents]]\nid = \"cairn\"\ncontext_window = 3000\nmax_output_tokens = 200\n")
+	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
+	p.must("", "import", "--channel", "garden", "talk.jsonl")
+	return p
+}
+
+// TestDocsShowWhatCommandsPrint compares the documentation with what the commands print about the
+// sample conversation, but for times, and runs the queries of docs/queries.md on it.
+func TestDocsShowWhatCommandsPrint(t *testing.T) {
+	t.Parallel()
+	p := fillGarden(t)
+	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
+	for command, page := range map[string]string{
+		"context": "quickstart.md", "recall when_is_the_open_day? --limit 2": "quickstart.md", "memories show 16": "memories.md",
+		"purge --user Ines --dry-run": "privacy.md", "doctor": "troubleshooting.md",
+	} {
+		out := p.must("", strings.Fields(strings.ReplaceAll(command, "_", " "))...)
+		check.Contains(t, page, times.ReplaceAllString(read(t, checkout+"/docs/"+page), "$1"), times.ReplaceAllString(out, "$1"))
+	}
+	documentedQueries(t, p)
+}
+
+// documentedQueries compares docs/queries.md with the views, and runs its queries on a conversation
+// that has an answer to each.
+func documentedQueries(t *testing.T, p folder) {
+	page := read(t, checkout+"/docs/queries.md")
+	p.must("/remember we meet at nine\n", "chat")
+	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
+	defer db.Close()
+	lines := func(query string) (list []string) {
+		rows, err := db.Query(query)
+		check.Require(t, err == nil, "%s: %v", query, err)
+		for rows.Next() {
+			list = append(list, "")
+			_ = rows.Scan(&list[len(list)-1]) // other results than texts are only counted
+		}
+		check.NoError(t, errors.Join(rows.Err(), rows.Close()))
+		return list
+	}
+	views := lines("SELECT '| `' || v.name || '` | ' || group_concat(c.name, ', ') FROM sqlite_schema v, pragma_table_info(v.name) c WHERE v.type = 'view' GROUP BY v.name")
+	check.Len(t, "views", views, strings.Count(page, "_view` |"))
+	for _, view := range views {
+		name, columns, _ := strings.Cut(strings.TrimPrefix(view, "| "), " | ")
+		found := regexp.MustCompile(`(?m)^\| ` + name + ` \| .* \| ` + regexp.QuoteMeta(columns) + ` \|$`).MatchString(page)
+		check.That(t, found, "docs/queries.md lacks: %s has the columns %s", name, columns)
+	}
+	// What the sample lacks: a decision, a task, a superseded fact, an emergency, and messages of
+	// this year.
+	p.execute(`UPDATE memories SET kind = 'decision', said_at = unixepoch() * 1000 WHERE id = 2; UPDATE memories SET kind = 'todo' WHERE id = 3;
+UPDATE memories SET state = 'superseded', superseded_by = 5 WHERE id = 4; UPDATE compactions SET trigger = 'emergency' WHERE id = 2;
+UPDATE messages SET said_at = unixepoch() * 1000 WHERE seq = 80`)
+	queries := regexp.MustCompile("(?s)\n([^\n]*\\?)\n\n```sql\n(.*?)```").FindAllStringSubmatch(page, -1)
+	check.Len(t, "queries", queries, 10)
+	for _, q := range queries {
+		check.That(t, len(lines(q[2])) > 0, "%s got no rows", q[1])
 	}
 }

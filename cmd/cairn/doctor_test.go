@@ -2,127 +2,140 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/internal/check"
-
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
 )
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	t.Run("before anything was said", func(t *testing.T) {
-		t.Parallel()
-		out := newFolder(t).must("", "doctor")
-		check.Contains(t, "the text", out, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
-	})
-	t.Run("a healthy bot on both platforms", func(t *testing.T) {
-		t.Parallel()
-		p, _ := doctored(t, discordtest.Options{})
-		p.must("I like tea\n", "chat")
-		out := p.must("", "doctor")
-		check.Contains(t, "the text", out, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
-	})
-	t.Run("everything is misconfigured", func(t *testing.T) {
-		t.Parallel()
-		p := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, failing["a wrong key"].do).URL, "OPENAI_MODEL=m")
-		p.write("config.toml", "workers = 0")
-		p.doctorSays(exitFailed, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
-	})
-	t.Run("the intent is off", func(t *testing.T) {
-		t.Parallel()
-		p, _ := doctored(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
-		p.doctorSays(exitFailed, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
-	})
+	newFolder(t).doctorSays(0, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
+	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
+	p.must("I like tea\n", "chat")
+	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
+	p = newFolder(t, modelAt(modelServer(t, failing["a wrong key"].do))...)
+	p.write("config.toml", "workers = 0")
+	p.doctorSays(exitFailed, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
+	p = platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent}).folder("")
+	p.doctorSays(exitFailed, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
 }
 
 func TestDoctorFindsDamage(t *testing.T) {
 	t.Parallel()
-	t.Run("a database with inconsistent rows", func(t *testing.T) {
-		t.Parallel()
-		p := newFolder(t)
-		p.must("I like tea\n", "chat")
-		db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
-		defer db.Close()
-		check.Must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
-		p.doctorSays(exitFailed, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
-	})
-	t.Run("a database with damaged pages is restored from the newest backup, as it says", func(t *testing.T) {
-		t.Parallel()
-		p := newFolder(t)
-		p.write("config.toml", "[backup]\nevery = \"0s\"\n")
-		p.must("I like tea\n", "chat")
-		was := p.must("", "transcript", "--json")
-		newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")
-		check.NoError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
-		p.must("", "backup", newest)
-		p.damage("message_terms")
-		p.doctorSays(exitFailed, "run `cairn restore "+newest+"`, the newest backup")
-		p.must("", "restore", newest)
-		check.Contains(t, "output", p.must("", "doctor"), "1 backup, the newest is "+newest)
-		check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
-		check.NoError(t, os.Remove(filepath.Join(p.dir, newest)))
-		p.damage("messages")
-		p.doctorSays(exitFailed, "there is none in data/backups")
-	})
-	t.Run("a folder nobody may write into is no place for a bot", func(t *testing.T) {
-		t.Parallel()
-		p := newFolder(t)
-		p.must("I like tea\n", "chat")
-		data := filepath.Join(p.dir, "data")
-		for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, filepath.Join(data, "cairn.db"): 0o444, data: 0o555} {
-			check.NoError(t, os.Chmod(path, mode))
-		}
-		defer os.Chmod(data, 0o700)
-		cmd := p.command("doctor")
-		if os.Getuid() == 0 { // root may write everything, so another user must check
-			cmd.Path = "/proc/self/exe"
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		}
-		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "cannot be used: check who may read and write it") || !strings.Contains(string(out), "1 thing is wrong") {
-			t.Errorf("%v, %s", err, out)
-		}
-	})
+	p := newFolder(t)
+	p.write("config.toml", "[backup]\nevery = \"0s\"\n")
+	p.must("I like tea\n", "chat")
+	was := p.must("", "transcript", "--json")
+	newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")
+	check.NoError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
+	p.must("", "backup", newest)
+	p.execute("UPDATE conversations SET next_seq = 1")
+	p.doctorSays(exitFailed, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
+	p.damage("message_terms")
+	p.doctorSays(exitFailed, "run `cairn restore "+newest+"`, the newest backup")
+	p.must("", "restore", newest)
+	p.doctorSays(0, "1 backup, the newest is "+newest)
+	check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
+	check.NoError(t, os.Remove(filepath.Join(p.dir, newest)))
+	p.damage("messages")
+	p.doctorSays(exitFailed, "there is none in data/backups")
 }
 
 // damage overwrites the first page of a table or index.
 func (p folder) damage(name string) {
 	p.t.Helper()
-	var at, size int64
-	path := filepath.Join(p.dir, "data", "cairn.db")
-	db := check.Must(sql.Open("sqlite3", path))(p.t)
-	err := errors.Join(db.QueryRow("SELECT (rootpage - 1) * page_size, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", name).Scan(&at, &size), db.Close())
-	file, opening := os.OpenFile(path, os.O_WRONLY, 0)
-	check.NoError(p.t, errors.Join(err, opening))
+	size := p.count("SELECT page_size FROM pragma_page_size")
+	at := p.count("SELECT (rootpage - 1) FROM sqlite_schema WHERE name = '"+name+"'") * size
+	file := check.Must(os.OpenFile(filepath.Join(p.dir, "data", "cairn.db"), os.O_WRONLY, 0))(p.t)
 	defer file.Close()
-	check.Must(file.WriteAt(bytes.Repeat([]byte{0xee}, int(size)), at))(p.t)
+	check.Must(file.WriteAt(bytes.Repeat([]byte{0xee}, size), int64(at)))(p.t)
 }
 
-// doctored returns a folder with tokens for both platforms and a model.
-func doctored(t *testing.T, o discordtest.Options) (folder, *llmtest.Server) {
-	d := discordtest.New(o)
-	t.Cleanup(d.Close)
-	d.Guild("town", d.User("Ada"))
-	s := slacktest.New(slacktest.Options{})
-	t.Cleanup(s.Close)
-	model := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		x.Piece("yes")
-		x.Finish("stop")
-		x.Done()
-	})
-	p := newFolder(t, "DISCORD_TOKEN=token", "SLACK_BOT_TOKEN="+slacktest.BotToken, "SLACK_APP_TOKEN="+slacktest.AppToken,
-		"OPENAI_BASE_URL="+model.URL, "OPENAI_MODEL=m")
-	p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n[slack]\napi_base = \""+s.APIURL+"\"\n")
-	return p, model
+func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
+	t.Parallel()
+	isPicture := func(x *llmtest.Exchange) bool { return len(x.Request.Last().Images) > 0 }
+	for name, c := range map[string]struct {
+		script   func(x *llmtest.Exchange)
+		settings string
+		want     []string // each once
+		requests int
+	}{
+		"a model with all features": {script: func(x *llmtest.Exchange) {
+			if x.Request.Forced != "" {
+				x.Use("c1", "summarize", `{"summary":"Ada prefers green tea."}`)
+				return
+			}
+			x.Say("yes")
+		}, want: []string{
+			"ok     model     m, of agent cairn: answered in ", ", with tools; window of 128000 tokens (default); wire chat, at http://",
+			"ok     model     m, of agent cairn: cache not seen: none of the ", "a prompt stays cached for 5m0s",
+			"ok     model     m, of agent cairn: accepts pictures",
+			"ok     worker    m, which summarizes for agent cairn: answered in ", "with a forced tool call",
+		}, requests: 4},
+		"a server that takes no tools, no pictures, no order to call": {script: func(x *llmtest.Exchange) {
+			switch {
+			case len(x.Request.Tools) > 0:
+				x.Refuse(400, "", `{"error":{"message":"registry/m does not support tools"}}`)
+			case isPicture(x):
+				x.Refuse(400, "", `{"error":{"message":"this model does not support image input"}}`)
+			default:
+				x.Say("yes")
+			}
+		}, want: []string{"without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools"}},
+		"a server that fails with pictures": {script: func(x *llmtest.Exchange) {
+			if isPicture(x) {
+				x.Refuse(400, "", `{"error":{"message":"the picture is too small"}}`)
+				return
+			}
+			x.Say("yes")
+		}, want: []string{"refused a test picture", "the picture is too small"}},
+		"a model whose tools need the other wire": {script: func(x *llmtest.Exchange) {
+			if x.Request.Wire == "chat" && len(x.Request.Tools) > 0 {
+				x.Refuse(400, "", `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead."}}`)
+				return
+			}
+			x.Say("yes")
+		}, want: []string{", with tools; ", "wire responses"}},
+		"what the cache did": {script: func(x *llmtest.Exchange) {
+			x.Piece("yes")
+			x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+			x.Chunk(`{"choices":[],"usage":{"prompt_tokens":2000,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":1920}}}`)
+			x.Done()
+		}, settings: "[llm]\nwire = \"chat\"\n", want: []string{"cache works: 1920 of the 2000 tokens of a second, identical request came from it"}},
+	} {
+		server := modelServer(t, c.script)
+		p := newFolder(t, modelAt(server)...)
+		p.write("config.toml", c.settings)
+		r := p.run("", "doctor")
+		for _, want := range c.want {
+			check.Equal(t, fmt.Sprintf("%s: %q in %s", name, want, r.out), strings.Count(r.out, want), 1)
+		}
+		if name == "a server that fails with pictures" {
+			check.Lacks(t, "output", r.out, "accepts no pictures")
+		} else {
+			check.Equal(t, name+": exit code", r.code, 0)
+		}
+		check.That(t, c.requests == 0 || len(server.Requests()) == c.requests, "%s: %d requests", name, len(server.Requests()))
+	}
+	unnamed := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).must("", "doctor")
+	check.Equal(t, "models that are reported", strings.Count(unnamed, "test-model, of agent cairn: answered in"), 1)
+	check.Equal(t, "workers that are reported", strings.Count(unnamed, "worker    "), 1)
+}
+
+// TestDoctorChecksOtherServers: Anthropic, and a worker on another provider with a wrong key.
+func TestDoctorChecksOtherServers(t *testing.T) {
+	t.Parallel()
+	claude, other := modelServer(t, saying("yes")), modelServer(t, failing["a wrong key"].do)
+	p := newFolder(t, "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key")
+	p.write("config.toml", "[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
+	p.doctorSays(exitFailed, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
+	check.Len(t, "refusals", claude.Refusals(), 0)
 }

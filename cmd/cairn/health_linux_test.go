@@ -1,17 +1,26 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/internal/check"
-
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -19,115 +28,209 @@ import (
 // telling returns the address of a program's health checks.
 func (p *platforms) telling(r *live) (address string) {
 	p.t.Helper()
-	form := regexp.MustCompile(`"health":"([^"]+)"`)
-	p.until(r, "an address", func() bool {
-		if found := form.FindStringSubmatch(r.errs.String()); found != nil {
-			address = found[1]
-		}
-		return address != ""
-	})
-	return address
+	p.logs(r, `"health":"`)
+	return first(p.t, `"health":"([^"]+)"`, r.errs.String())
 }
 
 func get(t *testing.T, url string) (code int, body string) {
 	t.Helper()
 	resp := check.Must(http.Get(url))(t)
 	defer resp.Body.Close()
-	text := check.Must(io.ReadAll(resp.Body))(t)
-	return resp.StatusCode, string(text)
+	return resp.StatusCode, string(check.Must(io.ReadAll(resp.Body))(t))
 }
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	p, f, r := served(t, func(x *llmtest.Exchange) {
 		if broken.Load() {
-			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"no hush-key here"}}`)
+			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"no hush-hush here"}}`)
 			return
 		}
 		x.Say("Here I am.")
-	})
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")
-	r := f.start("run", "--health", "127.0.0.1:0")
+	}, "--health", "127.0.0.1:0")
 	address := p.telling(r)
-	url := "http://" + address
 	ready := func(want int, words string) {
 		t.Helper()
 		code, said := 0, ""
 		p.until(r, words, func() bool {
-			code, said = get(t, url+"/readyz")
+			code, said = get(t, "http://"+address+"/readyz")
 			return code == want && strings.Contains(said, words)
 		})
 		check.Lacks(t, "health answer", said, "hush", slacktest.BotToken, slacktest.AppToken, "Where are you", "Here I am")
 	}
-	p.open(r)
 	ready(200, `{"part":"discord","ok":true},{"part":"slack","ok":true},{"part":"database","ok":true}`)
 	p.sayOnDiscord("Where are you?")
 	p.wait(r, p.onDiscord, "Here I am.")
 	for _, args := range [][]string{{"health"}, {"health", "--ready"}} {
 		check.HasPrefix(t, fmt.Sprint(args), f.must("", append(args, "--health", address)...), `{"ok":true,`)
 	}
-	t.Run("a disk that takes nothing", func(t *testing.T) {
-		mend := breakDisk(t, r.cmd.Process.Pid)
-		ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
-		if code, said := get(t, url+"/healthz"); code != 200 {
-			t.Errorf("not alive: %s", said)
-		}
-		mend()
-		ready(200, `{"part":"database","ok":true}`)
-	})
-	t.Run("a database that is moved away", func(t *testing.T) {
-		back := f.moveDatabase()
-		ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
-		back()
-		ready(200, `{"part":"database","ok":true}`)
-	})
-	t.Run("a model that does not answer", func(t *testing.T) {
-		broken.Store(true)
-		for range modelDown {
-			before := len(p.onSlack())
-			p.sayOnSlack("Where are you?")
-			p.until(r, "words", func() bool { return len(p.onSlack()) > before })
-		}
-		ready(503, `"model","ok":false,"why":"the last 3 turns failed; the log says why"`)
-		res := f.run("", "health", "--ready", "--health", address)
-		check.Equal(t, "exit code", res.code, exitFailed)
-		check.Contains(t, "output of health", res.out, "the last 3 turns failed")
-		broken.Store(false)
-		p.sayOnSlack("And now?")
-		ready(200, `{"part":"model","ok":true}`)
-	})
-	t.Run("metrics", func(t *testing.T) { metricsOfHealth(t, url) })
-	t.Run("a connector that is down", func(t *testing.T) {
-		p.discord.Close()
-		ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
-	})
+	mend := breakDisk(r)
+	ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
+	code, said := get(t, "http://"+address+"/healthz")
+	check.Equal(t, "alive beside a disk that takes nothing: "+said, code, 200)
+	mend()
+	ready(200, `{"part":"database","ok":true}`)
+	p.logs(r, "database_check_failed", "database_recovered")
+
+	broken.Store(true)
+	for n := range modelDown {
+		p.sayOnSlack("Where are you?")
+		p.until(r, "words", func() bool { return len(p.onSlack()) > n })
+	}
+	ready(503, `"model","ok":false,"why":"the last 3 turns failed; the log says why"`)
+	asked := f.run("", "health", "--ready", "--health", address)
+	check.Equal(t, "exit code", asked.code, exitFailed)
+	check.Contains(t, "output of health", asked.out, "the last 3 turns failed")
+	broken.Store(false)
+	p.sayOnSlack("And now?")
+	ready(200, `{"part":"model","ok":true}`)
+	metricsOfHealth(t, "http://"+address+"/metrics")
+
+	p.discord.Close()
+	ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
 	r.stop()
-	res := f.run("", "health", "--health", address)
-	check.Equal(t, "exit code", res.code, exitFailed)
-	check.Contains(t, "errors of health", res.err, "nothing answers at "+address)
+	f.fails(exitFailed, "nothing answers at "+address, "health", "--health", address)
 }
 
 func metricsOfHealth(t *testing.T, url string) {
-	code, said := get(t, url+"/metrics")
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(said, "cairn_turn_duration_seconds_count 5\n") && time.Now().Before(end); { // counted once the answer was sent
-		code, said = get(t, url+"/metrics")
-	}
+	var said string
+	check.That(t, check.Soon(func() bool { // counted once the answer was sent
+		_, said = get(t, url)
+		return strings.Contains(said, "cairn_turn_duration_seconds_count 5\n")
+	}), "got no five turns")
 	for _, want := range []string{
 		`cairn_turns_total{outcome="answered"} 2`, `cairn_turns_total{outcome="failed"} 3`, `cairn_turns_failed_total{class="auth"} 3`,
 		`cairn_model_errors_total{class="auth",work="turn"} 3`, `cairn_model_errors_total{class="auth",work="summary"} 0`,
-		"cairn_turn_duration_seconds_count 5", "cairn_turn_first_token_seconds_count 2", "cairn_turns_failing 0",
+		"cairn_turn_first_token_seconds_count 2", "cairn_turns_failing 0",
 		"cairn_inbox_messages 0", "cairn_inbox_oldest_seconds 0", "cairn_database_readable 1",
 		`cairn_memories{state="active"} 0`, `cairn_connector_connected{connector="slack"} 1`,
 		`cairn_model_requests_total{model="m",work="turn"} 2`, `cairn_model_requests_total{model="m",work="summary"} 0`,
 		`cairn_model_cost_total{kind="output",model="m",work="turn"} 0`, `cairn_compactions_total{state="applied",trigger="emergency"} 0`,
 	} {
-		check.Equal(t, "the status", code, 200)
-		check.Contains(t, "the answer", said, "\n"+want+"\n")
+		check.Contains(t, "the metrics", said, "\n"+want+"\n")
 	}
-	if !strings.Contains(said, "\ncairn_outbox_pieces ") { // the last answer may be on its way
-		t.Errorf("got no outbox in\n%s", said)
+	check.Lacks(t, "the metrics", said, "Where are you", "And now", slacktest.BotToken, "hush")
+}
+
+func TestFrequentHealthRequestsShareACheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, checks := &health{ctx: t.Context()}, 0
+		ask := func() {
+			w := httptest.NewRecorder()
+			h.answer(w, "ready", func(context.Context) state {
+				checks++
+				return state{OK: checks == 1}
+			})
+			check.Equal(t, "status", w.Code, map[int]int{1: 200, 2: 503}[checks])
+		}
+		for range 10 {
+			ask()
+		}
+		check.Equal(t, "checks at once", checks, 1)
+		time.Sleep(probeTTL)
+		ask()
+		check.Equal(t, "checks a second later", checks, 2)
+	})
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	return string(check.Must(os.ReadFile(file))(t))
+}
+
+// first returns the first group of a pattern's match.
+func first(t *testing.T, form, text string) string {
+	t.Helper()
+	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
+	check.Require(t, found != nil, "got no %s", form)
+	return found[1]
+}
+
+// understood fails unless the program knows a command and its flags.
+func understood(t *testing.T, args []string) {
+	t.Helper()
+	newFolder(t).must("", append(args, "--help")...)
+}
+
+// longEnough fails unless a service manager waits for the end longer than answers may take.
+func longEnough(t *testing.T, setting string) {
+	t.Helper()
+	check.That(t, check.Must(time.ParseDuration(setting))(t) >= grace+10*time.Second, "got %s to stop, which may take %v", setting, grace)
+}
+
+func TestSystemdUnit(t *testing.T) {
+	t.Parallel()
+	unit := read(t, checkout+"/deploy/cairn.service")
+	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
+	understood(t, command[1:])
+	longEnough(t, first(t, `^TimeoutStopSec=(.*)$`, unit))
+	kept := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
+	for _, code := range []int{exitUsage, exitInUse, exitDamaged} { // a person must mend it
+		check.That(t, slices.Contains(kept, strconv.Itoa(code)), "got %q, want %d among them", kept, code)
 	}
-	check.Lacks(t, "health answer", said, "Where are you", "And now", slacktest.BotToken, "hush")
+	t.Run("it starts again after a crash", func(t *testing.T) {
+		l := newFolder(t).start("chat", "--json")
+		l.say(`{"text":"hello"}`)
+		l.until(`"accepted"`)
+		l.signal(syscall.SIGQUIT) // the runtime treats it like a panic
+		_, code := l.rest()
+		check.Contains(t, "what a crash leaves", l.errs.String(), "goroutine ")
+		for _, codes := range [][]string{kept, strings.Fields(first(t, `^SuccessExitStatus=(.*)$`, unit))} {
+			check.That(t, !slices.Contains(codes, strconv.Itoa(code)), "no restart after %d, the exit code of a crash: %s", code, codes)
+		}
+		check.That(t, !slices.Contains([]int{exitFailed, exitUsage, exitInUse, exitNotFound, exitDamaged}, code), "a crash exits with %d, which has another meaning", code)
+	})
+	t.Run("systemd finds nothing wrong, and little that it may do", func(t *testing.T) {
+		tool, err := exec.LookPath("systemd-analyze")
+		if err != nil {
+			t.Skip("there is no systemd-analyze")
+		}
+		program := check.Must(os.Executable())(t) // it wants one that is there
+		file := filepath.Join(t.TempDir(), "cairn.service")
+		check.NoError(t, os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600))
+		for _, args := range [][]string{{"verify", "--man=no", file}, {"security", "--offline=yes", "--threshold=15", file}} {
+			out, err := exec.Command(tool, args...).CombinedOutput()
+			if err != nil && strings.Contains(string(out), "unrecognized option") {
+				t.Skipf("it is too old: %s", out)
+			}
+			check.That(t, err == nil && (args[0] != "verify" || len(out) == 0), "%s: %v\n%s", args[0], err, out)
+		}
+	})
+}
+
+func TestContainerFile(t *testing.T) {
+	t.Parallel()
+	file := read(t, checkout+"/deploy/Containerfile")
+	check.Equal(t, "Go version of the container", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
+	words := func(form string) (list []string) {
+		check.NoError(t, json.Unmarshal([]byte(first(t, form, file)), &list))
+		return list
+	}
+	entry, command, probe := words(`^ENTRYPOINT (.*)$`), words(`^CMD (.*)$`), words(`^HEALTHCHECK .* CMD (.*)$`)
+	understood(t, command)
+	understood(t, probe[1:])
+	check.Equal(t, "the program that the probe runs", probe[0], entry[0])
+	check.Equal(t, "the address that the probe asks", probe[len(probe)-1], command[len(command)-1])
+	check.That(t, first(t, `^USER (\d+)`, file) != "0", "it runs as root")
+	ignored := strings.Fields(read(t, checkout+"/.dockerignore"))
+	for _, name := range []string{".git", "data", "config.toml", "*.env"} {
+		check.That(t, slices.Contains(ignored, name), "%s is copied into the image", name)
+	}
+}
+
+// TestComposeFile compares the file with the container file and the program. It needs no Docker.
+func TestComposeFile(t *testing.T) {
+	t.Parallel()
+	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
+	check.Equal(t, "build", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
+	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
+	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, file))
+	check.Contains(t, "volumes", file, "      - cairn:"+first(t, `^VOLUME (.*)$`, container)+"\n", ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
+	check.Contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
+	check.That(t, !regexp.MustCompile(`(?m)^( {2})* \S|\t`).MatchString(file), "got an indentation that is not YAML's by two")
+	source := productSource(t)
+	for _, variable := range regexp.MustCompile(`(?m)^      - ([A-Z_]+)$`).FindAllStringSubmatch(file, -1) {
+		check.That(t, variable[1] == "ALL" || strings.Contains(source, `"`+variable[1]+`"`), "%s is unknown to the program", variable[1])
+	}
 }

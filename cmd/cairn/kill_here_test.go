@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
@@ -11,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"cairn/internal/check"
-
 	"github.com/mattn/go-sqlite3"
+
+	"cairn/internal/check"
 )
 
 // killStep is where the program kills itself with SIGKILL: at a change of the database. Only hooks
@@ -40,23 +41,18 @@ const dies = "CAIRN_TEST_DIES" // the variable that tells of a death
 // env returns the environment that makes the program die.
 func (d killStep) env(t *testing.T) string {
 	t.Helper()
-	text := check.Must(json.Marshal(d))(t)
-	return dies + "=" + string(text)
+	return dies + "=" + string(check.Must(json.Marshal(d))(t))
 }
 
 // armKill makes this process die as its environment says.
-func armKill() error {
-	text := os.Getenv(dies)
-	if text == "" {
-		return nil
-	}
+func armKill() {
 	var d killStep
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return err
+	if json.Unmarshal([]byte(os.Getenv(dies)), &d) != nil { // it is to live
+		return
 	}
 	db, err := sql.Open("sqlite3", ":memory:")
 	if err != nil {
-		return err
+		panic(err)
 	}
 	defer db.Close()
 	var life killableModel
@@ -67,7 +63,6 @@ func armKill() error {
 		}
 		return life.watch(conn, d)
 	}
-	return nil
 }
 
 // is reports whether a connection is the writing one, or the one that copies, which may write and
@@ -135,17 +130,11 @@ func (m *killableModel) watch(conn *sqlite3.SQLiteConn, d killStep) error {
 	if err != nil {
 		return err
 	}
-	when := d.When
-	if when == "" {
-		when = "1"
-	}
-	_, err = conn.Exec(fmt.Sprintf("CREATE TEMP TRIGGER dies AFTER %s WHEN %s BEGIN SELECT dies(); END", d.On, when), nil)
+	_, err = conn.Exec(fmt.Sprintf("CREATE TEMP TRIGGER dies AFTER %s WHEN %s BEGIN SELECT dies(); END", d.On, cmp.Or(d.When, "1")), nil)
 	return err
 }
 
 func die() {
-	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
-		panic(err)
-	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }

@@ -2,13 +2,14 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/llm/llmtest"
 )
 
 // step is where the program is killed in a scene, and the expected result.
@@ -77,40 +78,24 @@ func TestKillAtEveryStep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it kills some dozens of processes")
 	}
-	var prepared scenes
-	defer prepared.remove()
-	t.Run("steps", func(t *testing.T) {
-		for _, s := range steps {
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				s.die(t, prepared.of(t, s.scene))
-			})
+	t.Parallel()
+	scenes := map[string]string{} // folders with conversations
+	for _, s := range steps {
+		if scenes[s.scene] == "" {
+			scenes[s.scene] = prepared(t, s.scene)
 		}
-	})
-}
-
-// scenes are folders with conversations, created on first use.
-type scenes struct {
-	mu   sync.Mutex // guards made
-	made map[string]string
-}
-
-func (s *scenes) remove() {
-	for _, dir := range s.made {
-		_ = os.RemoveAll(dir)
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.die(t, scenes[s.scene])
+		})
 	}
 }
 
-func (s *scenes) of(t *testing.T, name string) (dir string) {
+// prepared returns a folder with the conversation of a scene.
+func prepared(t *testing.T, scene string) (dir string) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.made[name] != "" {
-		return s.made[name]
-	}
-	dir = check.Must(os.MkdirTemp("", "cairn-scene-"))(t)
-	w := newRecorder(t, folder{t: t, dir: dir})
-	switch name {
+	w := newRecorder(t, newFolder(t))
+	switch scene {
 	case "talk":
 		w.talk(16)
 	case "stack":
@@ -122,11 +107,7 @@ func (s *scenes) of(t *testing.T, name string) (dir string) {
 	default:
 		w.talk(1)
 	}
-	if s.made == nil {
-		s.made = map[string]string{}
-	}
-	s.made[name] = dir
-	return dir
+	return w.dir
 }
 
 func (s step) die(t *testing.T, prepared string) {
@@ -145,9 +126,8 @@ func (s step) die(t *testing.T, prepared string) {
 	}
 	w.killed(s, line)
 
-	if applied := before != w.stack(); applied != s.applied {
-		t.Errorf("got the stack changed from\n%s\nto\n%s", before, w.stack())
-	}
+	now := w.stack()
+	check.That(t, (before != now) == s.applied, "got the stack changed from\n%s\nto\n%s", before, now)
 	w.examined()
 	again := []string{w.line("And then?")}
 	switch {
@@ -159,13 +139,82 @@ func (s step) die(t *testing.T, prepared string) {
 	w.goOn(again)
 	w.examined()
 	w.judge()
+	summaries, memories := "0", "0"
+	if s.scene != "" {
+		summaries = "1"
+	}
 	if said == "use memory_save" {
-		check.Equal(t, "memories", w.count("SELECT count(*) FROM memories"), 1)
+		memories = "1"
 	}
-	if n := w.count("SELECT count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'"); n > 0 {
-		t.Errorf("got %d unfinished compactions", n)
+	check.Equal(t, "unfinished compactions, whether something is summarized, memories of the tool", w.ask(
+		"count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'",
+		"count(*) > 0 FROM compactions WHERE state = 'applied'", "count(*) FROM memories WHERE content = 'The gate is green.'"), "0 "+summaries+" "+memories)
+}
+
+// taskSteps are where the program is killed while a task starts, works and ends.
+var taskSteps = []struct {
+	name  string
+	death killStep
+}{
+	{"the task's row is written", killStep{On: "INSERT ON main.tasks", At: atRow}},
+	{"the task is about to be committed", killStep{On: "INSERT ON main.tasks", At: atCommit}},
+	{"the task has started", killStep{On: "INSERT ON main.tasks", At: after}},
+	{"its message is dequeued", killStep{On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
+	{"a part of its work is written", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: atRow}},
+	{"a part of its work is committed", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: after}},
+	{"its answer is written", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
+	{"its answer is committed", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: after}},
+	{"it ends", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atRow}},
+	{"its end is about to be committed", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atCommit}},
+	{"it has ended", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: after}},
+	{"its result is dequeued", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow}},
+	{"its result is in the conversation", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
+}
+
+// bridgeCounter is a model server: the counting agent calls a tool twice, and then answers.
+func bridgeCounter(x *llmtest.Exchange) {
+	switch looked := strings.Count(string(x.Request.Raw), `"role":"tool"`); {
+	case !strings.Contains(x.Request.Messages[0].Text(), "You count."):
+		x.Say("I have heard of it.")
+	case looked < 2:
+		x.Use(fmt.Sprint("c", looked), "recall", `{"query":"bridges"}`)
+	default:
+		x.Say("There are 12 bridges.")
 	}
-	if s.scene != "" && w.count("SELECT count(*) FROM compactions WHERE state = 'applied'") == 0 {
-		t.Error("nothing is summarized")
+}
+
+// TestKillAtEveryStepOfATask kills the program at each step of a task. The next process continues
+// it: its result enters the conversation once, and is answered once.
+func TestKillAtEveryStepOfATask(t *testing.T) {
+	check.SkipUnderRace(t)
+	if testing.Short() {
+		t.Skip("it starts three programs for each step")
+	}
+	t.Parallel()
+	for _, s := range taskSteps {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			server := llmtest.Serve(t, bridgeCounter)
+			p := newFolder(t)
+			writeServerSettings(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"")
+			dying := p
+			dying.env = []string{s.death.env(t)}
+			l := dying.start("chat", "--json")
+			l.say(`{"text":"/ask @counter how many bridges?","id":"ask"}`)
+			l.killed()
+			w := &recorder{folder: p}
+			w.examined()
+			begun := w.ask("count(*) FROM tasks")
+			p.must("", "chat") // it waits for the task
+			if begun == "0" {  // then it was never acknowledged
+				return
+			}
+			w.examined()
+			check.Equal(t, "tasks done, results and answers to them; messages without answer, in the inbox, and replies not sent", w.ask(
+				"count(*) FROM tasks WHERE state = 'done'",
+				"count(*) FROM messages WHERE role = 'user' AND text LIKE '%[Result of task 1%12 bridges%'",
+				"count(*) FROM messages WHERE role = 'assistant' AND text LIKE '%I have heard of it.%'",
+				"count(*) FROM messages WHERE answered = 0", "count(*) FROM inbox", "count(*) FROM outbox WHERE state <> 'sent'"), "1 1 1 0 0 0")
+		})
 	}
 }

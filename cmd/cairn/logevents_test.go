@@ -32,31 +32,30 @@ func TestLogEventsPage(t *testing.T) {
 		check.NoError(t, os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644))
 		return
 	}
-	check.Equal(t, "docs/log-events.md differs from the source: run `go test ./cmd/cairn -run TestLogEventsPage -update", table, want)
+	check.Equal(t, "docs/log-events.md", table, want)
 }
 
 // logEvents returns the rows of the table, for the events from info on.
 func logEvents(t *testing.T) (rows []string) {
 	t.Helper()
-	skip := func(folder string) bool { return folder == "bench" || strings.HasSuffix(folder, "test") }
-	eachFile(t, 0, skip, func(name string, file *ast.File, _ *token.FileSet) {
-		if isTestFile(name) {
-			return
+	for _, s := range check.Must(sources())(t) {
+		if isTestFile(s.name) || s.of("test") || s.of("bench") {
+			continue
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		ast.Inspect(s.file, func(n ast.Node) bool {
 			row := ""
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				row = logEvent(n, path.Dir(name))
+				row = logEvent(n, path.Dir(s.name))
 			case *ast.KeyValueExpr:
-				row = incidentEvent(n, path.Dir(name))
+				row = incidentEvent(n, path.Dir(s.name))
 			}
 			if row != "" {
 				rows = append(rows, row)
 			}
 			return true
 		})
-	})
+	}
 	slices.SortFunc(rows, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 	})
@@ -105,8 +104,7 @@ func isCallOf(x ast.Expr, name string) bool {
 // any other field.
 func incidentEvent(field *ast.KeyValueExpr, room string) string {
 	key, _ := field.Key.(*ast.Ident)
-	event, ok := stringOf(field.Value)
-	switch {
+	switch event, ok := stringOf(field.Value); {
 	case key == nil || !ok:
 		return ""
 	case key.Name == "Failed":

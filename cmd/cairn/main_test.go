@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,61 +18,41 @@ import (
 	"time"
 
 	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 // asProgram makes the test binary run as the program.
 const asProgram = "CAIRN_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		if err := armKill(); err != nil {
-			panic(err)
-		}
+	switch {
+	case os.Getenv(asProgram) != "":
+		armKill()
 		main()
 		return
-	}
-	if os.Getenv(asToolServer) != "" {
+	case os.Getenv(asToolServer) != "":
 		if err := serveTools(); err != nil {
 			panic(err)
 		}
 		return
 	}
 	for _, variable := range os.Environ() { // no test asks a real server
-		if name, _, _ := strings.Cut(variable, "="); isOurs(variable) {
-			if err := os.Unsetenv(name); err != nil {
-				panic(err)
-			}
+		name, _, _ := strings.Cut(variable, "=")
+		if service, _, _ := strings.Cut(name, "_"); slices.Contains([]string{"OPENAI", "ANTHROPIC", "DISCORD", "SLACK", "OTEL"}, service) {
+			_ = os.Unsetenv(name)
 		}
 	}
-	for name, value := range map[string]string{"USER": "Ada", "GOGC": "400"} { // the programs live too short to save memory
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
+	_, _ = os.Setenv("USER", "Ada"), os.Setenv("GOGC", "400") // the programs live too short to save memory
 	debug.SetGCPercent(400)
 	plainEnviron = os.Environ()
-	time.Local = time.UTC                                  // the program's default: rendered text must not depend on the machine
-	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core
-		panic(err)
-	}
+	time.Local = time.UTC              // the program's default: rendered text must not depend on the machine
+	_ = flag.Set("test.parallel", "8") // most tests wait for processes, not for a core
 	check.InMemory()
 	os.Exit(m.Run())
 }
 
-// isOurs reports whether the program reads an environment variable.
-func isOurs(variable string) bool {
-	return slices.ContainsFunc([]string{"OPENAI_", "ANTHROPIC_", "DISCORD_", "SLACK_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
-}
-
 // checkout is the project's root, whatever the working folder is: see folder.run.
-var checkout = func() string {
-	path, err := filepath.Abs("../..")
-	if err != nil {
-		panic(err)
-	}
-	return path
-}()
+var checkout, _ = filepath.Abs("../..")
 
 // plainEnviron is the environment of the tests, without the variables that the program reads.
 var plainEnviron []string
@@ -98,10 +80,6 @@ func (p folder) command(args ...string) *exec.Cmd {
 	cmd.Env = append(append(slices.Clone(plainEnviron), asProgram+"=1", "GORACE=atexit_sleep_ms=0"), p.env...)
 	return cmd
 }
-
-// isStartCheck reports whether a request only checks at the start that the model answers: on a slow
-// machine it comes beside the first turn.
-func isStartCheck(r llmtest.Request) bool { return strings.Contains(r.Last().Text(), "are you there?") }
 
 // result is the result of a run.
 type result struct {
@@ -162,12 +140,69 @@ func (p folder) must(input string, args ...string) string {
 	return r.out
 }
 
+// read returns a file of the folder.
+func (p folder) read(name string) string {
+	p.t.Helper()
+	return read(p.t, filepath.Join(p.dir, name))
+}
+
+// untouched checks that no data folder was created.
+func (p folder) untouched() {
+	p.t.Helper()
+	check.Error(p.t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "data"))), fs.ErrNotExist)
+}
+
+// store opens the folder's database until the test ends, or closes it.
+func (p folder) store() *store.Store {
+	p.t.Helper()
+	db := check.Must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
+	p.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// query opens the folder's database as a tool does, and reads one value.
+func (p folder) query(text string, into any) {
+	p.t.Helper()
+	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))+"?_busy_timeout=5000"))(p.t)
+	defer db.Close()
+	check.NoError(p.t, db.QueryRow(text).Scan(into))
+}
+
+// execute changes the folder's database behind the program's back.
+func (p folder) execute(statement string) {
+	p.t.Helper()
+	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))+"?_busy_timeout=5000"))(p.t)
+	defer db.Close()
+	check.Must(db.Exec(statement))(p.t)
+}
+
+// count returns the result of a query.
+func (p folder) count(query string) (n int) {
+	p.t.Helper()
+	p.query(query, &n)
+	return n
+}
+
+// waiting counts messages to dequeue, and replies to create and send.
+func (p folder) waiting() int {
+	p.t.Helper()
+	return p.count("SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM messages WHERE answered = 0) + (SELECT count(*) FROM outbox WHERE state <> 'sent')")
+}
+
 // fails runs the program and wants it to fail with a code, and with words on standard error.
 func (p folder) fails(code int, words string, args ...string) {
 	p.t.Helper()
 	r, command := p.run("", args...), "cairn "+strings.Join(args, " ")
 	check.Equal(p.t, command+": exit code", r.code, code)
 	check.Contains(p.t, command+": standard error", r.err, words)
+}
+
+// refuses runs a command with arguments of which each is wrong, and wants a code and these words.
+func (p folder) refuses(code int, command string, wrong map[string]string) {
+	p.t.Helper()
+	for args, words := range wrong {
+		p.fails(code, words, strings.Fields(command+" "+args)...)
+	}
 }
 
 // doctorSays runs the checks, and wants an exit code and these parts of what is printed.

@@ -5,33 +5,173 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
-	"cairn/internal/check"
-
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
-// environment sets the variables that select a model, and clears the others.
-func environment(t *testing.T, set map[string]string) {
+// failing are failures of a scripted server, which answers every request with one.
+var failing = map[string]struct {
+	do   func(x *llmtest.Exchange)
+	want []string // in its message
+}{
+	"a wrong key": {func(x *llmtest.Exchange) { x.Refuse(401, "", `{"error":{"message":"no","code":"invalid_api_key"}}`) }, []string{"check OPENAI_API_KEY"}},
+	"no credit":   {func(x *llmtest.Exchange) { x.Refuse(429, "", `{"error":{"message":"no","code":"insufficient_quota"}}`) }, []string{"add credit", "OPENAI_API_KEY"}},
+	"an unknown model": {func(x *llmtest.Exchange) {
+		x.Refuse(404, "", `{"error":{"message":"The model does not exist","code":"model_not_found"}}`)
+	}, []string{"set model to one that the server has: mm, test-model"}},
+}
+
+// saying is a script that answers each request with a text.
+func saying(text string) func(x *llmtest.Exchange) {
+	return func(x *llmtest.Exchange) { x.Say(text) }
+}
+
+// modelServer is a scripted server that lists two models.
+func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
-	for _, v := range []config.Variables{config.OpenAI, config.Anthropic} {
-		for _, name := range []string{v.Key, v.URL, v.Model} {
-			t.Setenv(name, set[name])
-		}
+	s := llmtest.Serve(t, script)
+	s.Tell("/v1/models", `{"data":[{"id":"test-model"},{"id":"mm"}]}`)
+	return s
+}
+
+// modelAt is an environment that selects a model of a server.
+func modelAt(s *llmtest.Server) []string {
+	return []string{"OPENAI_BASE_URL=" + s.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-hush"}
+}
+
+// isStartCheck reports whether a request only checks at the start that the model answers: on a slow
+// machine it comes beside the first turn.
+func isStartCheck(r llmtest.Request) bool { return strings.Contains(r.Last().Text(), "are you there?") }
+
+// isWorker reports whether a request comes from the one that summarizes.
+func isWorker(x *llmtest.Exchange) bool {
+	return slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" })
+}
+
+// waitForFile waits until text holds all of want.
+func waitForFile(t *testing.T, text func() string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		eventually(t, fmt.Sprintf("there is %q", w), text, func() bool { return strings.Contains(text(), w) })
 	}
 }
 
-func writeSettings(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "config.toml")
-	check.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	return file
+// TestFailuresOfModelsAreReported: by the check at the start, and by a turn.
+func TestFailuresOfModelsAreReported(t *testing.T) {
+	t.Parallel()
+	for name, f := range failing {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := modelServer(t, f.do)
+			l := newFolder(t, modelAt(server)...).start("chat", "--json")
+			waitForFile(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
+			asked := server.Requests()
+			check.Len(t, "requests", asked, 1)
+			check.That(t, len(asked[0].Tools) > 0 && asked[0].MaxTokens <= 16, "got %+v, want tools and at most 16 tokens", asked[0])
+			checked := len(l.errs.String())
+			l.say(`{"text":"hello"}`)
+			out := l.until(`"to":[`)
+			log := func() string { return l.errs.String()[checked:] }
+			waitForFile(t, log, append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL)...)
+			check.Lacks(t, "sent", strings.Join(append(out, l.end()...), "\n"), server.URL, "hush", "invalid_api_key", "test-model")
+			check.Lacks(t, "the log", l.errs.String(), "hush")
+		})
+	}
+	t.Run("after an edit: the model it names", func(t *testing.T) {
+		t.Parallel()
+		server := modelServer(t, failing["a wrong key"].do)
+		p := newFolder(t)
+		p.write("config.toml", "workers = 2\n")
+		l := p.start("chat", "--json")
+		l.say(`{"text":"/help"}`)
+		l.until(`"reply"`)
+		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
+		waitForFile(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
+		l.end()
+	})
+}
+
+func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script          func(x *llmtest.Exchange)
+		used            bool // a turn has asked the model before
+		lines, requests int
+	}{
+		"a model that fails":                               {script: failing["a wrong key"].do, lines: 1, requests: 1},
+		"nothing of a model that answers":                  {script: saying("yes"), requests: 1},
+		"a model that a turn has asked is not asked again": {script: saying("yes"), used: true, requests: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := modelServer(t, c.script)
+			s := config.Default()
+			s.LLM.BaseURL, s.LLM.Model = server.URL, "m"
+			b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+			agents := check.Must(newModelSet(b.log).agents(&s))(t)
+			if c.used {
+				check.NoError(t, check.ErrorOf(agents["cairn"].Model.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}, nil)))
+			}
+			var said []string
+			b.current.Store(&runtimeConfig{settings: s, agents: agents})
+			b.checkModels(func(line string) { said = append(said, line) })
+			b.tasks.Wait()
+			b.check() // as after an edit
+			b.tasks.Wait()
+			check.Len(t, "lines", said, c.lines)
+			check.Contains(t, "the lines", strings.Join(said, "")+"does not answer", "does not answer")
+			check.Len(t, "requests", server.Requests(), c.requests)
+		})
+	}
+}
+
+// TestLearnedFactsSurviveRestart: the model's limit, that it accepts no tools, and its token count,
+// which a shell shows like the bot.
+func TestLearnedFactsSurviveRestart(t *testing.T) {
+	t.Parallel()
+	var refusals atomic.Int32
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		switch {
+		case isStartCheck(x.Request):
+			x.Say("Yes.")
+		case len(x.Request.Tools) > 0:
+			refusals.Add(1)
+			x.Refuse(400, "", `{"error":{"message":"m does not support tools"}}`)
+		case x.Request.MaxTokens > 1000:
+			refusals.Add(1)
+			x.Refuse(400, "", fmt.Sprintf(`{"error":{"message":"This model's maximum context length is 6000 tokens. However, you requested %d tokens (%d in the messages, %d in the completion)."}}`,
+				x.Request.Tokens()+x.Request.MaxTokens, x.Request.Tokens(), x.Request.MaxTokens))
+		default:
+			x.Say("Here I am.")
+		}
+	})
+	p := newFolder(t, modelAt(server)...)
+	type gauge struct {
+		Used   int    `json:"used_tokens"`
+		Max    int    `json:"max_tokens"`
+		Source string `json:"window_source"`
+	}
+	look := func(p folder) gauge { return parse[gauge](t, p.must("", "context", "--json"))[0] }
+	check.Contains(t, "answer", p.must("Where are you?\n", "chat"), "Here I am.")
+	check.Equal(t, "refusals, one for each thing to learn", refusals.Load(), 2)
+	g := look(p)
+	check.Equal(t, "the window", g.Max, 6000)
+	check.Equal(t, "source of the fact", g.Source, "an overflow")
+	check.Contains(t, "the number that the shell shows", p.must("/context\n", "chat"), fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
+	p.must("And now?\n", "chat")
+	check.Equal(t, "refusals after two restarts", refusals.Load(), 2)
+	p.env[1] = "OPENAI_MODEL=another"
+	check.Equal(t, "window of another model on the server", look(p).Max, 128_000)
 }
 
 func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
@@ -47,97 +187,93 @@ func TestKeyInFileWarns(t *testing.T) {
 	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
-	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %q\napi_key = \"hush-hush-2\"\n", server.URL, server.URL))
-	s := check.Must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
-	at, _, err := s.Target(s.Agents[0])
-	check.Equal(t, "key", at.Key, "hush-hush-1")
-	check.NoError(t, err)
-	for _, command := range [][]string{{"config", "check"}, {"config", "check", "--json"}, {"chat"}, {"doctor"}} {
-		r := p.run("", command...)
-		all := r.out + r.err
-		for _, want := range []string{"file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers.1]"} {
-			if !strings.Contains(strings.ReplaceAll(all, `\"`, `"`), want) {
-				t.Errorf("cairn %s: want %q in %s", strings.Join(command, " "), want, all)
-			}
-		}
-		if strings.Contains(all, "hush") {
-			t.Errorf("cairn %s: the key is shown: %s", strings.Join(command, " "), all)
-		}
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
+	for _, command := range []string{"config check", "config check --json", "chat", "doctor"} {
+		r := p.run("", strings.Fields(command)...)
+		all := strings.ReplaceAll(r.out+r.err, `\"`, `"`)
+		check.Contains(t, command, all, "file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers.1]")
+		check.Lacks(t, command, all, "hush")
 	}
+	sent := server.Requests()
+	check.Equal(t, "the key is used all the same", sent[0].Header.Get("Authorization"), "Bearer hush-hush-1")
+}
+
+// agentsOf creates the agents of settings.
+func agentsOf(t *testing.T, text string) (config.Settings, *modelSet, map[string]channel.Agent) {
+	t.Helper()
+	p := newFolder(t)
+	p.write("prompt.md", "Be brief.")
+	s := check.Must(config.Load(filepath.Join(p.dir, p.write("config.toml", text))))(t)
+	set := newModelSet(slog.New(slog.DiscardHandler))
+	return s, set, check.Must(set.agents(&s))(t)
 }
 
 func TestModelsAreCreatedOnce(t *testing.T) {
-	environment(t, map[string]string{"OPENAI_BASE_URL": "http://o.test/v1"})
-	t.Setenv("CAIRN_P_KEY", "p-key")
-	text := "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_P_KEY\"\n[[agents]]\nid = \"a\"\nmodel = \"p/m\"\nreasoning = \"high\"\n[agents.compaction]\nmodel = \"small\"\n[[agents]]\nid = \"b\"\nmodel = \"p/m\"\n"
-	s := check.Must(config.Load(writeSettings(t, text)))(t)
-	set := newModelSet(slog.New(slog.DiscardHandler))
-	a, errA := set.agent(&s, s.Agents[0])
-	b, errB := set.agent(&s, s.Agents[1])
-	if errA != nil || errB != nil {
-		t.Fatal(errA, errB)
-	}
-	if a.Model != b.Model || b.Worker != b.Model || b.Fallback != nil {
-		t.Error("two agents with the same model do not share it")
-	}
-	if a.Worker == a.Model || a.Fallback != a.Model || a.Worker.Name() != "small" {
-		t.Errorf("got worker %s", a.Worker.Name())
-	}
-	check.Equal(t, "reasoning efforts", a.Reasoning, "high")
-	check.Equal(t, "reasoning effort", b.Reasoning, "")
+	s, set, agents := agentsOf(t, `[llm]
+base_url = "http://o.test/v1"
+[[providers]]
+id = "p"
+base_url = "http://p.test/v1"
+[[agents]]
+id = "a"
+model = "p/m"
+reasoning = "high"
+[agents.compaction]
+model = "small"
+prompt_file = "prompt.md"
+[[agents]]
+id = "b"
+model = "p/m"
+`)
+	a, b := agents["a"], agents["b"]
+	check.That(t, a.Model == b.Model && b.Worker == b.Model && b.Fallback == nil, "two agents with the same model do not share it")
+	check.That(t, a.Worker != a.Model && a.Fallback == a.Model && a.Worker.Name() == "small", "got worker %s", a.Worker.Name())
+	check.Equal(t, "reasoning efforts", a.Reasoning+b.Reasoning, "high")
+	check.Equal(t, "prompt of a worker", a.WorkerPrompt(), "Be brief.")
 	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
-	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
-		t.Errorf("a model with another cache_ttl is shared: %v", err)
-	}
+	c, err := set.agent(&s, s.Agents[1])
+	check.That(t, err == nil && c.Model != b.Model, "a model with another cache_ttl is shared: %v", err)
 }
 
 func TestModelsLists(t *testing.T) {
 	t.Parallel()
-	local := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
-	local.Tell("/v1/models", `{"data":[{"id":"text-embedding-3"},{"id":"qwen3","max_model_len":32768},{"id":"llama"}]}`)
-	router := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
-	router.Tell("/v1/models", `{"data":[{"id":"acme/large","context_length":200000,"supported_parameters":["tools"],"architecture":{"input_modalities":["text","image"]}},{"id":"acme/small","supported_parameters":["top_k"],"architecture":{"input_modalities":["text"]}}]}`)
-	claude := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
-	claude.Tell("/v1/models", `{"data":[{"type":"model","id":"claude-sonnet-4-6","max_input_tokens":1000000}],"has_more":false}`)
+	list := func(body string) *llmtest.Server {
+		s := llmtest.Serve(t, saying("yes"))
+		s.Tell("/v1/models", `{"data":[`+body+`],"has_more":false}`)
+		return s
+	}
+	local := list(`{"id":"text-embedding-3"},{"id":"qwen3","max_model_len":32768},{"id":"llama"}`)
+	router := list(`{"id":"acme/large","context_length":200000,"supported_parameters":["tools"],"architecture":{"input_modalities":["text","image"]}},{"id":"acme/small","supported_parameters":["top_k"],"architecture":{"input_modalities":["text"]}}`)
+	claude := list(`{"type":"model","id":"claude-sonnet-4-6","max_input_tokens":1000000}`)
 	down := httptest.NewServer(http.NotFoundHandler())
 	down.Close()
 
-	config := fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down.URL+"/v1")
 	p := newFolder(t, "OPENAI_BASE_URL="+local.URL, "ANTHROPIC_API_KEY=a-key-a-key", "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"))
-	p.write("config.toml", config)
-	t.Run("for programs", func(t *testing.T) {
-		r := p.run("", "models", "--json")
-		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "errors", r.err, "down: model: unreachable", "start the server at "+down.URL)
-		got := map[string]offeredModel{}
-		for _, m := range parse[offeredModel](t, r.out) {
-			got[m.Model] = m
-		}
-		for name, want := range map[string]string{
-			"text-embedding-3":  "text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
-			"qwen3":             "qwen3\tchat\t32768\t\t\t" + local.URL + "\tdefault, agent a",
-			"llama":             "llama\tchat\t\t\t\t" + local.URL + "\t",
-			"hidden":            "hidden\tchat\t\t\t\t" + local.URL + "\tagent b",
-			"or/acme/large":     "or/acme/large\tchat\t200000\tyes\tyes\t" + router.URL + "\tdefault",
-			"or/acme/small":     "or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
-			"claude-sonnet-4-6": "claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
-		} {
-			check.Equal(t, "output", strings.Join(got[name].cells(), "\t"), want)
-		}
-		check.Equal(t, "listed models", len(got), 7)
-	})
-	t.Run("for people", func(t *testing.T) {
-		out := p.must("", "models")
-		check.Contains(t, "out", out, "or/acme/large")
-		check.Lacks(t, "out", out, "MODEL")
-		screen := p.onScreen("models")
-		check.HasPrefix(t, "output on a terminal", screen, "MODEL")
-		check.Contains(t, "output on a terminal", screen, "USED")
-	})
+	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down.URL+"/v1"))
+	r := p.run("", "models", "--json")
+	check.Equal(t, "exit code", r.code, 0)
+	check.Contains(t, "errors", r.err, "down: model: unreachable", "start the server at "+down.URL)
+	got := map[string]offeredModel{}
+	for _, m := range parse[offeredModel](t, r.out) {
+		got[m.Model] = m
+	}
+	for name, want := range map[string]string{
+		"text-embedding-3":  "text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
+		"qwen3":             "qwen3\tchat\t32768\t\t\t" + local.URL + "\tdefault, agent a",
+		"llama":             "llama\tchat\t\t\t\t" + local.URL + "\t",
+		"hidden":            "hidden\tchat\t\t\t\t" + local.URL + "\tagent b",
+		"or/acme/large":     "or/acme/large\tchat\t200000\tyes\tyes\t" + router.URL + "\tdefault",
+		"or/acme/small":     "or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
+		"claude-sonnet-4-6": "claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
+	} {
+		check.Equal(t, "output", strings.Join(got[name].cells(), "\t"), want)
+	}
+	check.Equal(t, "listed models", len(got), 7)
+	check.Lacks(t, "output for a pipe", p.must("", "models"), "MODEL")
+	_, screen := p.atScreen("models").end()
+	check.Contains(t, "output on a terminal", screen, "MODEL  ", "USED", "or/acme/large")
 	t.Run("it fails only if no server answers", func(t *testing.T) {
-		r := newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").run("", "models")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "errors", r.err, "start the server at "+down.URL)
+		newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").fails(exitFailed, "start the server at "+down.URL, "models")
 		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }

@@ -1,72 +1,180 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
-
-	"cairn/internal/check"
+	"time"
+	"unicode"
 
 	"charm.land/lipgloss/v2"
-	"golang.org/x/sys/unix"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/words/wordstest"
 )
 
-// onScreen runs the program with a pseudo-terminal as its output, and returns the screen.
-func (p folder) onScreen(args ...string) string {
-	p.t.Helper()
-	return p.onScreenOf(&unix.Winsize{}, args...)
+func TestTableFits(t *testing.T) {
+	for width, want := range map[int]string{
+		0: `
+ID        SAID  MEMORY                                  CHANNEL
+ 7  2026-05-08  Ada drinks green tea in the morning     terminal:garden
+12  2026-05-09  我喜欢猫，也喜欢狗，还喜欢在花园里喝茶  x
+`,
+		50: `
+ID        SAID  MEMORY             CHANNEL
+ 7  2026-05-08  Ada drinks green…  terminal:garden
+12  2026-05-09  我喜欢猫，也喜欢…  x
+`,
+		30: `
+ID        SAID  MEMORY  CHANN…
+ 7  2026-05-08  Ada d…  termi…
+12  2026-05-09  我喜…   x
+`,
+	} {
+		rows := table{
+			{"ID", "SAID", "MEMORY", "CHANNEL"},
+			{"7", "2026-05-08", "Ada drinks green tea in the morning", "terminal:garden"},
+			{"12", "2026-05-09", "我喜欢猫，也喜欢狗，还喜欢在花园里喝茶", "x"},
+		}
+		right := rows[1:].numeric(4)
+		rows.fit(width, right)
+		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(right), want)
+	}
 }
 
-// onScreenOf is onScreen of a size.
-func (p folder) onScreenOf(size *unix.Winsize, args ...string) string {
-	p.t.Helper()
-	pty, tty := pseudoTerminal(p.t)
-	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, size))
-	var screen bytes.Buffer
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		_, _ = screen.ReadFrom(pty) // fails when the other end is closed
-	}()
-	cmd := p.command(args...)
-	cmd.Stdout = tty
-	err := cmd.Run()
-	_ = tty.Close()
-	<-read
-	check.NoError(p.t, err)
-	return strings.ReplaceAll(screen.String(), "\r\n", "\n")
+func TestCompactionsCommand(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	p := fillGarden(t)
+	text := p.must("", "compactions", "--json")
+	all := parse[store.ListedCompaction](t, text)
+	check.Require(t, len(all) >= 5, "got %d compactions", len(all))
+	for i, fields := range parse[map[string]any](t, text) { // each has what a simulation says of one
+		for _, name := range []string{"id", "state", "trigger", "kind", "from_seq", "to_seq", "messages", "before_tokens", "after_tokens", "time"} {
+			check.That(t, fields[name] != nil && fields[name] != "" && fields[name] != 0.0, "%+v: no %s", all[i], name)
+		}
+	}
+	one := all[0]
+	check.Equal(t, "the oldest", one.Trigger+" "+one.Kind, "background leaf")
+	check.That(t, one.From == 1 && one.To == int64(one.Messages) && one.BeforeTokens >= 2400 && one.AfterTokens < one.BeforeTokens, "%+v", one)
+	for args, want := range map[string]int{
+		"--channel garden": len(all), "--since 1h": len(all), "--since 2199-01-01": 0, "--state failed": 0, "--limit 2": 2,
+	} {
+		check.Len(t, args, parse[store.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)), want)
+	}
+	r := p.run("", "compactions", "--limit", "1")
+	check.Equal(t, "lines", strings.Count(r.out, "\n"), 1)
+	check.Contains(t, "errors", r.err, "more before them")
+	p.refuses(exitUsage, "compactions", map[string]string{
+		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": "accepts 0 arg(s)",
+	})
+	p.fails(exitNotFound, "known: terminal:garden", "compactions", "--channel", "lost")
+	t.Run("tables fit the terminal", func(t *testing.T) {
+		for _, c := range []struct {
+			width         uint16
+			command, head string
+			cut           bool
+		}{
+			{80, "compactions", "ID TIME TRIGG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
+		} {
+			_, text := p.atScreenOf(c.width, append(strings.Fields(c.command), "--limit", "5")...).end()
+			lines, shown := strings.Split(text, "\n"), fmt.Sprintf("%s in %d characters", c.command, c.width)
+			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, " more") })
+			check.Len(t, shown, lines, 6)
+			check.HasPrefix(t, shown, strings.Join(strings.Fields(lines[0]), " "), c.head)
+			for _, line := range lines {
+				check.That(t, lipgloss.Width(line) <= int(c.width), "%s: %q", shown, line)
+			}
+			check.Equal(t, shown+" is cut", strings.Contains(text, "…"), c.cut)
+		}
+	})
 }
 
 func TestLongWorkShowsItsProgress(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(60))
-	for _, args := range [][]string{{"import", "talk.jsonl"}, {"simulate", "talk.jsonl"}} {
-		s := p.atScreen(args...)
-		_ = s.cmd.Wait()
-		<-s.done
-		check.Contains(t, args[0], s.shown(), "\r100 %  60 of 60\r\x1b[K")
+	for _, command := range []string{"import", "simulate"} {
+		_, text := p.atScreen(command, "talk.jsonl").end()
+		check.Contains(t, command, text, "\r100 %  60 of 60\r\x1b[K")
 	}
 }
 
-func TestTablesFitTheTerminal(t *testing.T) {
-	t.Parallel()
-	p := fillGarden(t)
-	for _, width := range []uint16{80, 100, 200} {
-		for head, args := range map[string][]string{
-			"ID KIND SAID BY": {"memories", "list", "--limit", "5"},
-			"ID TIME TRIGG":   {"compactions", "--limit", "5"},
-		} {
-			lines := strings.Split(strings.TrimSpace(p.onScreenOf(&unix.Winsize{Row: 40, Col: width}, args...)), "\n")
-			if len(lines) != 6 || !strings.HasPrefix(strings.Join(strings.Fields(lines[0]), " "), head) {
-				t.Errorf("%d characters, %s: %q", width, args, lines)
-			}
-			for _, line := range lines {
-				check.That(t, lipgloss.Width(line) <= int(width), "%d characters, %s: %q", width, args, line)
-			}
-			if cut := strings.Contains(strings.Join(lines, ""), "…"); cut != (width < 100 || width == 100 && args[0] == "memories") {
-				t.Errorf("%d characters, %s: cut is %t\n%s", width, args, cut, strings.Join(lines, "\n"))
-			}
+// TestTerminalOutputIsEscaped: JSON does not escape C1 control characters.
+func TestTerminalOutputIsEscaped(t *testing.T) {
+	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
+		raw := check.Must(json.Marshal(map[string]string{"text": trick.Text}))(t)
+		text := escapedControls(string(raw))
+		var was, is map[string]string
+		check.NoError(t, errors.Join(json.Unmarshal(raw, &was), json.Unmarshal([]byte(text), &is)))
+		check.Equal(t, trick.Name, is["text"], was["text"])
+		check.That(t, !strings.ContainsFunc(text, func(r rune) bool {
+			return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+		}), "%s: %q", trick.Name, text)
+	}
+}
+
+// TestOutputLinesCannotBeForged: an entry of a list is one line.
+func TestOutputLinesCannotBeForged(t *testing.T) {
+	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
+		text := "x\n#7  2026-01-01 00:00  Boss: yes " + trick.Text
+		m := chat.Message{Seq: 3, Role: llm.RoleUser, Author: text, Text: text, Time: time.Unix(0, 0)}
+		shown := chat.RecordOf(m).String() + "\n" + memory.Memory{ID: 4, Kind: "fact", Content: text, Speaker: text}.String()
+		for i, line := range strings.FieldsFunc(shown, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
+			check.That(t, i == 0 || strings.HasPrefix(line, "       ") || strings.HasPrefix(line, "(4) fact: "), "%s: got line %q", trick.Name, line)
 		}
+	}
+}
+
+// TestOutputOfHostileText: a pager may pass control characters to the terminal, too.
+func TestOutputOfHostileText(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
+	db := p.store()
+	conversation := check.Must(db.Conversation(t.Context(), "terminal:general"))(t)
+	check.Must(conversation.Past().Import(t.Context(), []store.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}}))(t)
+	check.Must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	check.Must(conversation.Inbox().Deliver(t.Context(), store.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
+	check.Must(conversation.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
+	check.NoError(t, conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
+		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
+		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
+		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
+	}}))
+	check.NoError(t, db.Close())
+	for _, command := range []string{"transcript", "transcript --json", "recall next", "recall next --json", "memories list", "memories show 1", "context"} {
+		out := p.must("", strings.Fields(command)...)
+		check.That(t, out != "" && !strings.ContainsAny(out, "\x1b\u202e\u202c\u009b\a"), "%s: %q", command, out)
+	}
+	out := p.must("", "transcript")
+	check.Contains(t, "output", out, "Bo: red [31malert 2J\tend\n       next\n", "assistant: → recall {}\n")
+	check.Lacks(t, "a row that says nothing", out, "#5")
+	rows := parse[chat.Record](t, p.must("", "transcript", "--json"))
+	check.Len(t, "rows", rows, 5)
+	check.Equal(t, "first row, as it is", rows[0].Text, said)
+}
+
+func TestOutputOfRows(t *testing.T) {
+	call := llm.Call{Name: "memory_search", Arguments: "{\"query\":\n  \"" + strings.Repeat("tea ", 100) + "\"}"}
+	for want, row := range map[string]chat.Message{
+		"Ada: hi":       {Role: llm.RoleUser, Author: "Ada", Text: "hi"},
+		"assistant: hi": {Role: llm.RoleAssistant, Text: "hi"},
+		"":              {Role: llm.RoleAssistant, Text: " "},
+		`assistant: → memory_search {"query": "tea tea `: {Role: llm.RoleAssistant, Calls: []llm.Call{call}},
+		"assistant: I look.\n       → memory_search":     {Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}},
+	} {
+		r := chat.RecordOf(row)
+		check.Contains(t, "row", r.String(), want)
+		check.Equal(t, "whether the row says nothing: "+want, r.Empty(), want == "")
+		check.That(t, len([]rune(r.String())) <= 160, "got %q", r)
 	}
 }

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel/channeltest"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -27,9 +31,13 @@ type platforms struct {
 }
 
 func newPlatforms(t *testing.T) *platforms {
+	return platformsOf(t, discordtest.Options{RefusePings: true})
+}
+
+func platformsOf(t *testing.T, o discordtest.Options) *platforms {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	p := &platforms{t: t, ctx: ctx, discord: discordtest.New(discordtest.Options{RefusePings: true}), slack: slacktest.New(slacktest.Options{})}
+	p := &platforms{t: t, ctx: ctx, discord: discordtest.New(o), slack: slacktest.New(slacktest.Options{})}
 	t.Cleanup(p.discord.Close)
 	t.Cleanup(p.slack.Close)
 	p.ann = p.discord.User("Ann")
@@ -45,22 +53,22 @@ func (p *platforms) folder(settings string, env ...string) folder {
 		"DISCORD_TOKEN=token", "SLACK_BOT_TOKEN=" + slacktest.BotToken, "SLACK_APP_TOKEN=" + slacktest.AppToken,
 	}, env...)...)
 	f.write("config.toml", fmt.Sprintf("%s\n[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
+	check.NoError(p.t, os.CopyFS(filepath.Join(f.dir, "data"), os.DirFS(channeltest.Folder(p.t)))) // which takes less time than to make one
 	return f
 }
 
 // answering starts a program whose model gives everybody the same reply.
 func answering(t *testing.T, text string) (p *platforms, f folder, r *live) {
 	t.Helper()
-	return served(t, func(x *llmtest.Exchange) { x.Say(text) })
+	return served(t, saying(text))
 }
 
 // served starts a program on both platforms, with a model.
-func served(t *testing.T, script func(x *llmtest.Exchange)) (p *platforms, f folder, r *live) {
+func served(t *testing.T, script func(x *llmtest.Exchange), args ...string) (p *platforms, f folder, r *live) {
 	t.Helper()
-	server := llmtest.Serve(t, script)
 	p = newPlatforms(t)
-	f = p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
-	r = f.start("run")
+	f = p.folder("", modelAt(llmtest.Serve(t, script))...)
+	r = f.start(append([]string{"run"}, args...)...)
 	p.open(r)
 	return p, f, r
 }
@@ -114,6 +122,14 @@ func (p *platforms) until(r *live, what string, holds func() bool) {
 	}
 }
 
+// logs waits until the program has logged all of these.
+func (p *platforms) logs(r *live, parts ...string) {
+	p.t.Helper()
+	for _, part := range parts {
+		p.until(r, "the log has "+part, func() bool { return strings.Contains(r.errs.String(), part) })
+	}
+}
+
 // open waits until the connectors are open: messages from now on are received at once.
 func (p *platforms) open(r *live) {
 	p.t.Helper()
@@ -133,4 +149,10 @@ func (p *platforms) answers(text string) (n [2]int) {
 		}
 	}
 	return n
+}
+
+// answered waits until both platforms have n answers of this text.
+func (p *platforms) answered(r *live, text string, n int) {
+	p.t.Helper()
+	p.until(r, fmt.Sprintf("%d times %s", n, text), func() bool { return p.answers(text) == [2]int{n, n} })
 }

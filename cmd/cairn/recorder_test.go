@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"cairn/internal/check"
-
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -64,7 +63,7 @@ func (w *recorder) model(x *llmtest.Exchange) {
 
 // line is a message with its own id.
 func (w *recorder) line(text string) string {
-	id := fmt.Sprintf("%s-%d", filepath.Base(w.dir), len(w.said))
+	id := fmt.Sprintf("%s-%d", filepath.Base(filepath.Dir(w.dir)), len(w.said))
 	w.said = append(w.said, id)
 	return fmt.Sprintf(`{"text":%q,"id":%q}`, text, id)
 }
@@ -133,12 +132,9 @@ func (w *recorder) judge() {
 // examined examines a copy of the files: the next process must find them unchanged.
 func (w *recorder) examined() {
 	w.t.Helper()
-	dir := w.copied()
-	check.NoError(w.t, check.ErrorOf(store.Inspect(w.t.Context(), store.File(dir))))
-	data := check.Must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
+	data := check.Must(store.Open(w.t.Context(), store.Options{Dir: w.copied(), Shared: true}))(w.t)
 	defer data.Close()
-	found := check.Must(data.Upkeep().Check(context.Background()))(w.t)
-	check.Len(w.t, "memories found", found, 0)
+	check.Len(w.t, "findings", check.Must(data.Upkeep().Check(context.Background()))(w.t), 0)
 }
 
 // copied returns a copy of the database with its log.
@@ -154,20 +150,16 @@ func (w *recorder) copied() string {
 
 // stack returns the applied summaries.
 func (w *recorder) stack() (rows string) {
-	w.ask("SELECT coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'applied' ORDER BY from_seq)", &rows)
-	return rows
+	return w.ask("coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'applied' ORDER BY from_seq)")
 }
 
-func (w *recorder) count(query string) (n int) {
-	w.ask(query, &n)
-	return n
-}
-
-func (w *recorder) ask(query string, into any) {
+// ask returns the answers of a copy of the database to these queries, of which each lacks SELECT.
+func (w *recorder) ask(queries ...string) (answers string) {
 	w.t.Helper()
 	db := check.Must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
 	defer db.Close()
-	check.NoError(w.t, db.QueryRow(query).Scan(into))
+	check.NoError(w.t, db.QueryRow("SELECT (SELECT "+strings.Join(queries, ") || ' ' || (SELECT ")+")").Scan(&answers))
+	return answers
 }
 
 // talk sends stories, each after the previous answer.

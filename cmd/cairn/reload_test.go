@@ -5,16 +5,18 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/check"
+	"cairn/llm/llmtest"
 )
 
 // runningBot is a bot in this process that follows its settings file, with a terminal connector
@@ -28,32 +30,22 @@ type runningBot struct {
 
 func startBot(t *testing.T, text string) *runningBot {
 	t.Helper()
-	t.Chdir(t.TempDir()) // for the data folder
-	check.NoError(t, os.WriteFile("config.toml", []byte(text), 0o600))
-	return startBotHere(t, "config.toml")
-}
-
-// startBotHere starts a bot in the working folder, with --config unless it is empty.
-func startBotHere(t *testing.T, file string) *runningBot {
-	t.Helper()
-	t.Setenv("OPENAI_API_KEY", "")
-	t.Setenv("OPENAI_BASE_URL", "")
-	s := &runningBot{t: t, file: "config.toml", log: &check.Buffer{}}
-	a := &app{config: file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	p := newFolder(t)
+	s := &runningBot{t: t, file: filepath.Join(p.dir, p.write("config.toml", text)), log: &check.Buffer{}}
+	a := &app{config: s.file, data: filepath.Join(p.dir, "data"), in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
 	connector := check.Must(newImportConnector())(t)
 	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
 	t.Cleanup(func() { check.NoError(t, s.close()) })
-	s.watchSettings(true)
+	s.watchSettings(false)
 	return s
 }
 
 // edit replaces the file, as editors do.
 func (s *runningBot) edit(text string) {
 	s.t.Helper()
-	other := s.file + "~"
-	check.NoError(s.t, os.WriteFile(other, []byte(text), 0o600))
-	check.NoError(s.t, os.Rename(other, s.file))
+	check.NoError(s.t, os.WriteFile(s.file+"~", []byte(text), 0o600))
+	check.NoError(s.t, os.Rename(s.file+"~", s.file))
 }
 
 // told waits until the log contains a text n times.
@@ -62,122 +54,128 @@ func (s *runningBot) told(what string, n int) {
 	eventually(s.t, fmt.Sprintf("the log has %q %d times", what, n), s.log.String, func() bool { return strings.Count(s.log.String(), what) >= n })
 }
 
-// settle is how often the watcher reads the file.
-const settle = 200 * time.Millisecond
+func (s *runningBot) policy() compactor.Policy { return s.current.Load().agents["cairn"].Policy() }
 
 const taken = "settings_applied"
 
-func TestSettingsEditsApply(t *testing.T) {
+func TestEditsApply(t *testing.T) {
+	t.Parallel()
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
-	policy := func() compactor.Policy { return s.current.Load().agents["cairn"].Policy() }
-
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
 	s.told(taken, 1)
-	p := policy()
-	check.Equal(t, "keep_last_n", p.KeepLastN, 6)
-	check.Equal(t, "keep_first", p.KeepFirst, 0)
+	check.Equal(t, "keep_last_n", s.policy().KeepLastN, 6)
+	check.Equal(t, "keep_first", s.policy().KeepFirst, 0)
 	check.Contains(t, "log", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
-	o := s.current.Load().agents["cairn"].Origin
-	check.Equal(t, "origins", o("keep_first"), "[defaults.compaction]")
-	check.Equal(t, "origin of pin_budget", o("pin_budget"), "")
-
-	t.Run("an invalid edit is reported once, whole, and changes nothing", func(t *testing.T) {
-		standing := s.current.Load()
-		bad := "[defaults.compaction]\nkeep_last_n = 7\nkeep_first = 99\nbackground_threshold = 80\n"
-		s.edit(bad)
-		s.told("settings_have_mistakes", 1)
-		text := s.log.String()
-		check.Contains(t, "the log", text, "config.toml:3: [defaults.compaction]: keep_first = 99: must be from 0 to 20", "write 0.80 for 80 %")
-		s.edit(bad) // the same once more
-		time.Sleep(3 * settle)
-		check.Equal(t, "log lines", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
-		check.Equal(t, "settings", s.current.Load(), standing)
-		check.Equal(t, "settings", policy().KeepLastN, 6)
-		s.edit(bad + "max_turns = 0\n")
-		s.told("settings_have_mistakes", 2)
-	})
-	t.Run("a file that goes away changes nothing, and one that comes back counts", func(t *testing.T) {
-		check.NoError(t, os.Remove(s.file))
-		s.told("read_settings_failed", 1)
-		check.Equal(t, "settings", policy().KeepLastN, 6)
-		s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
-		s.told(taken, 2)
-		check.Equal(t, "keep_last_n", policy().KeepLastN, 8)
-	})
-	t.Run("a file that was emptied lets nobody in", func(t *testing.T) {
-		check.NoError(t, os.WriteFile(s.file, nil, 0o600))
-		s.told("it is empty", 1)
-		check.Equal(t, "settings", policy().KeepLastN, 8)
-	})
-	t.Run("of many writes the last counts", func(t *testing.T) {
-		for n := range 20 {
-			check.NoError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
-			time.Sleep(settle / 30)
-		}
-		eventually(t, "the last is applied", s.log.String, func() bool { return policy().KeepLastN == 29 })
-	})
-	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
-		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
-		s.told("settings_need_restart", 1)
-		check.Contains(t, "the log", s.log.String(), `settings="[data_dir workers]"`)
-		check.Equal(t, "keep_last_n", policy().KeepLastN, 11)
-	})
-	t.Run("hooks, tools and prices apply", func(t *testing.T) {
-		s.edit("[hooks]\non_reply = \"true\"\n[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]\n[prices.m]\ninput = 3\noutput = 1\n")
-		eventually(t, "the edit is applied", s.log.String, func() bool { return s.hooks.Has("on_reply") && len(s.tools.Status()) == 1 })
-		price, _ := s.settings().Money().Prices.Of("m")
-		check.Equal(t, "price", price.Input, 3)
-	})
-	t.Run("SIGHUP reloads the file", func(t *testing.T) {
-		n := strings.Count(s.log.String(), taken)
-		check.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
-		s.told(taken, n+1)
-	})
+	origin := s.current.Load().agents["cairn"].Origin
+	check.Equal(t, "origins", origin("keep_first")+origin("pin_budget"), "[defaults.compaction]")
+	// What needs a restart is named, and the rest counts.
+	s.edit("workers = 2\nhealth = \"127.0.0.1:1\"\n[defaults.compaction]\nkeep_last_n = 11\n")
+	s.told("settings_need_restart", 1)
+	check.Contains(t, "the log", s.log.String(), `settings="[workers health]"`)
+	check.Equal(t, "keep_last_n", s.policy().KeepLastN, 11)
+	s.edit("[hooks]\non_reply = \"true\"\n[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]\n[prices.m]\ninput = 3\noutput = 1\n")
+	eventually(t, "hooks and tools apply", s.log.String, func() bool { return s.hooks.Has("on_reply") && len(s.tools.Status()) == 1 })
+	price, _ := s.settings().Money().Prices.Of("m")
+	check.Equal(t, "price", price.Input, 3)
+	for n := range 20 { // of many writes the last counts
+		check.NoError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
+		time.Sleep(7 * time.Millisecond)
+	}
+	eventually(t, "the last is applied", s.log.String, func() bool { return s.policy().KeepLastN == 29 })
 }
 
-func TestRevertedMistakeIsConfirmed(t *testing.T) {
+func TestWrongEditsChangeNothing(t *testing.T) {
+	t.Parallel()
 	const good = "[defaults.compaction]\nkeep_last_n = 5\n"
 	s := startBot(t, good)
-	s.edit(good + "keep_first = 99\n")
+	standing := s.current.Load()
+	bad := "[defaults.compaction]\nkeep_last_n = 7\nkeep_first = 99\nbackground_threshold = 80\n"
+	s.edit(bad)
 	s.told("settings_have_mistakes", 1)
+	check.Contains(t, "the log", s.log.String(), s.file+":3: [defaults.compaction]: keep_first = 99: must be from 0 to 20", "write 0.80 for 80 %")
+	s.edit(bad) // the same once more
+	time.Sleep(500 * time.Millisecond)
+	check.Equal(t, "log lines", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
+	s.edit(bad + "max_turns = 0\n")
+	s.told("settings_have_mistakes", 2)
+	check.Equal(t, "settings", s.current.Load(), standing)
 	s.edit(good)
-	s.told(taken, 1)
+	s.told(taken, 1) // a reverted mistake is confirmed
 	check.NoError(t, os.Remove(s.file))
 	s.told("read_settings_failed", 1)
-	s.edit(good)
+	check.Equal(t, "settings of a file that is gone", s.policy().KeepLastN, 5)
+	s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
 	s.told(taken, 2)
+	check.NoError(t, os.WriteFile(s.file, nil, 0o600)) // which would let anybody in
+	s.told("it is empty", 1)
+	check.Equal(t, "settings of an emptied file", s.policy().KeepLastN, 8)
 }
 
-// Managers of configuration link to a file, which they create later and replace by another.
+// Managers of configuration link to a file, which they create later and replace by another. SIGHUP
+// reloads the file.
 func TestEditOfALinkedFileApplies(t *testing.T) {
-	t.Chdir(t.TempDir())
-	s := startBotHere(t, "")
-	for n, file := range []string{"one.toml", "two.toml"} {
-		check.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 6+n), 0o600))
-		check.NoError(t, os.Symlink(file, "next"))
-		check.NoError(t, os.Rename("next", "config.toml"))
-		s.told(taken, n+1)
-		check.Equal(t, "keep_last_n", s.current.Load().agents["cairn"].Policy().KeepLastN, 6+n)
+	t.Parallel()
+	p := newFolder(t)
+	l := p.start("chat", "--json", "--log-level", "info")
+	l.say(`{"text":"/help"}`)
+	l.until(`"reply"`)
+	applied := func(n int) {
+		eventually(t, fmt.Sprint(n, " edits are applied"), l.errs.String, func() bool {
+			return strings.Count(l.errs.String(), `"settings_applied","changed":["agents.cairn.compaction.keep_last_n",`) == n
+		})
 	}
+	for n, file := range []string{"one.toml", "two.toml"} {
+		p.write(file, fmt.Sprintf("[defaults.compaction]\nkeep_last_n = %d\n", 6+n))
+		check.NoError(t, os.Symlink(file, filepath.Join(p.dir, "next")))
+		check.NoError(t, os.Rename(filepath.Join(p.dir, "next"), filepath.Join(p.dir, "config.toml")))
+		applied(n + 1)
+	}
+	l.signal(syscall.SIGHUP)
+	waitForFile(t, l.errs.String, `"settings_applied","changed":[]`)
+	l.end()
+}
+
+func TestAgentEditsApply(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, func(*llmtest.Exchange) {})
+	with := func(agents string) string {
+		return fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\napi_key = \"k\"\n%s", server.URL, agents)
+	}
+	agent := "[[agents]]\nid = %q\ncontext_window = %d\ninstructions = %q\n"
+	tight := "[agents.compaction]\nbackground_threshold = 0.2\n"
+	s := startBot(t, with(fmt.Sprintf(agent, "a", 2000, "old")+tight+fmt.Sprintf(agent, "b", 9000, "")))
+	s.told("background_threshold = 0.2 (400 tokens): reached before the first message. Of a window of 2000 tokens", 1)
+	old := s.current.Load()
+	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
+		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
+	s.told(taken, 1)
+	now := s.current.Load()
+	check.Equal(t, "first agent", now.settings.AgentFor("terminal:x"), "b")
+	check.Equal(t, "bound agent", now.settings.AgentFor("terminal:garden"), "a")
+	check.Equal(t, "respond setting", s.rules(&now.settings).Respond("terminal:garden"), channel.RespondAll)
+	a := now.agents["a"]
+	check.That(t, a.Instructions == "new" && a.Model.Window(t.Context()).Tokens == 12_000 && a.Worker.Name() == "small", "got agent %+v", a)
+	check.Equal(t, "the other agent's model, with what it has learned", now.agents["b"].Model, old.agents["b"].Model)
+	check.Contains(t, "log", s.log.String(), `agents.a.context_window`, `agents.a.instructions`, `agents.a.compaction.model`, "bindings.1.respond", "changed=\"[agents ")
+	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
+	s.told(taken, 2)
+	check.Equal(t, "recalled tokens before the edit", now.agents["b"].Recall, 600)
+	check.Equal(t, "recalled tokens after the edit", s.current.Load().agents["b"].Recall, 50)
+	check.Len(t, "faults of the policy that a removed agent keeps for its open conversations", now.agents["a"].Policy().Validate(), 0)
 }
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
 func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
-	live := map[string]bool{}
-	for _, key := range []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language"} {
-		live[key] = true
-	}
+	live := []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language"}
 	for _, key := range compactor.Keys() {
-		live["defaults.compaction."+key] = true
+		live = append(live, "defaults.compaction."+key)
 	}
 	for _, list := range []string{"allow", "deny", "bots", "owners", "managers"} {
-		live["discord."+list], live["slack."+list] = true, true
+		live = append(live, "discord."+list, "slack."+list)
 	}
 	for _, setting := range config.Reference() {
 		table, _, _ := strings.Cut(setting.Key, ".")
-		applies := live[setting.Key] || slices.Contains([]string{"backup", "llm", "providers", "prices", "agents", "bindings", "tools", "hooks"}, table)
-		if applies == setting.Restart {
-			t.Errorf("%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
-		}
+		applies := slices.Contains(live, setting.Key) || slices.Contains([]string{"backup", "llm", "providers", "prices", "agents", "bindings", "tools", "hooks"}, table)
+		check.That(t, applies != setting.Restart, "%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
 	}
 }

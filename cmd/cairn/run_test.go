@@ -1,13 +1,24 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"cairn/channel"
+	"cairn/compactor"
 	"cairn/config"
+	"cairn/discord/discordtest"
 	"cairn/internal/check"
-
+	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -21,23 +32,14 @@ func TestRun(t *testing.T) {
 	p.wait(r, p.onDiscord, "#1")
 	p.sayOnSlack("I prefer coffee.")
 	p.wait(r, p.onSlack, "#1")
-	t.Run("each conversation is answered out of what was said in it", func(t *testing.T) {
-		p.sayOnDiscord("What do I prefer?")
-		p.wait(r, p.onDiscord, "I prefer tea.")
-		p.sayOnSlack("What do I prefer?")
-		p.wait(r, p.onSlack, "I prefer coffee.")
-		check.Lacks(t, "Slack", strings.Join(p.onSlack(), ""), "tea")
-		check.Lacks(t, "Discord", strings.Join(p.onDiscord(), ""), "coffee")
-	})
-	t.Run("the transcript can be read beside it", func(t *testing.T) {
-		check.Contains(t, "output", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
-	})
-	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
-		r.stop()
-		said := r.errs.String()
-		check.Contains(t, "output", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
-		check.Lacks(t, "output", said, slacktest.BotToken, slacktest.AppToken)
-	})
+	p.sayOnBoth("What do I prefer?") // each conversation is answered out of what was said in it
+	p.wait(r, p.onDiscord, "I prefer tea.")
+	p.wait(r, p.onSlack, "I prefer coffee.")
+	check.Lacks(t, "Slack", strings.Join(p.onSlack(), ""), "tea")
+	check.Lacks(t, "Discord", strings.Join(p.onDiscord(), ""), "coffee")
+	check.Contains(t, "the transcript beside it", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
+	r.stop()
+	check.Contains(t, "output", r.errs.String(), `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 	check.Len(t, "complaints of Slack", p.slack.Complaints(), 0)
 }
 
@@ -56,53 +58,243 @@ func TestRunWithoutTokens(t *testing.T) {
 		want string
 	}{
 		{"none at all", nil, "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
-		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN"},
-		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "slack needs two tokens and has one"},
+		{"one of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN"},
+		{"the other of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one"},
 		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: not a bot token"},
 		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, variable := range test.env {
-				name, value, _ := strings.Cut(variable, "=")
-				t.Setenv(name, value)
-			}
-			r := newFolder(t).runHere("", []string{"run"})
-			if r.code != exitUsage || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" || strings.Contains(r.err, "hush") {
-				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
-			}
-		})
+		r := newFolder(t, test.env...).runHere("", []string{"run"})
+		check.Equal(t, test.name+": exit code", r.code, exitUsage)
+		check.HasPrefix(t, test.name, r.err, "cairn: ")
+		check.Contains(t, test.name, r.err, test.want)
+		check.Lacks(t, test.name, r.out+r.err, "hush")
 	}
 }
 
 func TestRunWithRejectedTokens(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name string
-		env  []string
-		word string // that the reason contains
-	}{
-		{"both", []string{"DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush"}, "token"},
-	} {
-		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
-			p := newPlatforms(t)
-			r := p.folder("", test.env...).start("run")
-			r.exits(exitFailed)
-			said := r.errs.String()
-			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
-			check.HasPrefix(t, "reason", reason, "cairn: ")
-			check.Contains(t, "reason", reason, test.word)
-			check.Lacks(t, "the output", said, "hush")
-		})
-	}
+	p := newPlatforms(t)
+	r := p.folder("", "DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush").start("run")
+	r.exits(exitFailed)
+	said := strings.TrimSpace(r.errs.String())
+	reason := said[strings.LastIndex(said, "\n")+1:]
+	check.HasPrefix(t, "reason", reason, "cairn: ")
+	check.Contains(t, "reason", reason, "token")
+	check.Lacks(t, "the output", said, "hush")
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
-		p := newPlatforms(t)
-		r := p.folder("", "DISCORD_TOKEN=hush").start("run")
-		p.until(r, "the connector is closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
+		r := p.folder("", append(modelAt(modelServer(t, failing["a wrong key"].do)), "DISCORD_TOKEN=hush")...).start("run")
+		p.logs(r, "connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
-		p.wait(r, p.onSlack, "#1")
+		p.wait(r, p.onSlack, "rejects my API key")
 		r.signal(syscall.SIGINT)
 		r.exits(130)
 		check.Lacks(t, "the output", r.errs.String(), "hush")
 	})
+}
+
+// TestRestoredBotBackfills: the platforms still have the messages since the backup.
+func TestRestoredBotBackfills(t *testing.T) {
+	t.Parallel()
+	p, f, r := answering(t, "Understood.")
+	for i, text := range []string{"I like tea", "the garden is open"} {
+		if i == 1 {
+			f.must("", "backup", "b.db")
+		}
+		p.sayOnBoth(text)
+		p.answered(r, "Understood.", i+1)
+	}
+	r.stop()
+	f.must("", "restore", "b.db")
+	since := func() int { return f.count("SELECT count(*) FROM messages WHERE text LIKE '%the garden is open%'") }
+	check.Equal(t, "messages since the backup", since(), 0)
+	check.Equal(t, "channels", f.count("SELECT count(*) FROM conversations"), 2)
+	again := f.start("run")
+	p.until(again, "both channels have what came since", func() bool { return since() == 2 })
+}
+
+// TestFileThatCrashesProgram: after two starts the message is answered without the file.
+func TestFileThatCrashesProgram(t *testing.T) {
+	t.Parallel()
+	p, f, r := answering(t, "Here I am.")
+	const files = "GET /attachments/*/*/*"
+	p.discord.Fail(discordtest.Fault{Route: files, Times: 100, Delay: time.Minute})
+	p.discord.Post(p.square, p.ann.ID, discordtest.Post{
+		Content: "<@" + p.discord.Bot.ID + "> what is in it?",
+		Files:   []discordtest.File{{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}},
+	})
+	for start := range 2 {
+		p.until(r, "the file is asked for", func() bool { return len(p.discord.Requests(files)) > start })
+		r.signal(syscall.SIGKILL)
+		<-r.ended
+		r = f.start("run")
+	}
+	p.wait(r, p.onDiscord, "Here I am.")
+	check.Len(t, "requests for the file", p.discord.Requests(files), 2)
+	check.Contains(t, "the log", r.errs.String(), "message_given_up")
+	r.stop()
+}
+
+// A busy bot at debug level, with secrets everywhere and a provider that repeats its input: the log
+// has no secret, and no message of a person.
+func TestLogHasNoSecretsOrMessages(t *testing.T) {
+	t.Parallel()
+	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
+	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if strings.Contains(x.Request.Last().Text(), "break") {
+			x.Refuse(http.StatusUnauthorized, "", fmt.Sprintf(`{"error":{"message":"Incorrect API key provided: %s (Authorization: Bearer %s), from http://u:%s@proxy/, near %s"}}`, key, key, password, strings.Join(pasted, " ")))
+			return
+		}
+		x.Say("Understood, the cuckoo flies at midnight.")
+	})
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+strings.Replace(server.URL, "http://", "http://ada:"+password+"@", 1), "OPENAI_MODEL=m", "OPENAI_API_KEY="+key)
+	r := f.start("run", "--log-level", "debug")
+	p.open(r)
+	p.sayOnDiscord("my keys are " + strings.Join(pasted, " ") + " and the eagle has landed")
+	p.sayOnSlack("mine too: " + strings.Join(pasted, " "))
+	p.answered(r, "Understood, the cuckoo flies at midnight.", 1)
+	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
+	p.sayOnSlack("now break")
+	p.wait(r, p.onSlack, "rejects my API key")
+	p.logs(r, "turn_failed")
+	r.stop()
+	said := r.errs.String()
+	check.Lacks(t, "the output", said,
+		append(pasted, key, password, "token\"", slacktest.BotToken, slacktest.AppToken, "eagle", "cuckoo", "mine too")...)
+	check.Contains(t, "output", said, "[masked")
+}
+
+func TestLogMasksSecrets(t *testing.T) {
+	var r redactor
+	r.learn("hunter2hunter2", "pass word/9", "x")
+	var out strings.Builder
+	log := slog.New(r.handler(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	github := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
+	log = log.With("provider", "https://ada:swordfish@example.org").WithGroup("g").With("key", "hunter2hunter2")
+	log.Debug("x hunter2hunter2", "error", fmt.Errorf("model: %w", errors.New("no: Authorization: Bearer abcdef0123456789")),
+		"list", []string{"fine", github}, slog.Group("deep", "url", "/v1?key=abcdef0123456789&alt=sse"),
+		"header", http.Header{"Authorization": {"Bot c2VjcmV0c2VjcmV0"}}, "bytes", []byte("hunter2hunter2"), "n", 7, "encoded", "pass+word%2F9")
+	check.Lacks(t, "log", out.String(), "hunter2", "swordfish", "abcdef0123456789", github, "c2VjcmV0", "pass+word")
+	check.Contains(t, "the text", out.String(), `"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no")
+}
+
+func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
+	var r redactor
+	for _, text := range []string{
+		`the app-level token, which is under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
+		"the bearer tokens of this server", "Basic understanding of Go", "use basic questions.",
+	} {
+		check.Equal(t, "masked", r.mask(text), text)
+	}
+	for _, secret := range []string{
+		"Basic dXNlcjpwYXNz", "Basic YWRhOnN3b3JkZmlzaA==", "basic YWRhOnN3b3Jk", "Bearer abcdef0123456789", "bearer " + strings.Repeat("xyzw", 8), "Bearer ab_cdef",
+		"Authorization: Basic swordfish", "Authorization: Bearer swordfish",
+	} {
+		scheme, key, _ := strings.Cut(strings.TrimPrefix(secret, "Authorization: "), " ")
+		got := r.mask("it said " + secret + " there")
+		check.Lacks(t, secret, got, key)
+		check.That(t, strings.Contains(got, scheme) && strings.HasSuffix(got, " there"), "%q: got %q", secret, got)
+	}
+}
+
+// stubConnector is a connector that stays open until its context ends.
+type stubConnector struct{ sent atomic.Int32 }
+
+var _ runner = (*stubConnector)(nil)
+
+func (h *stubConnector) Name() string                          { return "test" }
+func (h *stubConnector) Split(text string) []string            { return []string{text} }
+func (h *stubConnector) Reply(string, []string) channel.Writer { return h }
+func (h *stubConnector) Show(string)                           {}
+func (h *stubConnector) Cancel()                               {}
+
+func (h *stubConnector) Run(ctx context.Context, _ *channel.Hub) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (h *stubConnector) Send(_ context.Context, piece channel.Piece) (string, error) {
+	h.sent.Add(1)
+	return fmt.Sprint(piece.Row), nil
+}
+
+// TestStopWithinTheGrace: what is finished in time is sent, what is not waits for the next start.
+func TestStopWithinTheGrace(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}, 9), make(chan struct{})
+	p, _, r := served(t, func(x *llmtest.Exchange) {
+		if !isStartCheck(x.Request) {
+			asked <- struct{}{}
+			<-goOn
+		}
+		x.Say("Here I am.")
+	})
+	p.sayOnDiscord("Where are you?")
+	<-asked
+	r.signal(syscall.SIGTERM)
+	p.logs(r, `"msg":"stopping`)
+	close(goOn)
+	r.exits(143)
+	check.EqualAll(t, "answers", p.onDiscord(), []string{"Here I am."})
+	t.Run("an answer that does not come", func(t *testing.T) {
+		f := newFolder(t)
+		db := f.store()
+		model := &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}}
+		connector, log := &stubConnector{}, slog.New(slog.DiscardHandler)
+		hub := channel.New(channel.Options{
+			Store: db, Connectors: []channel.Connector{connector}, Log: log,
+			Agent: func(string) channel.Agent { return channel.Agent{Model: model, Policy: compactor.DefaultPolicy} },
+		})
+		check.Must(hub.Deliver(t.Context(), "test:server/general", channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}))(t)
+		<-asked
+		ctx, stop := context.WithCancelCause(t.Context())
+		stop(signalled{syscall.SIGTERM})
+		check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, 100*time.Millisecond, log)), 143)
+		check.Equal(t, "sent", connector.sent.Load(), 0)
+		check.NoError(t, db.Close())
+		check.Equal(t, "unanswered turns", f.count("SELECT count(*) FROM messages WHERE answered = 0"), 1)
+	})
+}
+
+func TestSecondStopSignal(t *testing.T) {
+	t.Parallel()
+	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
+		t.Run(signal.String()+": the second one ends it at once, and the next start answers, once", func(t *testing.T) {
+			t.Parallel()
+			asked, again := make(chan struct{}, 10), make(chan struct{})
+			p, f, r := served(t, func(x *llmtest.Exchange) {
+				select {
+				case <-again:
+					x.Say("Here I am.")
+				default:
+					if !isStartCheck(x.Request) {
+						asked <- struct{}{}
+					}
+					x.Wait(time.Minute) // until the client is gone
+				}
+			})
+			p.sayOnDiscord("Where are you?")
+			<-asked
+			r.signal(signal)
+			p.logs(r, `"msg":"stopping`)
+			start := time.Now()
+			r.signal(signal)
+			<-r.ended
+			status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+			check.That(t, status.Signaled() && 128+int(status.Signal()) == code && time.Since(start) < grace/2, "got exit %v after %v", r.cmd.ProcessState, time.Since(start))
+			close(again)
+			r = f.start("run")
+			p.until(r, "the answer", func() bool { return p.answers("Here I am.")[0] == 1 })
+			r.signal(signal)
+			r.exits(code)
+			check.Len(t, "answers", p.onDiscord(), 1)
+			(&recorder{folder: f}).examined()
+		})
+	}
 }

@@ -1,167 +1,218 @@
 package main
 
 import (
+	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
-	"cairn/internal/check"
-
+	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sys/unix"
 
-	"cairn/llm/llmtest"
+	"cairn/discord/discordtest"
+	"cairn/internal/check"
+	"cairn/slack/slacktest"
 )
 
-// screen is the program at a pseudo-terminal, with a person who reads and types.
-type screen struct {
-	t    *testing.T
-	pty  *os.File
-	cmd  *exec.Cmd
-	done chan struct{}
-
-	mu   sync.Mutex // guards text
-	text string
-	read int // up to where the person has read
-}
-
-func (p folder) atScreen(args ...string) *screen {
-	p.t.Helper()
-	pty, tty := pseudoTerminal(p.t)
-	s := &screen{t: p.t, pty: pty, cmd: p.command(args...), done: make(chan struct{})}
-	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
-	check.NoError(p.t, s.cmd.Start())
-	go func() {
-		defer close(s.done)
-		part := make([]byte, 4096)
-		for {
-			n, err := pty.Read(part)
-			s.mu.Lock()
-			s.text += string(part[:n])
-			s.mu.Unlock()
-			if err != nil {
-				return
-			}
+// tree returns the content of a folder: names and files.
+func tree(t *testing.T, dir string) (all string) {
+	t.Helper()
+	check.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if all += path + "\n"; err == nil && !d.IsDir() {
+			all += read(t, path) + "\n"
 		}
-	}()
-	p.t.Cleanup(func() { _ = s.cmd.Process.Kill() })
-	check.NoError(p.t, tty.Close())
-	return s
+		return err
+	}))
+	return all
 }
 
-// shown returns everything shown so far.
-func (s *screen) shown() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text
-}
-
-// until reads until text is shown, after what was read before.
-func (s *screen) until(text string) {
-	s.t.Helper()
-	for patience := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		s.mu.Lock()
-		at := strings.Index(s.text[s.read:], text)
-		if at >= 0 {
-			s.read += at + len(text)
+func TestSetupByAScript(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	on := newPlatforms(t)
+	model := modelServer(t, saying("yes")).URL
+	broken := modelServer(t, failing["an unknown model"].do).URL
+	t.Run("what is missing or wrong is said, and changes nothing", func(t *testing.T) {
+		p := newFolder(t, "EMPTY=", "GOOD=token")
+		p.write("empty", "\n")
+		before := tree(t, p.dir)
+		discord := "--model none --platform discord --api-base " + on.discord.URL + " --discord-token "
+		for args, want := range map[string]struct {
+			code int
+			text string
+		}{
+			"":                                   {exitUsage, "pass --model"},
+			"--model openai --platform terminal": {exitUsage, "pass --model-key"},
+			"--model none":                       {exitUsage, "pass --platform"},
+			"--model none --platform x":          {exitUsage, "must be discord, slack or terminal"},
+			"--model none --platform slack":      {exitUsage, "pass --slack-bot-token"},
+			discord + "xyz-secret":               {exitUsage, `"file:PATH" or "env:NAME"`},
+			discord + "env:EMPTY":                {exitUsage, "EMPTY is not set"},
+			discord + "file:empty":               {exitUsage, "empty is empty"},
+			discord + "file:none":                {exitUsage, "no such file"},
+			"--model gpt --platform terminal":    {exitUsage, "the model must be openai, anthropic, none, or an address"},
+			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the model must be"},
+			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "connect"},
+			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
+			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
+			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
+			"--model none --platform terminal extra":                        {exitUsage, "accepts 0 arg(s)"},
+		} {
+			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
+			check.Equal(t, args+": exit code", r.code, want.code)
+			check.Contains(t, args, r.err, want.text)
+			check.Lacks(t, args, r.out+r.err, "xyz-secret", "pw-4711")
+			check.Require(t, tree(t, p.dir) == before, "%s: got %s", args, tree(t, p.dir))
 		}
-		shown := s.text
-		s.mu.Unlock()
-		if at >= 0 {
-			return
-		}
-		check.Require(s.t, !time.Now().After(patience), "timed out waiting for %q; got\n%s", text, shown)
-	}
+	})
+	t.Run("with all flags nothing is asked", func(t *testing.T) {
+		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
+		p.write("app", slacktest.AppToken)
+		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", on.slack.APIURL, "--no-run", "--data", "elsewhere")
+		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data \"elsewhere\"`. In a Slack channel")
+		check.Contains(t, "settings", p.read("config.toml"), `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
+		p.doctorSays(0, "ok     slack     both tokens are good")
+	})
+	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
+		p := newFolder(t)
+		p.write("config.toml", "workers = 2\n")
+		args := []string{"setup", "--model", "none", "--platform", "terminal", "--no-run"}
+		p.fails(exitUsage, "pass --force to replace config.toml", args...)
+		check.Equal(t, "settings", p.read("config.toml"), "workers = 2\n")
+		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.toml.")
+		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
+		check.Len(t, "kept", kept, 1)
+		check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
+		p.must("", "config", "check")
+		p.write("config.toml", read(t, checkout+"/config.toml")) // of a clone of the source, which changes nothing
+		check.Contains(t, "output, unasked", p.must("", args...), "Kept: config.toml.")
+	})
+	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
+		out := newFolder(t).run("hello\n", "setup", "--model", model, "--platform", "terminal").out
+		check.That(t, strings.HasSuffix(out, "yes\n"), "got %s", out)
+	})
 }
 
-// answer types a line once a question was asked.
-func (s *screen) answer(question, line string) {
-	s.t.Helper()
-	s.until(question)
-	if strings.Contains(question, "hidden") { // what is typed before the echo is off is shown
-		time.Sleep(50 * time.Millisecond)
-	}
-	check.Must(s.pty.WriteString(line + "\n"))(s.t)
+// TestAbortedSetupChangesNothing sends a signal while a secret is typed.
+func TestAbortedSetupChangesNothing(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	s := p.atScreen("setup")
+	s.answer("Which model should answer?", "openai")
+	s.until("(hidden): ")
+	check.That(t, check.Soon(func() bool { // the prompt appears a moment earlier
+		return check.Must(unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS))(t).Lflag&unix.ECHO == 0
+	}), "the secret is shown")
+	check.Must(s.pty.WriteString("sk-half-a-key"))(t)
+	time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
+	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
+	code, text := s.end()
+	check.Equal(t, "exit code", code, 130)
+	check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
+	check.Lacks(t, "the screen", text, "half-a-key")
 }
 
-// stop sends a signal, and returns the exit code and everything shown.
-func (s *screen) stop(signal os.Signal) (code int, text string) {
-	s.t.Helper()
-	check.NoError(s.t, s.cmd.Process.Signal(signal))
-	_ = s.cmd.Wait() // the exit code shows it
-	<-s.done
-	return s.cmd.ProcessState.ExitCode(), s.text
-}
-
-const keyOfModel = "hush-hush-4711"
-
-// strictModel returns the address of a server that answers any request with the key.
-func strictModel(t *testing.T) string {
-	model := modelServer(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
-	behind := httputil.NewSingleHostReverseProxy(check.Must(url.Parse(strings.TrimSuffix(model.URL, "/v1")))(t))
+func TestSetupForDiscord(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	const token, key = "discord-token-0815", "hush-hush-4711"
+	on := platformsOf(t, discordtest.Options{Token: token})
+	bot := on.discord.Bot.Username
+	behind := check.Must(url.Parse(strings.TrimSuffix(modelServer(t, saying("Here I am.")).URL, "/v1")))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+keyOfModel {
+		if r.Header.Get("Authorization") != "Bearer "+key {
 			http.Error(w, `{"error":{"message":"no","code":"invalid_api_key"}}`, http.StatusUnauthorized)
 			return
 		}
-		behind.ServeHTTP(w, r)
+		httputil.NewSingleHostReverseProxy(behind).ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return server.URL + "/v1"
-}
-
-// written checks that the secrets are in files only their owner can read, nowhere else, and never
-// shown.
-func (p folder) written(screen string, secrets map[string]string) {
-	p.t.Helper()
-	for name, secret := range secrets {
-		file := filepath.Join(p.dir, "secrets", name)
-		info, err := os.Stat(file)
-		if err != nil || info.Mode().Perm() != 0o600 || strings.TrimSpace(read(p.t, file)) != secret {
-			p.t.Errorf("%s: %v, %v", name, info, err)
-		}
-		check.Lacks(p.t, "the screen", screen, secret)
-		check.Lacks(p.t, "config.toml", read(p.t, filepath.Join(p.dir, "config.toml")), secret)
-	}
-	if info, err := os.Stat(filepath.Join(p.dir, "secrets")); len(secrets) > 0 && (err != nil || info.Mode().Perm() != 0o700) {
-		p.t.Errorf("folder: got %v, %v", info, err)
-	}
-	p.must("", "config", "check")
-}
-
-func TestAbortedSetupChangesNothing(t *testing.T) {
-	t.Parallel()
-	for name, leave := range map[string]func(s *screen) (code int){
-		"by a signal, while a secret is typed": func(s *screen) int {
-			s.answer("Which model should answer?", "openai")
-			s.until("(hidden): ")
-			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt appears a moment earlier
-				state := check.Must(unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS))(s.t)
-				echo = state.Lflag&unix.ECHO != 0
-			}
-			check.Must(s.pty.WriteString("sk-half-a-key"))(s.t)
-			time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
-			code, _ := s.stop(syscall.SIGINT)
-			return code - 130
-		},
+	model := server.URL + "/v1"
+	p := newFolder(t)
+	p.write("config.toml", "workers = 2\n")
+	s := p.atScreen("setup", "--api-base", on.discord.URL)
+	for _, step := range [][]string{ // a question and the answer to it; or what is shown
+		{"config.toml exists. Replace it?", "y"},
+		{"Which model should answer?", "nobody"},
+		{"Enter a number from 1 to 4: ", "3"},
+		{"The server's address [http://localhost:11434/v1]: ", model},
+		{"(hidden; Enter: none): ", "wrong-key-1234"},
+		{"✗ "},
+		{"Which model should answer?", "server"},
+		{"The server's address [http://localhost:11434/v1]: ", model},
+		{"(hidden; Enter: none): ", key},
+		{"Which model? [", ""},
+		{"✓ test-model answered in "},
+		{"Where will people talk to the bot?", "1"},
+		{"The token (hidden): ", "no token"},
+		{"✗ DISCORD_TOKEN is not a bot token", "discord-wrong-1"},
+		{"✗ "},
+		{"The token (hidden): ", token},
+		{"✓ The token works: the bot is " + bot},
+		{"/oauth2/authorize?client_id="},
+		{"Written: secrets/model-key"},
+		{"Written: secrets/discord-token"},
+		{"Kept: config.toml.2"},
+		{"Written: config.toml"},
+		{"@" + bot + " hello"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newFolder(t)
-			s := p.atScreen("setup")
-			if code := leave(s); code != 0 {
-				t.Errorf("got exit code off by %d\n%s", code, s.shown())
-			}
-			check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
-			check.Lacks(t, "the screen", s.shown(), "half-a-key")
-		})
+		if len(step) == 1 {
+			s.until(step[0])
+		} else {
+			s.answer(step[0], step[1])
+		}
 	}
+	eventually(t, "the bot is connected", s.text.String, func() bool {
+		return len(on.discord.Connections()) > 0 && on.discord.Connections()[0].Identify
+	})
+	on.sayOnDiscord("hello")
+	eventually(t, "it has answered", s.text.String, func() bool { return slices.Equal(on.onDiscord(), []string{"Here I am."}) })
+	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
+	code, text := s.end()
+	check.Equal(t, "exit code", code, 130)
+	for name, secret := range map[string]string{"model-key": key, "discord-token": token} { // which only their owner can read
+		info := check.Must(os.Stat(filepath.Join(p.dir, "secrets", name)))(t)
+		check.Equal(t, name, fmt.Sprint(info.Mode().Perm(), strings.TrimSpace(p.read("secrets/"+name))), fmt.Sprint(fs.FileMode(0o600), secret))
+		check.Lacks(t, "the screen and config.toml", text+p.read("config.toml"), secret)
+	}
+	check.Equal(t, "the folder", check.Must(os.Stat(filepath.Join(p.dir, "secrets")))(t).Mode().Perm(), 0o700)
+	p.must("", "config", "check")
+	before, _, _ := strings.Cut(text, "Written: ")
+	for line := range strings.Lines(before) { // a narrow terminal would cut words; errors and links are longer
+		free := strings.HasPrefix(line, "✗ ") || strings.HasPrefix(line, "what to do: ") || strings.HasPrefix(line, "  https://") || strings.Contains(line, "/oauth2/")
+		check.That(t, free || utf8.RuneCountInString(strings.TrimRight(line, "\r\n")) <= 80, "too wide: %q", line)
+	}
+}
+
+func TestSetupForDiscordWithoutIntent(t *testing.T) {
+	t.Parallel()
+	on := platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
+	p := newFolder(t, "DISCORD_TOKEN=token")
+	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", on.discord.URL, "--no-run"}
+	r := p.run("", args...)
+	check.Equal(t, "exit code", r.code, exitFailed)
+	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
+	p.must("", append(args, "--without-message-content")...)
+	check.Contains(t, "settings", p.read("config.toml"), "message_content = false")
+	t.Run("at a terminal it waits until the intent is on", func(t *testing.T) {
+		s := newFolder(t, "DISCORD_TOKEN=token").atScreen(args...)
+		s.until("switch on Message Content Intent")
+		s.answer("Press Enter when it is on: ", "")
+		s.until("✗ the bot may not read messages")
+		on.discord.EnableIntents(discordgo.IntentMessageContent)
+		s.answer("Press Enter when it is on: ", "")
+		s.until("Written: config.toml")
+		code, text := s.end()
+		check.Equal(t, text, code, 0)
+	})
 }

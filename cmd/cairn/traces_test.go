@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -11,15 +12,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"cairn/internal/check"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"cairn/internal/otlp"
+	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -28,8 +27,7 @@ type collector struct {
 	*httptest.Server
 
 	mu      sync.Mutex // guards the rest
-	refuses bool
-	key     string // the header Api-Key of the last request
+	key     string     // the header Api-Key of the last request
 	service map[string]string
 	spans   []*tracepb.Span
 }
@@ -42,12 +40,12 @@ func newCollector(t *testing.T) *collector {
 		if err == nil {
 			err = proto.Unmarshal(body, &batch)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || c.refuses {
+		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
 			http.Error(w, "no", http.StatusServiceUnavailable)
 			return
 		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.key = r.Header.Get("Api-Key")
 		for _, from := range batch.GetResourceSpans() {
 			maps.Copy(c.service, values(from.GetResource().GetAttributes()))
@@ -72,11 +70,9 @@ func values(attrs []*commonpb.KeyValue) map[string]string {
 	return all
 }
 
-// find returns the first span of a name that has these attributes.
-func (c *collector) find(t *testing.T, name string, attrs map[string]string) *tracepb.Span {
+// find returns the first span of a name that has these attributes, with all its attributes.
+func (c *collector) find(t *testing.T, name string, attrs map[string]string) (*tracepb.Span, map[string]string) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var seen []string
 	for _, s := range c.spans {
 		has := values(s.GetAttributes())
@@ -86,58 +82,61 @@ func (c *collector) find(t *testing.T, name string, attrs map[string]string) *tr
 			same = same && has[key] == value
 		}
 		if same {
-			return s
+			return s, has
 		}
 	}
 	t.Fatalf("got no span %q with %v among %q", name, attrs, seen)
-	return nil
+	return nil, nil
 }
 
-// traced runs a conversation of two turns with a tool, a failed turn and a requested summary. The
-// program must exit with code 0.
-func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
+// traced runs a conversation with a turn that uses a tool, a failed turn and a requested summary.
+func traced(t *testing.T, env ...string) (stderr string) {
 	t.Helper()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		last := x.Request.Messages[len(x.Request.Messages)-1]
+		last := x.Request.Last()
 		switch {
-		case slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" }):
+		case isWorker(x):
 			x.Use("s", "summarize", `{"summary":"Ada likes green tea and asked about it twice; the bot answered her in a friendly way."}`)
 		case strings.Contains(last.Text(), "break"):
-			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"wrong hush-key"}}`)
-		case last.Role == "user" && strings.Contains(last.Text(), "search"):
+			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"wrong hush-hush"}}`)
+		case last.Role == llm.RoleUser && strings.Contains(last.Text(), "search"):
 			x.Use("r", "recall", `{"question":"tea"}`)
 		default:
 			x.Say("Here it is.")
 		}
 	})
-	p := newFolder(t, append(env, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")...)
+	p := newFolder(t, append(env, modelAt(server)...)...)
 	p.write("config.toml", "[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
 	l := p.start("chat", "--json", "--log-level", "info")
-	for i := range 6 {
-		l.say(`{"text":"I like green tea very much, and this is why: ` + strings.Repeat("it is good. ", 20) + `","id":"` + strconv.Itoa(i) + `"}`)
-		l.until(`"Here it is."`)
+	tea := strings.Repeat("I like green tea very much, for it is good. ", 6)
+	for _, c := range [][2]string{
+		{tea, "Here it is."},
+		{tea, "Here it is."},
+		{tea, "Here it is."},
+		{tea, "Here it is."},
+		{tea, "Here it is."},
+		{tea, "Here it is."},
+		{"search for tea", "Here it is."},
+		{"/compact", `"state":"applied"`},
+		{"break", "rejects my API key"},
+	} {
+		l.say(fmt.Sprintf(`{"text":%q}`, c[0]))
+		l.until(c[1])
 	}
-	l.say(`{"text":"search for tea","id":"x"}`)
-	l.until(`"Here it is."`)
-	l.say(`{"text":"/compact"}`)
-	l.until(`"state":"applied"`)
-	l.say(`{"text":"break","id":"y"}`)
-	l.until(`rejects my API key`)
-	started := time.Now()
 	l.end()
-	return l.errs.String(), time.Since(started)
+	return l.errs.String()
 }
 
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
-	stderr, _ := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%20token", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
+	stderr := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%20token", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
 	check.Contains(t, "the log", stderr, "traces_sent")
-	if c.key != "hush token" || c.service["service.name"] != "cairn" || c.service["deployment.environment"] != "test" {
-		t.Errorf("key %q, resource %v", c.key, c.service)
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	check.Equal(t, "key and resource", c.key+" "+c.service["service.name"]+" "+c.service["deployment.environment"], "hush token cairn test")
 	t.Run("a turn has its requests and tools as parts", func(t *testing.T) {
-		tool := c.find(t, "execute_tool recall", map[string]string{"gen_ai.tool.name": "recall", "gen_ai.operation.name": "execute_tool"})
+		tool, _ := c.find(t, "execute_tool recall", map[string]string{"gen_ai.tool.name": "recall", "gen_ai.operation.name": "execute_tool"})
 		var turn *tracepb.Span
 		parts := map[string]int{}
 		for _, s := range c.spans {
@@ -148,70 +147,58 @@ func TestTraces(t *testing.T) {
 				}
 			}
 		}
-		if want := map[string]int{"turn": 1, "chat m": 2, "execute_tool recall": 1}; !maps.Equal(parts, want) || turn.GetName() != "turn" {
-			t.Fatalf("got trace %v, want %v", parts, want)
-		}
+		check.Equal(t, "parts", fmt.Sprint(parts), fmt.Sprint(map[string]int{"turn": 1, "chat m": 2, "execute_tool recall": 1}))
 		has := values(turn.GetAttributes())
-		if has["cairn.outcome"] != "answered" || has["gen_ai.conversation.id"] != "terminal:general" || has["gen_ai.request.model"] != "m" || !slices.Equal(tool.GetParentSpanId(), turn.GetSpanId()) {
-			t.Errorf("got turn %v", has)
-		}
-		if request := values(c.find(t, "chat m", nil).GetAttributes()); request["gen_ai.usage.input_tokens"] == "" || request["gen_ai.usage.output_tokens"] != "7" {
-			t.Errorf("got request %v", request)
-		}
+		check.Equal(t, "turn", turn.GetName()+" "+has["cairn.outcome"]+" "+has["gen_ai.conversation.id"]+" "+has["gen_ai.request.model"], "turn answered terminal:general m")
+		check.EqualAll(t, "parent of the tool", tool.GetParentSpanId(), turn.GetSpanId())
+		_, request := c.find(t, "chat m", nil)
+		check.That(t, request["gen_ai.usage.input_tokens"] != "" && request["gen_ai.usage.output_tokens"] == "7", "got request %v", request)
 	})
 	t.Run("a failed turn has the class of its error, and no words", func(t *testing.T) {
-		turn := c.find(t, "turn", map[string]string{"cairn.outcome": "failed", "error.type": "auth"})
+		turn, _ := c.find(t, "turn", map[string]string{"cairn.outcome": "failed", "error.type": "auth"})
 		check.Equal(t, "code", turn.GetStatus().GetCode(), tracepb.Status_STATUS_CODE_ERROR)
 		check.Equal(t, "message", turn.GetStatus().GetMessage(), "")
 	})
 	t.Run("a compaction has the worker's request, and what it freed", func(t *testing.T) {
-		made := c.find(t, "compaction", map[string]string{"cairn.trigger": "manual", "cairn.by": "worker"})
-		if !slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
+		made, of := c.find(t, "compaction", map[string]string{"cairn.trigger": "manual", "cairn.by": "worker"})
+		check.That(t, slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
 			return s.GetName() == "chat m" && slices.Equal(s.GetParentSpanId(), made.GetSpanId())
-		}) {
-			t.Error("got no request in the span")
-		}
-		applied := c.find(t, "apply compaction", nil).GetEvents()
+		}), "got no request in the span")
+		span, _ := c.find(t, "apply compaction", nil)
+		applied := span.GetEvents()
 		check.Require(t, len(applied) == 1 && applied[0].GetName() == "context.compaction", "got events %v", applied)
-		if has := values(applied[0].GetAttributes()); has["trigger"] != "manual" || has["before"] == "" || has["after"] == "" || has["id"] != values(made.GetAttributes())["cairn.id"] {
-			t.Errorf("got event %v", has)
-		}
+		has := values(applied[0].GetAttributes())
+		check.That(t, has["trigger"] == "manual" && has["before"] != "" && has["after"] != "" && has["id"] == of["cairn.id"], "got event %v", has)
 	})
-	t.Run("traces contain no text", func(t *testing.T) {
-		for _, s := range c.spans {
-			check.Lacks(t, "log", s.String(), "tea", "Here it is", "hush")
-		}
-	})
+	for _, s := range c.spans {
+		check.Lacks(t, "a trace, which contains no text", s.String(), "tea", "Here it is", "hush")
+	}
 }
 
 func TestInvalidTraceSettings(t *testing.T) {
-	observed := func(t *testing.T, env string) (*otlp.Traces, error) {
-		for variable := range strings.FieldsSeq(env) {
-			name, value, _ := strings.Cut(variable, "=")
-			t.Setenv(name, value)
-		}
-		_, traces, err := new(app).observer(t.Context(), slog.New(slog.DiscardHandler), nil)
-		return traces, err
-	}
-	for env, want := range map[string]string{
+	for env, want := range map[string]string{ // the error; "": traces are off
 		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                 "OTEL_EXPORTER_OTLP_ENDPOINT: this is not the address of a collector: write it like http://localhost:4318",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_EXPORTER_OTLP_PROTOCOL=grpc":      `OTEL_EXPORTER_OTLP_PROTOCOL = "grpc": traces are sent by http/protobuf alone`,
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://x OTEL_EXPORTER_OTLP_TIMEOUT=10s": `OTEL_EXPORTER_OTLP_TIMEOUT = "10s": write milliseconds`,
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_EXPORTER_OTLP_HEADERS=hush-key":   "OTEL_EXPORTER_OTLP_HEADERS: write NAME=VALUE",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_RESOURCE_ATTRIBUTES=nonsense":     "OTEL_RESOURCE_ATTRIBUTES",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_SDK_DISABLED=true":      "",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_TRACES_EXPORTER=none":   "",
 	} {
 		t.Run(env, func(t *testing.T) {
-			_, err := observed(t, env)
+			for variable := range strings.FieldsSeq(env) {
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			_, traces, err := new(app).observer(t.Context(), slog.New(slog.DiscardHandler), nil)
+			if want == "" {
+				check.NoError(t, err)
+				check.Equal(t, "traces", traces, nil)
+				return
+			}
 			check.Equal(t, "exit code", exitCode(err), exitUsage)
 			check.ErrorContains(t, "error", err, want)
 			check.Lacks(t, "error", err.Error(), "hush")
-		})
-	}
-	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none"} {
-		t.Run(off, func(t *testing.T) {
-			traces, err := observed(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 "+off)
-			check.NoError(t, err)
-			check.Equal(t, "traces", traces, nil)
 		})
 	}
 }

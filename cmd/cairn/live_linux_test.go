@@ -3,12 +3,17 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"cairn/internal/check"
 )
@@ -123,4 +128,80 @@ func (l *live) exits(want int) {
 	if code := l.cmd.ProcessState.ExitCode(); code != want {
 		l.t.Errorf("got exit code %d, want %d\n%s", code, want, l.errs)
 	}
+}
+
+// pseudoTerminal returns both ends of one.
+func pseudoTerminal(t *testing.T) (master, tty *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminals here: ", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	check.NoError(t, errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)))
+	tty = check.Must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	t.Cleanup(func() { tty.Close() })
+	return master, tty
+}
+
+// screen is the program at a pseudo-terminal, with a person who reads and types.
+type screen struct {
+	t    *testing.T
+	pty  *os.File
+	cmd  *exec.Cmd
+	done chan struct{}
+	text check.Buffer
+	read int // up to where the person has read
+}
+
+func (p folder) atScreen(args ...string) *screen {
+	p.t.Helper()
+	return p.atScreenOf(0, args...)
+}
+
+// atScreenOf is atScreen of a width; 0: the terminal knows none.
+func (p folder) atScreenOf(width uint16, args ...string) *screen {
+	p.t.Helper()
+	pty, tty := pseudoTerminal(p.t)
+	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: width / 2, Col: width}))
+	s := &screen{t: p.t, pty: pty, cmd: p.command(args...), done: make(chan struct{})}
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
+	check.NoError(p.t, s.cmd.Start())
+	go func() {
+		defer close(s.done)
+		_, _ = io.Copy(&s.text, pty) // fails when the other end is closed
+	}()
+	p.t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	check.NoError(p.t, tty.Close())
+	return s
+}
+
+// until reads until text is shown, after what was read before.
+func (s *screen) until(text string) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprintf("%q is shown", text), s.text.String, func() bool {
+		at := strings.Index(s.text.String()[s.read:], text)
+		if at >= 0 {
+			s.read += at + len(text)
+		}
+		return at >= 0
+	})
+}
+
+// answer types a line once a question was asked.
+func (s *screen) answer(question, line string) {
+	s.t.Helper()
+	s.until(question)
+	if strings.Contains(question, "hidden") { // what is typed before the echo is off is shown
+		time.Sleep(50 * time.Millisecond)
+	}
+	check.Must(s.pty.WriteString(line + "\n"))(s.t)
+}
+
+// end waits for the end, and returns the exit code and everything shown.
+func (s *screen) end() (code int, text string) {
+	_ = s.cmd.Wait() // the exit code shows it
+	<-s.done
+	return s.cmd.ProcessState.ExitCode(), strings.ReplaceAll(s.text.String(), "\r\n", "\n")
 }
