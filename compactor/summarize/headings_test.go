@@ -1,16 +1,17 @@
 package summarize
 
 import (
+	"strings"
 	"testing"
 
 	"cairn/chat"
 	"cairn/internal/check"
-	"cairn/llm"
+	"cairn/transcript"
 )
 
-// TestRefusalsInEachLanguage: a worker declines in the language of its request.
+// A worker declines in the language of its request.
 func TestRefusalsInEachLanguage(t *testing.T) {
-	for said, declined := range map[string]string{
+	for text, declined := range map[string]string{
 		"Wir verschieben den Start der Garten-App auf den 9. Mai, weil die Druckerei im Verzug ist.":             "Es tut mir leid, aber ich kann diese Unterhaltung nicht zusammenfassen.",
 		"Aplazamos el lanzamiento de la aplicación del jardín al 9 de mayo, porque la imprenta va con retraso.":  "Lo siento, no puedo resumir esta conversación.",
 		"Nous repoussons le lancement de l'application du jardin au 9 mai, parce que l'imprimeur est en retard.": "Je suis désolé, mais je ne peux pas résumer cette conversation.",
@@ -18,14 +19,12 @@ func TestRefusalsInEachLanguage(t *testing.T) {
 		"印刷所が遅れているので、庭アプリの公開を5月9日に延期します。":                                                                        "申し訳ありませんが、この会話を要約することはできません。",
 		"因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。":                                                                            "抱歉，我无法总结这段对话。",
 	} {
-		if err := Judge(declined, []chat.Message{{Seq: 1, Role: llm.RoleUser, Author: "Ines", Text: said}}); err == nil {
-			t.Errorf("%s: accepted", declined)
-		}
+		check.That(t, Judge(declined, said("Ines: "+text)) != nil, "%s: accepted", declined)
 	}
 }
 
 // Small models translate the headings that the prompt asks them to keep.
-func TestTranslatedHeadingsAreJoined(t *testing.T) {
+func TestPartsAreJoinedByHeading(t *testing.T) {
 	for _, summary := range []string{
 		"## Entscheidungen\n- Drei (#1).\n## Offene Fragen\n- Vier (#2).", "**Decisiones:**\n- Drei (#1).\n**Preguntas abiertas:**\n- Vier (#2).",
 		"## Décisions\n- Drei (#1).\n## Questions ouvertes\n- Vier (#2).", "## Decisões\n- Drei (#1).\n## Perguntas em aberto\n- Vier (#2).",
@@ -34,4 +33,20 @@ func TestTranslatedHeadingsAreJoined(t *testing.T) {
 		joined := JoinParts([]string{"## Decisions\n- Eins (#3).\n## Open questions\n- Zwei (#4).", summary})
 		check.Equal(t, summary, joined, "## Decisions\n- Eins (#3).\n- Drei (#1).\n## Open questions\n- Zwei (#4).\n- Vier (#2).")
 	}
+	check.Equal(t, "parts with text before the headings", JoinParts([]string{
+		"## Decisions\n- Ada buys the boat (#3).\n## Open questions\n- Who pays? (#4)",
+		"Bob joined.\n\n**Goals:**\n- Sail in May (#9).\n### decisions\n- Bob pays, see Decisions above (#8).\n",
+		"They talked about facts: none.",
+	}), "Bob joined.\nThey talked about facts: none.\n## Goals\n- Sail in May (#9).\n## Decisions\n- Ada buys the boat (#3).\n"+
+		"- Bob pays, see Decisions above (#8).\n## Open questions\n- Who pays? (#4)")
+	check.Equal(t, "parts without headings", JoinParts([]string{"One.", "Two."}), "One.\nTwo.")
+}
+
+func TestExtractiveRollupHasNoEmptyHeadings(t *testing.T) {
+	const structured = "## Goals\n- Ada wants to sail to Lisbon in May 2026 (#3).\n## Decisions\n" +
+		"- Ada and Bob buy the boat Mulligan for 12,000 EUR (#4, #9).\n**Open questions:**\n* Who feeds the cat? (#20)"
+	got := Extract([]chat.Message{WrittenOf(transcript.Summary{Text: structured, FromTime: monday})}, 200, 0, "").Text
+	check.Contains(t, "summary", got, "sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)")
+	check.Lacks(t, "summary", strings.ReplaceAll(got, "#4", ""), "*", "##", "- ", "Goals")
+	check.Contains(t, "what a person writes", Extract(said("Ada: Facts:\nI sold the boat Mulligan."), 200, 0, "").Text, "Facts")
 }
