@@ -2,12 +2,14 @@ package compactor_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // ahead returns a rig that prepares summaries.
@@ -29,38 +31,6 @@ func (r *rig) inheritFromChannel() string {
 	return head
 }
 
-func TestPreparedSummariesApplyAtLevel(t *testing.T) {
-	r := ahead(t, 10_000)
-	fill := func(share float64) {
-		for i := 0; r.share() < share; i++ {
-			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-			r.waitIdle()
-			if n := len(r.c.Status().Stack); n != 0 {
-				t.Fatalf("got %d applied summaries at %.3f of the window, want none", n, r.share())
-			}
-		}
-	}
-	fill(0.59)
-	if n := len(r.c.Status().Prepared); n != 0 {
-		t.Fatalf("got %d summaries below prepare_threshold, want none", n)
-	}
-	fill(0.78)
-	g := r.c.Status()
-	if len(g.Prepared) < 2 {
-		t.Fatalf("got %d prepared summaries at %.3f of the window", len(g.Prepared), r.share())
-	}
-	for i, row := range g.Prepared {
-		if i > 0 && row.From != g.Prepared[i-1].To+1 {
-			t.Errorf("got #%d to #%d after #%d to #%d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
-		}
-	}
-	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
-	if after := r.c.Status(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
-		t.Errorf("got %d verbatim tokens of %d", after.Verbatim, g.Verbatim)
-	}
-	r.verify()
-}
-
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	check.SkipUnderRace(t)
@@ -76,9 +46,8 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 		r.waitIdle()
 	}
 	g := r.c.Status()
-	if left := g.Verbatim - r.tokensOf(g.Prepared); left > verbatim*2/10 {
-		t.Errorf("of %d tokens %d are left", verbatim, left)
-	}
+	left := g.Verbatim - r.tokensOf(g.Prepared)
+	check.That(t, left <= verbatim*2/10, "of %d tokens %d are left", verbatim, left)
 	r.verify()
 }
 
@@ -86,30 +55,63 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := ahead(t, 8000)
 	r.quiet = true
-	r.deliverAndWait(300, 40)
+	r.deliverAndWait(200, 40)
+	r.restart() // which must not count as a message to the bot
+	r.waitIdle()
 	check.Equal(t, "model calls", len(r.worker.Requests()), 0)
+	check.That(t, len(r.c.Status().Stack) > 2, "got too few summaries")
 	for _, row := range r.c.Status().Stack {
 		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
 	}
-	r.restart() // which must not count as a message to the bot
-	r.waitIdle()
-	check.Equal(t, "model calls after a restart", len(r.worker.Requests()), 0)
 	r.talk("and what do you think?")
 	for range 20 {
 		r.waitIdle()
 	}
-	stack := r.c.Status().Stack
-	for _, row := range stack[max(len(stack)-2, 0):] { // the text next to the question
-		repaired := row.By == compactor.ByWorker
-		for _, s := range r.c.Status().Prepared {
-			repaired = repaired || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
-		}
-		if !repaired && row.Kind == compactor.Leaf {
-			t.Errorf("row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
-		}
+	g := r.c.Status()
+	for _, row := range g.Stack[max(len(g.Stack)-2, 0):] { // the text next to the question
+		prepared := slices.ContainsFunc(g.Prepared, func(s compactor.Compaction) bool {
+			return s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
+		})
+		check.That(t, prepared || row.By == compactor.ByWorker || row.Kind != compactor.Leaf, "row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
 	}
-	if n := len(r.worker.Requests()); n > 6 { // not the whole history
-		t.Errorf("got %d model calls for one question", n)
-	}
+	n := len(r.worker.Requests()) // not of the whole history
+	check.That(t, n <= 6, "got %d model calls for one question", n)
 	r.verify()
+}
+
+// Without a model no level is awaited: messages become memories soon, and once.
+func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
+	r := newRig(t, 128_000, nil)
+	r.policy.PrepareThreshold = -1
+	saved := func() (n int) {
+		memories, _, err := memory.In(r.store).List(t.Context(), memory.Filter{Conversation: r.conv.Name()})
+		check.NoError(t, err)
+		for _, m := range memories {
+			n += strings.Count(m.Content, "cargo bike")
+		}
+		return n
+	}
+	r.talk("My name is Ines and I live in Faro.")
+	r.talk("I sold my motorcycle and bought a cargo bike.")
+	for saved() == 0 {
+		check.Require(t, r.share() <= 0.05, "got no memory at %.3f of the window", r.share())
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.waitIdle()
+	}
+	g := r.c.Status()
+	check.Require(t, len(g.Stack) == 0 && len(g.Prepared) > 0, "got %d applied and %d prepared summaries, want 0 and 1", len(g.Stack), len(g.Prepared))
+	r.resize(8_000) // now a level is reached
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
+	check.Equal(t, "start of the applied summary", r.c.Status().Stack[0].From, g.Prepared[0].From)
+	check.Equal(t, "copies of the memory", saved(), 1)
+	r.verify()
+}
+
+// The extractive summarizer does not wait for the models of other conversations.
+func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
+	slots := make(chan struct{}, 1)
+	slots <- struct{}{}
+	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
+	r.chat(40)
+	check.Equal(t, "outcome", r.compact("").State, compactor.EventApplied)
 }

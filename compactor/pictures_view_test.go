@@ -1,8 +1,8 @@
 package compactor_test
 
 import (
-	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"cairn/chat"
@@ -31,42 +31,28 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	r.talk("what is it?")
 	r.deliverNotes("well")
 
-	t.Run("pictures are shown by reference, also after a restart", func(t *testing.T) {
-		view := r.request()
-		if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
-			t.Fatalf("got %+v", view[1])
-		}
-		kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
-		check.NoError(t, err)
-		check.Equal(t, "first message", kind, "image/png")
-		check.Equal(t, "data", string(data), "\x89PNG\r\n\x1a\n")
-		check.Contains(t, "text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
-		r.restart()
-		if after := r.request(); !reflect.DeepEqual(after, view) {
-			t.Errorf("a restart changed the view: %+v became %+v", view, after)
-		}
-	})
-	t.Run("pictures are counted", func(t *testing.T) {
-		if shown.Tokens != chat.TokensOf(shown) || shown.Tokens < 1000 {
-			t.Errorf("got a row of %d tokens, cost %d", shown.Tokens, chat.TokensOf(shown))
-		}
-		if grown := r.c.Status().Used - before; grown < shown.Tokens {
-			t.Errorf("the status grew by %d tokens", grown)
-		}
-	})
-	t.Run("the worker gets a description", func(t *testing.T) {
-		r.deliverMany(10, 30)
-		r.compactAndWait()
-		check.Require(t, len(worker.Requests()) != 0, "got no worker request")
-		for _, m := range worker.Requests()[0].Messages {
-			check.Len(t, "shown pictures", m.Images, 0)
-		}
-		check.Contains(t, "material", worker.Requests()[0].Messages[1].Text, "my cat [image: cat.png, image/png, 8 B]")
-		for _, m := range r.request() {
-			check.Len(t, fmt.Sprintf("a summarized message still shows its picture: %+v", m), m.Images, 0)
-		}
-		r.verify()
-	})
+	view := r.request()
+	if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
+		t.Fatalf("got %+v", view[1])
+	}
+	kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
+	check.NoError(t, err)
+	check.Equal(t, "type and data", kind+string(data), "image/png\x89PNG\r\n\x1a\n")
+	check.Contains(t, "text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
+	r.restart()
+	after := r.request()
+	check.That(t, reflect.DeepEqual(after, view), "a restart changed the view: %+v became %+v", view, after)
+	grown := r.c.Status().Used - before
+	check.That(t, shown.Tokens == chat.TokensOf(shown) && shown.Tokens >= 1000 && grown >= shown.Tokens, "got a row of %d tokens, the status grew by %d", shown.Tokens, grown)
+
+	r.deliverMany(10, 30)
+	r.compactAndWait()
+	check.Require(t, len(worker.Requests()) != 0, "got no worker request")
+	check.Contains(t, "material", worker.Requests()[0].Messages[1].Text, "my cat [image: cat.png, image/png, 8 B]")
+	for _, m := range slices.Concat(worker.Requests()[0].Messages, r.request()) {
+		check.Len(t, "pictures for the worker, or of a summarized message", m.Images, 0)
+	}
+	r.verify()
 }
 
 // Pictures leave a request only with a new head: all other requests extend the one before.
