@@ -21,22 +21,16 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
-			if g := r.c.Status(); g.Used >= g.Window*95/100 {
-				t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
-			}
+			check.Require(t, r.share() < 0.95, "message %d: %.2f of the window used", i+1, r.share())
 		}
 		synctest.Wait() // all work but the model's is done
 		check.Require(t, r.emergencies() != 0 && r.c.Busy(), "the model does not hang in an emergency: the test proves nothing")
 		stack := r.c.Status().Stack
 		check.Require(t, len(stack) != 0, "got no placeholder for the hidden messages")
 		for _, row := range stack {
-			if row.Kind == compactor.Placeholder || row.By != compactor.ByExtractive {
-				t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
-			}
+			check.That(t, row.Kind != compactor.Placeholder && row.By == compactor.ByExtractive, "got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
 		}
-		if waited := time.Since(started); waited >= time.Second {
-			t.Errorf("it took %v", waited)
-		}
+		check.That(t, time.Since(started) < time.Second, "it took %v", time.Since(started))
 		r.verify()
 		close(open)
 		r.waitIdle()
@@ -73,9 +67,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 					r.waitIdle()
 					time.Sleep(10 * time.Second)
 				}
-				if !slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair) {
-					t.Fatal("got nothing to repair")
-				}
+				check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
 				down.Store(false)
 				wait(r)
 				synctest.Wait()
@@ -93,9 +85,7 @@ func TestCloseCancelsWorker(t *testing.T) {
 		synctest.Wait()
 		started := time.Now()
 		r.restart()
-		if waited := time.Since(started); waited > 0 {
-			t.Errorf("it took %v", waited)
-		}
+		check.Equal(t, "the wait", time.Since(started), 0)
 		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
 		r.verify()
 	})
@@ -113,9 +103,7 @@ func TestCloseCancelsRepair(t *testing.T) {
 		}
 		started := time.Now()
 		check.NoError(t, r.c.Drain(t.Context()))
-		if waited := time.Since(started); waited > 0 {
-			t.Errorf("it took %v", waited)
-		}
+		check.Equal(t, "the wait", time.Since(started), 0)
 		r.noPlaceholder()
 		r.verify()
 	})

@@ -51,22 +51,16 @@ func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 					Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
 				}
 				row.Messages = int(row.To - row.From + 1)
-				j, err := memory.Of(r.conv).Records().Begin(context.Background(), row)
-				if err == nil {
-					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})
-				}
-				check.NoError(t, err)
+				j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
+				check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
 				r.restart()
 				if ask {
 					r.c.Compact(compactor.OnManual, "")
 				}
 				r.waitIdle()
-				if g := r.c.Status(); len(g.Prepared) > 0 || g.Lines != 4 {
-					t.Errorf("got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
-				}
-				if budget := int64(0.02 * 100_000); most.Load() > budget {
-					t.Errorf("got a stack of %d tokens, budget %d", most.Load(), budget)
-				}
+				g := r.c.Status()
+				check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
+				check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
 				r.verify()
 			})
 		}

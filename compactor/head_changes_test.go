@@ -21,15 +21,14 @@ import (
 func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
-		r := ahead(t, 12_000)
+		r := ahead(t, 8_000)
 		var down atomic.Bool
 		r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			time.Sleep(20 * time.Second)
 			if down.Load() {
 				return brokenSummaries(ctx, n, req)
 			}
-			text := fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))
-			return summary(text), nil
+			return summary(fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))), nil
 		}
 		random := rand.New(rand.NewPCG(1, 1))
 		ttl, full := r.policy.CacheTTL.Or(nil), int(r.policy.BackgroundThreshold*float64(r.window))
@@ -64,8 +63,8 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 			}
 			last = head
 		}
-		for i := range 400 {
-			down.Store(i/100%4 == 1)
+		for i := range 260 {
+			down.Store(i/65 == 1)
 			time.Sleep([]time.Duration{30 * time.Second, 45 * time.Second, 3 * time.Minute, ttl}[min(random.IntN(40), 36)/12])
 			synctest.Wait()
 			asked := r.deliver(fmt.Sprintf("question %d %s", i, filler(20+random.IntN(120))), true)
