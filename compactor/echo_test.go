@@ -35,7 +35,9 @@ func TestEchoIsRejected(t *testing.T) {
 		for name, echo := range map[string]func(string) string{
 			"of its own prompt":    func(string) string { return texts.Worker },
 			"of it with a preface": func(string) string { return "Here is the summary you asked for.\n\n" + texts.Worker },
-			"of what it is asked":  func(asked string) string { return asked[strings.LastIndex(asked, "</transcript>")+len("</transcript>"):] },
+			"of what it is asked": func(asked string) string {
+				return asked[strings.LastIndex(asked, "</transcript>")+len("</transcript>"):]
+			},
 			"of the chat's prompt": func(string) string { return texts.System },
 		} {
 			worker.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {

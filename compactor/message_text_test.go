@@ -27,7 +27,9 @@ func linesOf(messages ...chat.Message) []line {
 }
 
 // materialOf returns a message as the worker reads it, in parts of this many tokens.
-func materialOf(m chat.Message, most int) string { return summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, most)) }
+func materialOf(m chat.Message, most int) string {
+	return summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, most))
+}
 
 func TestHeaderNamesReply(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -133,3 +133,16 @@ func TestJudgeIgnoresCitations(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusalsHaveReasons(t *testing.T) {
+	for why, texts := range map[Refusal][]string{
+		RefusedEmpty:    {"", "<think>I should sum up</think>", "[thinking] I should sum up [/thinking]", "I should sum up</think>"},
+		refusedNothing:  {"...", "Summary unavailable", "[summary]"},
+		RefusedDeclined: {"I'm unable to help with that request.", "Please provide the transcript you would like me to summarize.", "抱歉，我无法总结这段对话。"},
+		refusedTools:    {`summarize({"summary": "Ada took notes."})`, `<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`},
+	} {
+		for _, text := range texts {
+			check.Error(t, Judge(text, harbour), why)
+		}
+	}
+}
