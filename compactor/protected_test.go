@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,8 +35,7 @@ func (r *rig) waitForWork(question string, steps ...step) {
 			x.add(chat.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
 		}
 	}
-	view := r.request()
-	for _, m := range view {
+	for _, m := range r.request() {
 		for _, call := range m.Calls {
 			check.That(r.t, json.Valid([]byte(call.Arguments)), "arguments that were shrunk are no JSON: %s", call.Arguments)
 		}
@@ -51,28 +51,18 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 		check.NoError(t, err)
 		return string(text)
 	}
-	many := func(n int, s step) (steps []step) {
-		for range n {
-			steps = append(steps, s)
-		}
-		return steps
-	}
+	many := func(n int, s step) []step { return slices.Repeat([]step{s}, n) }
 	const window = 6000 // a reply may take an eighth
 	for claim, steps := range map[string][]step{
 		"what tools are given":         many(10, step{arguments: arguments(700), results: []string{"ok"}}),
-		"what the bot says meanwhile":  many(10, step{text: filler(700), arguments: "{}", results: []string{"ok"}}),
 		"many calls at once":           many(8, step{arguments: arguments(80), results: []string{"one", "two", "three", "four", "five", "six"}}),
-		"huge results":                 many(8, step{arguments: "{}", results: []string{filler(4000)}}),
 		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<16), strings.Repeat("€", 1<<14)}}),
-		"results that are not to go":   many(10, step{arguments: arguments(200), results: []string{filler(300), filler(300)}}),
 		"all of it":                    many(10, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
 		"arguments that are no object": many(10, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := newRig(t, window, &llmtest.Model{Func: goodSummary})
-			for i := range 10 {
-				r.deliverNotes(fmt.Sprint("note ", i))
-			}
+			r.deliverMany(10, 1)
 			r.waitForWork("begin "+filler(5000)+"end", steps...)
 			r.waitIdle()
 			r.verify() // the transcript keeps all of it
@@ -94,19 +84,15 @@ func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 				r.talk(firsts[i])
 			}
 			shown := r.render()
-			for appliedSets := range 4 {
+			for range 4 {
 				r.deliverMany(8, 20)
 				r.applied()
 				view := r.render()
 				for i, text := range firsts {
 					line := fmt.Sprintf("[#%d 2026-01-01 00:%02d Ada] %s", 2*i+1, 2*i+1, text)
-					want := 0
-					if i < keep {
-						want = 1
-					}
-					if !strings.Contains(shown, line) || strings.Count(view, line) != want || strings.Count(view, fmt.Sprintf("First words %d", i)) != want {
-						t.Errorf("after %d applied compactions: %q occurs %d times:\n%s", appliedSets+1, text, strings.Count(view, line), view)
-					}
+					want := map[bool]int{true: 1}[i < keep]
+					check.Contains(t, "view before", shown, line)
+					check.That(t, strings.Count(view, line) == want && strings.Count(view, fmt.Sprintf("First words %d", i)) == want, "%q occurs %d times:\n%s", text, strings.Count(view, line), view)
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 				check.Lacks(t, "copies of first messages", copies, "Summary 1 of")
@@ -143,9 +129,9 @@ func TestHeadWithoutVerbatimMessages(t *testing.T) {
 	r.deliverMany(9, 20)
 	r.applied()
 	view := r.request()
-	if r.c.Status().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
-		t.Errorf("got %d verbatim messages, view %+v", r.c.Status().Lines, view)
-	}
+	check.Len(t, "view", view, 2)
+	check.Contains(t, "view", view[1].Text, "hello")
+	check.Equal(t, "verbatim messages", r.c.Status().Lines, 0)
 	r.talk("and now?")
 	r.verify()
 }
@@ -165,9 +151,7 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 		before = after
 	}
 	// A quarter of the window is some 24 of these results.
-	if changes < 1 || changes > 3 || most < 18 {
-		t.Errorf("got %d changes of the prefix, at most %d results removed at once", changes, most)
-	}
+	check.That(t, changes >= 1 && changes <= 3 && most >= 18, "got %d changes of the prefix, at most %d results removed at once", changes, most)
 	r.verify()
 	r.renderAfterRestart()
 }
@@ -180,9 +164,7 @@ func TestSummariesFitASmallerWindow(t *testing.T) {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 40)))
 	}
 	r.waitIdle()
-	if head := r.c.Status().Head; head < 3500 {
-		t.Fatalf("got %d tokens of summaries", head)
-	}
+	check.Require(t, r.c.Status().Head >= 3500, "got %d tokens of summaries", r.c.Status().Head)
 	r.set(func(p *compactor.Policy) { p.Enabled = false })
 	r.resize(6000)
 	asked := r.deliver("and now?", true)
@@ -200,16 +182,13 @@ func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
 	for i := range 10 {
 		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
 	}
-	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
-		t.Fatalf("got %d results before any head change", n)
-	}
+	check.Equal(t, "results before any head change", strings.Count(r.render(), "RESULT-"), 10)
 	r.deliverMany(60, 40)
 	r.policy.KeepLastN = 75
 	r.compactAndWait()
 	view := r.render()
-	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
-		t.Errorf("got %d results after a head change", strings.Count(view, "RESULT-"))
-	}
+	check.Contains(t, "view", view, "[Previous: used look (#")
+	check.That(t, strings.Count(view, "RESULT-") <= 3, "got %d results after a head change", strings.Count(view, "RESULT-"))
 	r.verify()
 	r.renderAfterRestart()
 }
