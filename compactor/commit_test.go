@@ -33,10 +33,6 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	changes := map[string]func(r *rig){
 		"a deletion": func(r *rig) { check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3))) },
 		"a pin":      func(r *rig) { check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
-		"both": func(r *rig) {
-			check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
-			check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(5)))
-		},
 		"a deletion of which the head alone was read": func(r *rig) {
 			check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3)))
 			r.c.Reread()

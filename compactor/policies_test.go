@@ -2,51 +2,42 @@ package compactor_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
 func TestRunningJobKeepsItsPolicy(t *testing.T) {
-	started, goOn := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		once.Do(func() { close(started) })
+	started, goOn := make(chan struct{}, 9), make(chan struct{})
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		started <- struct{}{}
 		<-goOn
 		return goodSummary(ctx, n, req)
-	}}
-	r := newRig(t, 100_000, worker)
+	}})
 	r.policy.Focus = "names"
-	old := r.policy
-	hear := func() {
-		for range 20 {
-			r.deliverNotes("a word " + filler(30))
-		}
-	}
-	hear()
+	hashes := []string{r.policy.Hash()}
+	r.chat(20)
 	r.c.Compact(compactor.OnManual, "")
 	<-started
 	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
-	now := r.policy
 	r.c.Check(t.Context())
 	close(goOn)
 	r.waitIdle()
-	hear()
+	hashes = append(hashes, r.policy.Hash())
+	r.chat(20)
+	r.compactAndWait()
+	r.policy.Focus = "places" // the policy stored in a row is never used as the policy
+	hashes = append(hashes, r.policy.Hash())
+	r.restart()
+	r.chat(20)
 	r.compactAndWait()
 	stack := r.c.Status().Stack
-	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
-		t.Errorf("got rows %+v", stack)
-	}
-	// The policy stored in a row is never used as the policy.
-	r.policy.Focus = "places"
-	r.restart()
-	hear()
-	r.compactAndWait()
-	if stack := r.c.Status().Stack; len(stack) != 3 || stack[2].Focus != "places" {
-		t.Errorf("after a restart: got rows %+v", stack)
+	check.Len(t, "rows", stack, 3)
+	for i, focus := range []string{"names", "numbers", "places"} {
+		check.Equal(t, "policy of a row", stack[i].PolicyHash+" "+stack[i].Focus, hashes[i]+" "+focus)
 	}
 	r.verify()
 }
