@@ -1,0 +1,228 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/transcript"
+)
+
+// refuseCompactions makes the disk reject new compactions until the returned function is called.
+func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
+	t.Helper()
+	return r.refuse(t, "INSERT ON compactions")
+}
+
+// refuse makes the disk reject a table's writes until the returned function is called.
+func (r *rig) refuse(t *testing.T, what string) (mend func()) {
+	t.Helper()
+	run := func(query string) {
+		db := raw(t, r.dir)
+		defer db.Close()
+		check.NoError(t, check.ErrorOf(db.Exec(query)))
+	}
+	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
+	return func() { run("DROP TRIGGER refuse") }
+}
+
+// faultyDisk is a store whose disk fails when a test says so.
+type faultyDisk struct {
+	memory.Records
+	blind   bool       // reading the head fails
+	refuses bool       // changing the head fails
+	undo    *undoFault // how it undoes; nil: normally
+}
+
+// faultyDisk restarts the rig on such a store.
+func (r *rig) faultyDisk() *faultyDisk {
+	r.t.Helper()
+	disk := &faultyDisk{}
+	r.tune = func(o *compactor.Options) {
+		disk.Records = memory.Of(r.conv).Records()
+		o.Records = disk
+	}
+	r.restart()
+	return disk
+}
+
+func (f *faultyDisk) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
+	if f.blind {
+		return compactor.Head{}, nil, errWorker
+	}
+	return f.Compactions.Head(ctx)
+}
+
+func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+	commit := func() (compactor.Head, error) { return f.Compactions.Commit(ctx, s, change) }
+	switch {
+	case f.refuses:
+		return compactor.Head{}, errWorker
+	case f.undo != nil && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }):
+		return f.undo.commit(commit)
+	}
+	return commit()
+}
+
+func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 8000, worker)
+				r.policy.FailureLimit = 1
+				mend := r.refuseCompactions(t)
+				r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
+				for i := range 60 {
+					r.deliverNotes(fmt.Sprint("note ", i))
+					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
+						t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
+					}
+					time.Sleep(time.Minute)
+				}
+				mend()
+				time.Sleep(time.Hour)
+				r.waitIdle()
+				check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")
+				r.verify()
+			})
+		})
+	}
+}
+
+// If all messages that are hidden in memory alone are deleted, nothing is left to say or to write.
+func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.policy.Enabled = false // only emergency
+	disk := r.faultyDisk()
+	disk.refuses = true
+	r.notesUntil(30, func() bool { return len(r.c.Status().Stack) > 0 })
+	var hidden []int64
+	for seq := range r.c.Status().Stack[0].To {
+		hidden = append(hidden, seq+1)
+	}
+	r.remove(hidden...)
+	disk.refuses = false
+	r.c.Check(t.Context())
+	before := r.render()
+	check.Lacks(t, "view", before, "truncated")
+	r.talk("and now?")
+	check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
+	r.verify()
+	r.renderAfterRestart()
+}
+
+// A connector stores edits and deletions while the loop works: a decision made before the loop has
+// noticed them is made again, at once or after the loop has noticed a deletion.
+func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
+	check.SkipUnderRace(t)
+	steps := map[string]func(r *rig) error{
+		"an emergency": func(r *rig) error {
+			r.resize(1100)
+			r.c.Overflow(t.Context()) // only takes its steps
+			check.That(r.t, len(r.c.Status().Stack) != 0, "got no hidden messages")
+			return nil
+		},
+		"a compaction": func(r *rig) error { r.compactAndWait(); return nil },
+		"a new session": func(r *rig) error {
+			started, err := r.c.StartSession(t.Context())
+			if started {
+				r.ends = append(r.ends, int64(len(r.said)))
+			}
+			return err
+		},
+		"an undo": func(r *rig) error { r.compactAndWait(); return check.ErrorOf(r.c.Undo(t.Context())) },
+	}
+	changes := map[string]func(r *rig){
+		"a deletion": func(r *rig) { check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3))) },
+		"a pin":      func(r *rig) { check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
+		"a deletion of which the head alone was read": func(r *rig) {
+			check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3)))
+			r.c.Reread()
+		},
+	}
+	for step, do := range steps {
+		for what, change := range changes {
+			t.Run(fmt.Sprintf("%s after %s", step, what), func(t *testing.T) {
+				r := newRig(t, 8000, nil)
+				r.deliverMany(12, 50)
+				r.talk("question 12?", "a result "+filler(60), "another result "+filler(60))
+				change(r)
+				err := do(r)
+				r.apply(slices.Collect(maps.Keys(r.gone))...)
+				r.c.Reread()
+				if r.c.Check(t.Context()); err != nil {
+					check.NoError(t, do(r))
+				}
+				r.waitIdle()
+				check.NoError(t, r.checkShown())
+				check.NoError(t, r.checkPublishedState())
+				r.verify()
+			})
+		}
+	}
+}
+
+// A process may end after a summary is stored, but before the fold that makes room for it: the
+// summary still waits for the fold.
+func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
+	check.SkipUnderRace(t)
+	for name, worker := range map[string]*llmtest.Model{
+		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			return summary(fmt.Sprintf("Of %s. %s", spanOf(req), filler(600))), nil
+		}},
+		"without a model": nil,
+	} {
+		for _, ask := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, somebody asks for it: %v", name, ask), func(t *testing.T) {
+				r := newRig(t, 100_000, worker)
+				r.policy.StackBudget = 0.02
+				var most atomic.Int64
+				r.tune = func(o *compactor.Options) {
+					o.After = func(compactor.Event) {
+						stack := 0
+						for _, row := range r.c.Compactor.StatusReader()().Stack {
+							stack += row.Tokens
+						}
+						most.Store(max(most.Load(), int64(stack)))
+					}
+				}
+				r.restart()
+				for range 3 {
+					r.deliverMany(10, 400)
+					r.compactAndWait()
+				}
+				r.deliverMany(10, 400)
+				stack := r.c.Status().Stack
+				row := compactor.Compaction{
+					Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
+					Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
+				}
+				row.Messages = int(row.To - row.From + 1)
+				j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
+				check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
+				r.restart()
+				if ask {
+					r.c.Compact(compactor.OnManual, "")
+				}
+				r.waitIdle()
+				g := r.c.Status()
+				check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
+				check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
+				r.verify()
+			})
+		}
+	}
+}
