@@ -36,7 +36,6 @@ func TestEachAttemptIsCharged(t *testing.T) {
 				x.Piece("half ")
 				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noForced)
 			}, 9, 1, llm.KindBadRequest},
-			"none for another refusal": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", "no") }, 9, 1, llm.KindBadRequest},
 		} {
 			t.Run(name, func(t *testing.T) {
 				server, req := w.open(t, c.refuse), forcing()

@@ -31,26 +31,22 @@ func TestPromptAlternatesRoles(t *testing.T) {
 	call := llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "lookup", Arguments: `{"broken":`}}}
 	result := llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: ""}
 	system := llm.Message{Role: llm.RoleSystem, Text: "be kind"}
-	for name, messages := range map[string][]llm.Message{
-		"an assistant first":                   {system, assistant("Hi."), user("hello")},
-		"a call first":                         {system, call, result},
-		"a blank user":                         {system, user("one"), assistant("Hi."), user(" \n")},
-		"two assistants":                       {system, user("hello"), assistant("Hi."), assistant("There."), user("bye")},
-		"an assistant and a call":              {system, user("hello"), assistant("Hi."), call, result},
-		"a blank assistant between users":      {system, user("one"), assistant(" \n"), user("two")},
-		"broken arguments and empty results":   {system, user("one"), call, result},
-		"an answer, a call and another answer": {system, user("one"), call, result, assistant("so"), user("and?")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			forEveryProtocol(t, func(t *testing.T, w wire) {
-				server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
-				req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
-				if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
-					t.Errorf("%v %q", err, server.Refusals())
-				}
-			})
-		})
-	}
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, messages := range map[string][]llm.Message{
+			"an assistant first":                {system, assistant("Hi."), user("hello")},
+			"a call first":                      {system, call, result},
+			"a blank user":                      {system, user("one"), assistant("Hi."), user(" \n")},
+			"two assistants":                    {system, user("hello"), assistant("Hi."), assistant("There."), user("bye")},
+			"an assistant and a call":           {system, user("hello"), assistant("Hi."), call, result},
+			"a blank assistant between users":   {system, user("one"), assistant(" \n"), user("two")},
+			"a call, broken, and other answers": {system, user("one"), call, result, assistant("so"), user("and?")},
+		} {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
+			_, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil)
+			check.That(t, err == nil, "%s: %v %q", name, err, server.Refusals())
+		}
+	})
 }
 
 func TestUnusualTextArrivesWhole(t *testing.T) {
