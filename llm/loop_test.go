@@ -206,3 +206,32 @@ func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopCountsEverything that is billed, also for responses it turns into failures.
+func TestLoopCountsEverything(t *testing.T) {
+	used := func(resp llm.Response, prompt int) llm.Response {
+		resp.Usage.Prompt = prompt
+		return resp
+	}
+	call := llmtest.Use(llmtest.Call("c", "echo", 1))
+	for name, c := range map[string]struct {
+		responses []llm.Response
+		err       error
+		want      []int
+	}{
+		"answers with tools and without":            {[]llm.Response{used(call, 1), used(llmtest.Say("fine"), 2)}, nil, []int{1, 2}},
+		"none, because the prompt fills the window": {[]llm.Response{used(llm.Response{FinishReason: llm.FinishLength}, 100)}, nil, []int{100}},
+		"a failed attempt":                          {[]llm.Response{used(llm.Response{}, 7)}, errors.New("it broke"), []int{7}},
+	} {
+		var counted []int
+		_, _ = llm.Loop{ // some fail
+			Model:    &llmtest.Model{Tokens: 100, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { return c.responses[n-1], c.err }},
+			MaxCalls: 3,
+			Request: func(context.Context, int) (llm.Request, error) {
+				return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
+			},
+			Count: func(u llm.Usage) { counted = append(counted, u.Prompt) },
+		}.Run(t.Context())
+		check.EqualAll(t, name, counted, c.want)
+	}
+}

@@ -26,35 +26,27 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	here := llmtest.Serve(t, answer)
 	model := connect(t, here, openai.Options{})
 	resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
-	stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
-	check.NoError(t, err)
-	var again llm.Message
-	check.NoError(t, json.Unmarshal(stored, &again))
+	var again llm.Message // the transcript stores it between two requests
+	check.NoError(t, json.Unmarshal(check.Must(json.Marshal(resp.Message))(t), &again))
 	next := llm.Request{Messages: []llm.Message{
 		hello.Messages[0], again,
 		{Role: llm.RoleTool, CallID: "a", Text: "1"},
 		{Role: llm.RoleTool, CallID: "b", Text: "2"},
 	}}
 
-	t.Run("unchanged, to the same provider", func(t *testing.T) {
-		if _, err := model.Generate(t.Context(), next, nil); err != nil {
-			t.Fatal(err, here.Refusals())
-		}
-		message := here.Requests()[1].Messages[1].Body
-		field(t, message, "reasoning", `"let me see"`)
-		field(t, message, "reasoning_content", `"so"`)
-		field(t, message, "reasoning_details", `[{"index":0,"signature":"sig","text":"let me see","type":"reasoning.text"},{"data":"xyz","index":1,"type":"reasoning.encrypted"}]`)
-		var calls []map[string]json.RawMessage
-		check.NoError(t, json.Unmarshal(message["tool_calls"], &calls))
-		field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
-		if raw, ok := calls[1]["extra_content"]; ok {
-			t.Errorf("got %s in the second call", raw)
-		}
-	})
-	t.Run("nothing is stored if the provider added nothing", func(t *testing.T) {
-		resp, err := ask(t, func(x *llmtest.Exchange) { x.Say("plain") })
-		check.That(t, err == nil && resp.Message.Native == nil, "got %s, %v", resp.Message.Native, err)
-	})
+	if _, err := model.Generate(t.Context(), next, nil); err != nil {
+		t.Fatal(err, here.Refusals())
+	}
+	message := here.Requests()[1].Messages[1].Body
+	field(t, message, "reasoning", `"let me see"`)
+	field(t, message, "reasoning_content", `"so"`)
+	field(t, message, "reasoning_details", `[{"index":0,"signature":"sig","text":"let me see","type":"reasoning.text"},{"data":"xyz","index":1,"type":"reasoning.encrypted"}]`)
+	var calls []map[string]json.RawMessage
+	check.NoError(t, json.Unmarshal(message["tool_calls"], &calls))
+	field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
+	field(t, calls[1], "extra_content", "")
+	resp = check.Must(ask(t, func(x *llmtest.Exchange) { x.Say("plain") }))(t)
+	check.That(t, resp.Message.Native == nil, "got %s of a provider that adds nothing", resp.Message.Native)
 }
 
 var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
