@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"cairn/internal/check"
@@ -59,9 +60,7 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 		{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`},
 		{Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`},
 	} {
-		if got := records[0].results[i]; got.Role != want.Role || got.CallID != want.CallID || got.Tool != want.Tool || got.Text != want.Text {
-			t.Errorf("result %d: got %+v, want %+v", i, got, want)
-		}
+		check.That(t, reflect.DeepEqual(records[0].results[i], want), "result %d: got %+v, want %+v", i, records[0].results[i], want)
 	}
 }
 
@@ -122,10 +121,7 @@ func TestLoopEndsWithFinalTool(t *testing.T) {
 	last.Ends = true
 	model := script(llmtest.Use(llmtest.Call("1", "last", 1)))
 	resp, records, err := run(t, model, 5, last)
-	if err != nil || len(resp.Message.Calls) != 1 || len(records) != 1 {
-		t.Fatalf("got %+v, recorded %d, %v", resp, len(records), err)
-	}
-	check.Equal(t, "model calls", len(model.Requests()), 1)
+	check.That(t, err == nil && len(resp.Message.Calls) == 1 && len(records) == 1 && len(model.Requests()) == 1, "got %+v, recorded %d, %v", resp, len(records), err)
 }
 
 func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
@@ -174,20 +170,16 @@ func TestLoopRetriesWithNewRequest(t *testing.T) {
 func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	recorded := false
-	loop := llm.Loop{
+	slow := tool("slow", func(string) (string, error) {
+		cancel()
+		return "half", nil
+	})
+	err := check.ErrorOf(llm.Loop{
 		Model: script(llmtest.Use(llmtest.Call("1", "slow", 1)), llmtest.Say("never")), MaxCalls: 2,
-		Request: func(context.Context, int) (llm.Request, error) {
-			return llm.Request{Tools: []llm.Tool{tool("slow", func(string) (string, error) {
-				cancel()
-				return "half", nil
-			})}}, nil
-		},
-		Record: func(llm.Message, []llm.Message) { recorded = true },
-	}
-	if _, err := loop.Run(ctx); !errors.Is(err, context.Canceled) || recorded {
-		t.Errorf("got %v, recorded %v", err, recorded)
-	}
+		Request: func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: []llm.Tool{slow}}, nil },
+		Record:  func(llm.Message, []llm.Message) { t.Error("recorded") },
+	}.Run(ctx))
+	check.Error(t, err, context.Canceled)
 }
 
 func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
