@@ -249,9 +249,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 				}
 				r.deliverNotes(filler(700))
 				r.noPlaceholder()
-				if len(r.c.Status().Stack) == 0 {
-					t.Errorf("got no applied summary at %.2f", r.share())
-				}
+				check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
 				r.waitIdle()
 				r.verify()
 			})

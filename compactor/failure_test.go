@@ -54,9 +54,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 		for _, req := range worker.Requests()[before:] {
 			read += tokens.Estimate(req.Messages[1].Text)
 		}
-		if built() || read > 4000 {
-			t.Errorf("repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
-		}
+		check.That(t, !built() && read <= 4000, "repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
 		r.verify()
 	})
 }

@@ -52,12 +52,10 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 			for i, req := range worker.Requests()[n:] {
 				text := req.Messages[1].Text
 				before, after, material := textBetween(text, "<before note=", "\n</before>"), textBetween(text, "<after note=", "\n</after>"), textBetween(text, "<transcript>", "</transcript>")
-				if !strings.Contains(before, "note number") || !strings.Contains(after, "Dora pays") && i == 0 {
-					t.Errorf("request %d: got %q before and %q after the span", i+1, before, after)
-				}
-				if got := tokens.Estimate(before) + tokens.Estimate(after); got > 2*min(400, window/24)+60 {
-					t.Errorf("request %d: got %d tokens of neighboring text", i+1, got)
-				}
+				check.Contains(t, "text before the span", before, "note number")
+				check.That(t, i > 0 || strings.Contains(after, "Dora pays"), "got %q after the span", after)
+				cost := tokens.Estimate(before) + tokens.Estimate(after)
+				check.That(t, cost <= 2*min(400, window/24)+60, "got %d tokens of neighboring text", cost)
 				check.Lacks(t, "material", material, "Dora pays")
 				check.Equal(t, "ends of the transcript", strings.Count(text, "</transcript>"), 1)
 				check.Lacks(t, "request", text, "#1 to")

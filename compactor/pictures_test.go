@@ -136,8 +136,6 @@ func TestEverythingSentIsCountedOnce(t *testing.T) {
 		"a tool's definition": FrameCost("", tool("look", long, "{}")) - FrameCost("", tool("look", "", "{}")),
 		"its parameters":      FrameCost("", tool("look", "", `{"q":"`+long+`"}`)) - FrameCost("", tool("look", "", `{"q":""}`)),
 	} {
-		if cost < least || cost > most {
-			t.Errorf("%s of %d tokens: got a cost of %d", part, tokens.Estimate(long), cost)
-		}
+		check.That(t, cost >= least && cost <= most, "%s of %d tokens: got a cost of %d", part, tokens.Estimate(long), cost)
 	}
 }

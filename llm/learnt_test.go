@@ -154,9 +154,7 @@ func TestChoose(t *testing.T) {
 				offered = append(offered, llm.Offered{ID: id, Window: 7})
 			}
 			got, ok := llm.Choose(preferred, offered)
-			if got.ID != c.want || ok != (c.want != "") || ok && got.Window != 7 {
-				t.Errorf("got %+v, %v, want %q", got, ok, c.want)
-			}
+			check.That(t, got.ID == c.want && ok == (c.want != "") && (!ok || got.Window == 7), "got %+v, %v, want %q", got, ok, c.want)
 		})
 	}
 }

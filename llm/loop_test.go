@@ -106,9 +106,7 @@ func TestLoopReportsToolFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), 2, c.tools...)
-			if err != nil || resp.Message.Text != "sorry" {
-				t.Fatalf("the loop did not continue: %q, %v", resp.Message.Text, err)
-			}
+			check.Require(t, err == nil && resp.Message.Text == "sorry", "the loop did not continue: %q, %v", resp.Message.Text, err)
 			got := records[0].results[0].Text
 			check.HasPrefix(t, "tool result", got, "Error: ")
 			check.Contains(t, "tool result", got, c.want)

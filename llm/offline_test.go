@@ -128,9 +128,7 @@ func TestOfflineModelAnswersStatements(t *testing.T) {
 	})
 	t.Run("without tools it answers at once", func(t *testing.T) {
 		resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question}}}, nil)
-		if err != nil || resp.FinishReason != llm.FinishStop || len(resp.Message.Calls) != 0 {
-			t.Fatalf("%+v, %v", resp, err)
-		}
+		check.Require(t, err == nil && resp.FinishReason == llm.FinishStop && len(resp.Message.Calls) == 0, "%+v, %v", resp, err)
 		check.Contains(t, "answer", resp.Message.Text, "OPENAI_API_KEY")
 	})
 	t.Run("an ended context is an error", func(t *testing.T) {

@@ -133,7 +133,6 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 		absent   []string
 		want     map[string]string
 	}{
-		"a forced tool":                          {"claude-opus-5-5", llm.Request{Tools: tools, ForceTool: "f"}, 1, []string{"tool_choice"}, nil},
 		"adaptive thinking":                      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, []string{"output_config"}, map[string]string{"thinking": `{"type":"enabled","budget_tokens":4096}`}},
 		"no thinking at all":                     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, []string{"thinking"}, map[string]string{"output_config": `{"effort":"low"}`}},
 		"forced while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, []string{"tool_choice"}, nil},
@@ -172,7 +171,6 @@ func TestRefusalTexts(t *testing.T) {
 		"an effort by its value": {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
 		"thinking as a whole":    {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
 		"marks":                  {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
-		"a tool choice":          {"tool_choice: type tool is not supported with this model", "tool_choice", "tool", llm.Request{Tools: []llm.Tool{{Name: "f"}}, ForceTool: "f"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused := 0

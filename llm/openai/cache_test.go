@@ -190,9 +190,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 					t.Fatal(err, server.Refusals())
 				}
 				raw := server.Requests()[n].Raw
-				if !bytes.HasPrefix(raw, before) {
-					t.Fatalf("request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
-				}
+				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
 				before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
 				req.Messages = grow(r, n, req.Messages)
 			}

@@ -255,19 +255,3 @@ func TestOnlyUserMessagesHavePictures(t *testing.T) {
 		field(t, got.Messages[i].Body, "content", want)
 	}
 }
-
-// TestRequestWithoutPicturesIsUnchanged compares whole bodies with their bytes from before there
-// were pictures, for the providers' prompt caches.
-func TestRequestWithoutPicturesIsUnchanged(t *testing.T) {
-	got := sent(t, llm.Request{Messages: []llm.Message{
-		{Role: llm.RoleSystem, Text: "be kind"},
-		{Role: llm.RoleUser, Text: "one <b>"},
-		{Role: llm.RoleUser, Text: "two"},
-		{Role: llm.RoleAssistant, Text: "ok", Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}}},
-		{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
-	}})
-	want := `[{"role":"system","content":"be kind"},{"role":"user","content":"one <b>\n\ntwo"},` +
-		`{"role":"assistant","content":"ok","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
-		`{"role":"tool","content":"","tool_call_id":"a"}]`
-	check.Equal(t, "messages of the request", string(got.Body["messages"]), want)
-}
