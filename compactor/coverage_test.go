@@ -124,6 +124,32 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 	})
 }
 
+// TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again
+// meanwhile.
+func TestNoSpanIsSummarizedTwice(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	f := newFile(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n > 100 { // or it would never end
+				return brokenSummaries(ctx, n, req)
+			}
+			return goodSummary(ctx, n, req)
+		})
+		r.policy.PrepareThreshold = rapid.Float64Range(0.1, 0.7).Draw(rt, "prepare_threshold")
+		r.policy.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")
+		r.policy.TailTokens = rapid.IntRange(500, 2000).Draw(rt, "tail_tokens")
+		r.open()
+		defer r.close()
+		for range rapid.IntRange(6, 12).Draw(rt, "messages") {
+			r.noteOf(rt)
+			r.waitIdle()
+			check.NoError(rt, r.check())
+		}
+	})
+}
+
 // Background work (prepared summaries, folds, repairs of extractive summaries) is applied only when
 // that is cheap: when a level is reached, or when no request was made for the lifetime of the
 // model's cache.
