@@ -214,9 +214,8 @@ func TestColdCacheAppliesLikeBackground(t *testing.T) {
 					time.Sleep(time.Hour)
 					r.render()
 				}
-				if again, _ := r.shareLeft(); again != share {
-					t.Errorf("below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
-				}
+				again, _ := r.shareLeft()
+				check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
 				r.verify()
 			})
 		})

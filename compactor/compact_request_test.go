@@ -25,9 +25,8 @@ func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
 	r.chat(20)
 	r.c.Check(t.Context())
 	synctest.Wait() // until the placeholder is filled
-	if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
-		t.Fatalf("got running job %+v", running)
-	}
+	running := r.c.Status().Running
+	check.Require(t, running != nil && running.Trigger == compactor.OnRepair, "got running job %+v", running)
 	return r
 }
 
@@ -63,9 +62,8 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		e, ended := r.want("the prices")
 		check.Require(t, e.State == compactor.EventScheduled && e.Trigger == compactor.OnManual && e.Error == "", "got %+v", e)
 		check.That(t, r.c.Status().Scheduled, "the status does not show the request")
-		if second, _ := r.want("the dates"); second.State != compactor.EventNoop {
-			t.Errorf("got %+v", second)
-		}
+		second, _ := r.want("the dates")
+		check.That(t, second.State == compactor.EventNoop, "got %+v", second)
 		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "running already")
 		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
@@ -124,15 +122,13 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
 		r.chat(60)
-		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnPrepare {
-			t.Fatalf("got running job %+v", running)
-		}
+		running := r.c.Status().Running
+		check.Require(t, running != nil && running.Trigger == compactor.OnPrepare, "got running job %+v", running)
 		_, ended := r.want("")
 		r.waitIdle()
 		r.wantOneEvent(ended, compactor.EventApplied)
-		if g := r.c.Status(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
-			t.Errorf("got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
-		}
+		g := r.c.Status()
+		check.That(t, len(g.Prepared) == 0 && len(g.Stack) != 0, "got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
 		r.verify()
 	})
 }

@@ -95,9 +95,8 @@ func TestAttachmentsAreDescribed(t *testing.T) {
 func TestFilesAreCountedAndClipped(t *testing.T) {
 	m := user(3, "my notes")
 	m.Attachments = []chat.Attachment{{Kind: "file", Name: "notes.txt", Text: "first\n" + strings.Repeat("word ", 5000) + "\nlast"}}
-	if got := chat.TokensOf(m); got < 4000 {
-		t.Errorf("got %d tokens", got)
-	}
+	got := chat.TokensOf(m)
+	check.That(t, got >= 4000, "got %d tokens", got)
 	l := lineOf(m, shape{clipTo: 500})
 	if l.tokens > 500 || !strings.Contains(l.text, "[file: notes.txt]\nfirst") || !strings.HasSuffix(l.text, "last\n[end of file]") {
 		t.Errorf("%d tokens: %s", l.tokens, l.text)
@@ -191,8 +190,7 @@ func FuzzLine(f *testing.F) {
 		m.Quote = chat.Excerpt(quote, shortQuote)
 		short := chat.Header(m)
 		checkNoForgery(t, strings.TrimPrefix(strings.TrimPrefix(clipped.text, head), short), chat.Reserved)
-		if most := max(clipTo, chat.ShownTokens(m, head), chat.ShownTokens(m, short)); clipped.tokens > most {
-			t.Errorf("clipped: got %d tokens, want at most %d", clipped.tokens, most)
-		}
+		most := max(clipTo, chat.ShownTokens(m, head), chat.ShownTokens(m, short))
+		check.That(t, clipped.tokens <= most, "clipped: got %d tokens, want at most %d", clipped.tokens, most)
 	})
 }

@@ -75,9 +75,8 @@ func TestEachChunkSeesPreviousNote(t *testing.T) {
 	r.chat(100)
 	r.deliverNotes("Greta feeds the cat Mulligan.")
 	r.chat(4)
-	if e := r.compact(""); e.State != compactor.EventApplied || strings.Count(e.Summary, "## Facts") != 1 {
-		t.Fatalf("got %+v", e)
-	}
+	e := r.compact("")
+	check.Require(t, e.State == compactor.EventApplied && strings.Count(e.Summary, "## Facts") == 1, "got %+v", e)
 	requests := worker.Requests()
 	check.Require(t, len(requests) >= 3, "%d requests", len(requests))
 	for i, req := range requests {

@@ -196,9 +196,8 @@ func TestRepairsBackOffSeparately(t *testing.T) {
 	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
 	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
 	for id, want := range map[int64]time.Time{1: now.Add(time.Minute), 2: now.Add(2 * time.Minute), 3: {}} {
-		if got := r.repairAt(id); !got.Equal(want) {
-			t.Errorf("row %d is repaired from %v on, want %v", id, got, want)
-		}
+		got := r.repairAt(id)
+		check.That(t, got.Equal(want), "row %d is repaired from %v on, want %v", id, got, want)
 	}
 	r.repairFailed(2, now, []Compaction{{ID: 2}})
 	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
@@ -226,9 +225,8 @@ func TestVetoExpires(t *testing.T) {
 	if !r.forbids(OnRepair, now) || r.forbids(OnRollup, now) || r.why(now) != "repair was forbidden: not at night" {
 		t.Errorf("it says %q", r.why(now))
 	}
-	if later := now.Add(time.Hour); r.forbids(OnRepair, later) || r.why(later) != "" {
-		t.Errorf("an hour later: got %q", r.why(later))
-	}
+	later := now.Add(time.Hour)
+	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))
 }
 
 func TestFailureIsReportedUntilApplied(t *testing.T) {

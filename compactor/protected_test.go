@@ -115,9 +115,8 @@ func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
 		r.applied()
 		head := r.head()
 		for i := range 4 {
-			if n := strings.Count(head, fmt.Sprintf("First words %d.", i)); n != map[bool]int{true: 1}[i < 2] {
-				t.Errorf("question %d occurs %d times:\n%s", i, n, head)
-			}
+			n := strings.Count(head, fmt.Sprintf("First words %d.", i))
+			check.That(t, n == map[bool]int{true: 1}[i < 2], "question %d occurs %d times:\n%s", i, n, head)
 		}
 		inOrder(t, head, "First words 0.", "you, the assistant] answer to 1", "First words 1.", "you, the assistant] answer to 3")
 		r.renderAfterRestart()

@@ -103,9 +103,8 @@ func TestCloseCancelsRepair(t *testing.T) {
 		r.policy.Enabled = false
 		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
 		synctest.Wait()
-		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
-			t.Fatalf("got running job %+v", running)
-		}
+		running := r.c.Status().Running
+		check.Require(t, running != nil && running.Trigger == compactor.OnRepair, "got running job %+v", running)
 		started := time.Now()
 		check.NoError(t, r.c.Drain(t.Context()))
 		check.Equal(t, "the wait", time.Since(started), 0)

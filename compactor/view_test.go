@@ -229,9 +229,8 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 		arguments, err := json.Marshal(map[string]string{"text": text})
 		check.NoError(rt, err)
 		shrunk := shrinkArguments(string(arguments), most)
-		if cost := tokens.Estimate(shrunk); cost > most || !json.Valid([]byte(shrunk)) {
-			rt.Fatalf("%d tokens of %d: %s", cost, most, shrunk)
-		}
+		cost := tokens.Estimate(shrunk)
+		check.Require(rt, cost <= most && json.Valid([]byte(shrunk)), "%d tokens of %d: %s", cost, most, shrunk)
 		if tokens.Estimate(string(arguments)) <= most && shrunk != string(arguments) {
 			rt.Fatal("a message that fits has changed")
 		}

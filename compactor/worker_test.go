@@ -43,9 +43,8 @@ func (r *rig) chat(n int) {
 // compact asks for a compaction and waits for its end.
 func (r *rig) compact(focus string) compactor.Event {
 	r.t.Helper()
-	if e := r.c.Compact(compactor.OnManual, focus); e.State != compactor.EventStarted {
-		r.t.Fatalf("got no start: %+v", e)
-	}
+	e := r.c.Compact(compactor.OnManual, focus)
+	check.Require(r.t, e.State == compactor.EventStarted, "got no start: %+v", e)
 	check.NoError(r.t, r.c.Wait(context.Background()))
 	return r.c.Status().Last
 }

@@ -39,9 +39,8 @@ func TestDeprivedInWords(t *testing.T) {
 		return llm.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: "green"}
 	}
 	whole := []llm.Message{{Role: llm.RoleUser, Text: "tea?"}, call("a", false), result("a")}
-	if got := llm.DeprivedInWords(whole); &got[0] != &whole[0] {
-		t.Error("messages without calls are copied")
-	}
+	got := llm.DeprivedInWords(whole)
+	check.That(t, &got[0] == &whole[0], "messages without calls are copied")
 	told := llm.DeprivedInWords(append(slices.Clip(whole), call("b", true), result("b"), call("c", false), result("c")))
 	var ids []string
 	for _, m := range told {

@@ -83,9 +83,8 @@ func TestNotebook(t *testing.T) {
 			check.NoError(t, page.Keep(t.Context()))
 		}
 		check.That(t, s.writes != 0 && s.writes <= 6, "%d writes for 500 calls", s.writes)
-		if f := s.facts["m"].Factor; math.Abs(f-1.2) > 0.031 {
-			t.Errorf("got factor %v, want 1.2", f)
-		}
+		f := s.facts["m"].Factor
+		check.That(t, math.Abs(f-1.2) <= 0.031, "got factor %v, want 1.2", f)
 	})
 	t.Run("failed writes are retried", func(t *testing.T) {
 		s := &memoryShelf{err: errors.New("the disk is full")}

@@ -42,9 +42,8 @@ func TestTruncatedStreamIsError(t *testing.T) {
 			"it ends with another wire": func(x *llmtest.Exchange) { x.Write("data: [DONE]\n\n") },
 		} {
 			t.Run(name, func(t *testing.T) {
-				if resp, err := w.ask(t, answer); llm.KindOf(err) != llm.KindTruncated {
-					t.Errorf("got %q, %v", resp.Message.Text, err)
-				}
+				resp, err := w.ask(t, answer)
+				check.That(t, llm.KindOf(err) == llm.KindTruncated, "got %q, %v", resp.Message.Text, err)
 			})
 		}
 	})

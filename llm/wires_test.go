@@ -183,9 +183,8 @@ func TestForcedTool(t *testing.T) {
 		for range 2 {
 			check.Len(t, "a server that takes no forced tool", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Calls, 1)
 		}
-		if n := len(server.Requests()); n != 3 || !llm.LearntOf(model, nil).Facts().RefusesForced {
-			t.Errorf("got %d requests: the refusal was not learned", n)
-		}
+		n := len(server.Requests())
+		check.That(t, n == 3 && llm.LearntOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
 	})
 }
 

@@ -48,9 +48,8 @@ func TestEstimateOfUniformText(t *testing.T) {
 	codec := check.Must(tokenizer.Get(tokenizer.O200kBase))(t)
 	for kind, text := range samples() {
 		estimate, real := Estimate(text), check.Must(codec.Count(text))(t)
-		if by := float64(estimate)/float64(real) - 1; by < -0.12 || by > 0.25 {
-			t.Errorf("%s: got an error of %+.1f%%", kind, 100*by)
-		}
+		by := float64(estimate)/float64(real) - 1
+		check.That(t, by >= -0.12 && by <= 0.25, "%s: got an error of %+.1f%%", kind, 100*by)
 	}
 }
 
@@ -102,9 +101,8 @@ func TestClip(t *testing.T) {
 func checkClip(t *testing.T, text string, cost int) {
 	t.Helper()
 	got := Clip(text, cost)
-	if n := Estimate(got); n > max(cost, 0) {
-		t.Errorf("Clip(%.40q, %d) costs %d: %.200q", text, cost, n, got)
-	}
+	n := Estimate(got)
+	check.That(t, n <= max(cost, 0), "Clip(%.40q, %d) costs %d: %.200q", text, cost, n, got)
 	check.That(t, utf8.ValidString(got), "Clip(%.40q, %d) is no valid UTF-8: %.200q", text, cost, got)
 	check.That(t, got != "" || cost < 30 || text == "", "Clip(%.40q, %d) left nothing", text, cost)
 }

@@ -116,9 +116,8 @@ func TestReasoningIsTranslated(t *testing.T) {
 		got := sent(t, req, anthropic.Options{})
 		field(t, got.Body, "thinking", want[0])
 		field(t, got.Body, "output_config", want[1])
-		if thinks := want[1] != ""; thinks != (got.MaxTokens > 500) {
-			t.Errorf("%q: got max_tokens %d", effort, got.MaxTokens)
-		}
+		thinks := want[1] != ""
+		check.That(t, thinks == (got.MaxTokens > 500), "%q: got max_tokens %d", effort, got.MaxTokens)
 	}
 }
 
@@ -188,9 +187,8 @@ func TestRefusalTexts(t *testing.T) {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
 			}
 			requests := server.Requests()
-			if got := string(requests[len(requests)-1].Body[c.field]); refused != 1 || c.want != "" && got != c.want {
-				t.Errorf("got %d refusals, then %s, want %s", refused, got, c.want)
-			}
+			got := string(requests[len(requests)-1].Body[c.field])
+			check.That(t, refused == 1 && (c.want == "" || got == c.want), "got %d refusals, then %s, want %s", refused, got, c.want)
 		})
 	}
 }

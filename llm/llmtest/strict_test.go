@@ -193,9 +193,8 @@ func TestProfilesRefuse(t *testing.T) {
 			status, body := post(t, server, c.wire, c.messages, c.more)
 			check.Equal(t, "status", status, c.status)
 			check.Contains(t, "body", body, c.want)
-			if got := server.Refusals(); (len(got) == 1) != (c.status != 200) {
-				t.Errorf("refusals %q", got)
-			}
+			got := server.Refusals()
+			check.That(t, (len(got) == 1) == (c.status != 200), "refusals %q", got)
 		})
 	}
 }

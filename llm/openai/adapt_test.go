@@ -182,9 +182,8 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 			requests := server.Requests()
 			check.Len(t, "requests", requests, 3)
 			check.Equal(t, "limit of the answer", requests[2].MaxTokens, requests[0].MaxTokens)
-			if cache := name == "prompt_cache_retention" || name == "prompt_cache_breakpoint"; cache != (model.CacheTTL() < before) {
-				t.Errorf("the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
-			}
+			cache := name == "prompt_cache_retention" || name == "prompt_cache_breakpoint"
+			check.That(t, cache == (model.CacheTTL() < before), "the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
 		})
 	}
 }

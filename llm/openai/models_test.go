@@ -60,9 +60,8 @@ func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	server.Tell("/api/ps", `{"models":[]}`)
 	model := connect(t, server, openai.Options{})
-	if got := model.Window(t.Context()); got.Tokens != llm.DefaultWindow {
-		t.Fatalf("got %+v before the model was loaded", got)
-	}
+	got := model.Window(t.Context())
+	check.Require(t, got.Tokens == llm.DefaultWindow, "got %+v before the model was loaded", got)
 	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
 	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 	check.Equal(t, "window", model.Window(t.Context()).Tokens, 4096)

@@ -20,9 +20,8 @@ func sent(t *testing.T, req llm.Request) llmtest.Request {
 	if _, err := model.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err, server.Refusals())
 	}
-	if n := len(server.Requests()); n != 1 {
-		t.Fatalf("%d requests", n)
-	}
+	n := len(server.Requests())
+	check.Require(t, n == 1, "%d requests", n)
 	return server.Requests()[0]
 }
 

@@ -92,9 +92,8 @@ func TestResponseShapes(t *testing.T) {
 			if err != nil || resp.Message.Text != "whole" || resp.FinishReason != llm.FinishStop || resp.Usage.Prompt == 0 {
 				t.Errorf("got %+v, %v", resp, err)
 			}
-			if took := time.Since(begun); took > 900*time.Millisecond {
-				t.Errorf("took %v", took)
-			}
+			took := time.Since(begun)
+			check.That(t, took <= 900*time.Millisecond, "took %v", took)
 		})
 	}
 	for name, answer := range map[string]func(*llmtest.Exchange){
