@@ -2,12 +2,18 @@ package compactor_test
 
 import (
 	"fmt"
+	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // ahead returns a rig that prepares summaries.
@@ -29,38 +35,6 @@ func (r *rig) inheritFromChannel() string {
 	return head
 }
 
-func TestPreparedSummariesApplyAtLevel(t *testing.T) {
-	r := ahead(t, 10_000)
-	fill := func(share float64) {
-		for i := 0; r.share() < share; i++ {
-			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-			r.waitIdle()
-			if n := len(r.c.Status().Stack); n != 0 {
-				t.Fatalf("got %d applied summaries at %.3f of the window, want none", n, r.share())
-			}
-		}
-	}
-	fill(0.59)
-	if n := len(r.c.Status().Prepared); n != 0 {
-		t.Fatalf("got %d summaries below prepare_threshold, want none", n)
-	}
-	fill(0.78)
-	g := r.c.Status()
-	if len(g.Prepared) < 2 {
-		t.Fatalf("got %d prepared summaries at %.3f of the window", len(g.Prepared), r.share())
-	}
-	for i, row := range g.Prepared {
-		if i > 0 && row.From != g.Prepared[i-1].To+1 {
-			t.Errorf("got #%d to #%d after #%d to #%d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
-		}
-	}
-	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
-	if after := r.c.Status(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
-		t.Errorf("got %d verbatim tokens of %d", after.Verbatim, g.Verbatim)
-	}
-	r.verify()
-}
-
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	check.SkipUnderRace(t)
@@ -76,9 +50,8 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 		r.waitIdle()
 	}
 	g := r.c.Status()
-	if left := g.Verbatim - r.tokensOf(g.Prepared); left > verbatim*2/10 {
-		t.Errorf("of %d tokens %d are left", verbatim, left)
-	}
+	left := g.Verbatim - r.tokensOf(g.Prepared)
+	check.That(t, left <= verbatim*2/10, "of %d tokens %d are left", verbatim, left)
 	r.verify()
 }
 
@@ -86,30 +59,220 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := ahead(t, 8000)
 	r.quiet = true
-	r.deliverAndWait(300, 40)
+	r.deliverAndWait(200, 40)
+	r.restart() // which must not count as a message to the bot
+	r.waitIdle()
 	check.Equal(t, "model calls", len(r.worker.Requests()), 0)
+	check.That(t, len(r.c.Status().Stack) > 2, "got too few summaries")
 	for _, row := range r.c.Status().Stack {
 		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
 	}
-	r.restart() // which must not count as a message to the bot
-	r.waitIdle()
-	check.Equal(t, "model calls after a restart", len(r.worker.Requests()), 0)
 	r.talk("and what do you think?")
 	for range 20 {
 		r.waitIdle()
 	}
-	stack := r.c.Status().Stack
-	for _, row := range stack[max(len(stack)-2, 0):] { // the text next to the question
-		repaired := row.By == compactor.ByWorker
-		for _, s := range r.c.Status().Prepared {
-			repaired = repaired || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
-		}
-		if !repaired && row.Kind == compactor.Leaf {
-			t.Errorf("row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
-		}
+	g := r.c.Status()
+	for _, row := range g.Stack[max(len(g.Stack)-2, 0):] { // the text next to the question
+		prepared := slices.ContainsFunc(g.Prepared, func(s compactor.Compaction) bool {
+			return s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
+		})
+		check.That(t, prepared || row.By == compactor.ByWorker || row.Kind != compactor.Leaf, "row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
 	}
-	if n := len(r.worker.Requests()); n > 6 { // not the whole history
-		t.Errorf("got %d model calls for one question", n)
-	}
+	n := len(r.worker.Requests()) // not of the whole history
+	check.That(t, n <= 6, "got %d model calls for one question", n)
 	r.verify()
+}
+
+// Without a model no level is awaited: messages become memories soon, and once.
+func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
+	r := newRig(t, 128_000, nil)
+	r.policy.PrepareThreshold = -1
+	saved := func() (n int) {
+		memories, _, err := memory.In(r.store).List(t.Context(), memory.Filter{Conversation: r.conv.Name()})
+		check.NoError(t, err)
+		for _, m := range memories {
+			n += strings.Count(m.Content, "cargo bike")
+		}
+		return n
+	}
+	r.talk("My name is Ines and I live in Faro.")
+	r.talk("I sold my motorcycle and bought a cargo bike.")
+	for saved() == 0 {
+		check.Require(t, r.share() <= 0.05, "got no memory at %.3f of the window", r.share())
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.waitIdle()
+	}
+	g := r.c.Status()
+	check.Require(t, len(g.Stack) == 0 && len(g.Prepared) > 0, "got %d applied and %d prepared summaries, want 0 and 1", len(g.Stack), len(g.Prepared))
+	r.resize(8_000) // now a level is reached
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
+	check.Equal(t, "start of the applied summary", r.c.Status().Stack[0].From, g.Prepared[0].From)
+	check.Equal(t, "copies of the memory", saved(), 1)
+	r.verify()
+}
+
+// The extractive summarizer does not wait for the models of other conversations.
+func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
+	slots := make(chan struct{}, 1)
+	slots <- struct{}{}
+	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
+	r.chat(40)
+	check.Equal(t, "outcome", r.compact("").State, compactor.EventApplied)
+}
+
+// prepared talks until the window is this full, with prepared summaries of short spans, and fails
+// if one is applied.
+func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *rig {
+	t.Helper()
+	r := ahead(t, 12_000)
+	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
+	change(&r.policy)
+	r.talkTo(0.58)
+	check.Len(t, "summaries below prepare_threshold", r.c.Status().Prepared, 0)
+	r.talkTo(share)
+	g := r.c.Status()
+	check.Require(t, len(g.Stack) == 0 && len(g.Prepared) >= 6, "got %d applied and %d prepared summaries", len(g.Stack), len(g.Prepared))
+	for i, row := range g.Prepared[1:] {
+		check.Equal(t, "start of a prepared summary", row.From, g.Prepared[i].To+1)
+	}
+	return r
+}
+
+// tokensOf returns the cost of the messages that summaries cover.
+func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
+	for _, row := range rows {
+		for _, m := range r.said[row.From-1 : row.To] {
+			tokens += m.Tokens
+		}
+	}
+	return tokens
+}
+
+// shareLeft returns the share of the messages that has left the window, at least and at most, as
+// one summary more or less may be applied.
+func (r *rig) shareLeft() (share, span float64) {
+	all := 0
+	for _, m := range r.said {
+		all += m.Tokens
+	}
+	stack := r.c.Status().Stack
+	if len(stack) == 0 {
+		return 0, 0
+	}
+	left := float64(r.tokensOf(stack))
+	return left / float64(all), float64(r.tokensOf(stack[len(stack)-1:])) / float64(all)
+}
+
+func TestLevelAppliesItsShare(t *testing.T) {
+	check.SkipUnderRace(t)
+	for name, c := range map[string]struct {
+		paste    int // words in the message that reaches the level
+		economy  bool
+		fraction float64
+	}{
+		"30 % at the background level": {600, false, 0.30},
+		"50 % at the aggressive level": {1500, false, 0.50},
+		"50 % in an emergency":         {2500, false, 0.50},
+		"all of it with economy":       {600, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := prepared(t, 0.77, func(p *compactor.Policy) { p.Economy = c.economy })
+			before := r.c.Status().Prepared
+			r.deliverNotes(filler(c.paste))
+			share, span := r.shareLeft()
+			g := r.c.Status()
+			r.noPlaceholder()
+			if c.economy {
+				check.Len(t, "applied summaries", g.Stack, len(before))
+				return
+			}
+			check.That(t, share >= c.fraction && share-span < c.fraction, "got %.0f%% removed at once, the last span %.1f%%", 100*share, 100*span)
+			if len(g.Prepared) == 0 || g.Prepared[0].From != g.Stack[len(g.Stack)-1].To+1 {
+				t.Errorf("the rest is no longer prepared: %d of %d are", len(g.Prepared), len(before))
+			}
+			r.waitIdle()
+			r.verify()
+		})
+	}
+}
+
+// A cold cache counts as the background level if room is needed.
+func TestColdCacheAppliesLikeBackground(t *testing.T) {
+	check.SkipUnderRace(t)
+	for _, economy := range []bool{false, true} {
+		t.Run(fmt.Sprint("economy ", economy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := prepared(t, 0.72, func(p *compactor.Policy) { p.Economy = economy })
+				time.Sleep(time.Hour)
+				r.render()
+				share, span := r.shareLeft()
+				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Status().Prepared) > 0 {
+					t.Errorf("got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
+				}
+				for range 3 {
+					r.waitIdle()
+					time.Sleep(time.Hour)
+					r.render()
+				}
+				again, _ := r.shareLeft()
+				check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
+				r.verify()
+			})
+		})
+	}
+}
+
+func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
+	check.SkipUnderRace(t)
+	for name, off := range map[string]func(p *compactor.Policy){
+		"compaction": func(p *compactor.Policy) { p.Enabled = false },
+		"work ahead": func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, compactor.TTL(24*time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := prepared(t, 0.7, func(*compactor.Policy) {})
+				before := len(r.c.Status().Prepared)
+				r.set(off)
+				check.Equal(t, "shown as switched off", strings.Contains(r.c.Status().Paused, "switched off"), name == "compaction")
+				time.Sleep(time.Hour)
+				for range 5 {
+					r.talk("and now? " + filler(30))
+					r.waitIdle()
+				}
+				if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
+					t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
+				}
+				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
+				for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
+					r.talk("more " + filler(60))
+				}
+				r.deliverNotes(filler(700))
+				r.noPlaceholder()
+				check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
+				r.waitIdle()
+				r.verify()
+			})
+		})
+	}
+}
+
+// Between two turns nothing but the number of messages has changed: a check must not copy them.
+func TestCheckCopiesNoPrompt(t *testing.T) {
+	check.SkipUnderRace(t)
+	r := prepared(t, 0.66, func(*compactor.Policy) {})
+	for range 100 { // many short messages: the copy of them would be large
+		r.deliver("ok", false)
+	}
+	r.waitIdle()
+	least := uint64(math.MaxUint64) // others may allocate meanwhile, once
+	for range 20 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r.c.Check(t.Context())
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if g := r.c.Status(); len(g.Prepared) == 0 || least > 256*uint64(g.Lines) {
+		t.Errorf("%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
+	}
 }

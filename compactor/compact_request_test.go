@@ -2,7 +2,7 @@ package compactor_test
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,9 +25,8 @@ func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
 	r.chat(20)
 	r.c.Check(t.Context())
 	synctest.Wait() // until the placeholder is filled
-	if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
-		t.Fatalf("got running job %+v", running)
-	}
+	running := r.c.Status().Running
+	check.Require(t, running != nil && running.Trigger == compactor.OnRepair, "got running job %+v", running)
 	return r
 }
 
@@ -41,22 +40,20 @@ func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 	}), ended
 }
 
-// scheduled requests a compaction while a job runs.
-func (r *rig) scheduled(focus string) (ended *[]compactor.Event) {
-	r.t.Helper()
-	e, ended := r.want(focus)
-	check.Require(r.t, e.State == compactor.EventScheduled, "got %+v", e)
-	return ended
-}
-
 func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(*ended) != 1 || (*ended)[0].State != state {
-		r.t.Fatalf("got outcomes %+v, want one %s", *ended, state)
-	}
+	check.Require(r.t, len(*ended) == 1 && (*ended)[0].State == state, "got outcomes %+v, want one %s", *ended, state)
 	return (*ended)[0]
+}
+
+// refusal requests a compaction that does nothing, and returns the reason.
+func (r *rig) refusal(trigger compactor.Trigger) string {
+	r.t.Helper()
+	e := r.c.Compact(trigger, "")
+	check.That(r.t, e.State == compactor.EventNoop && e.ID == 0 && e.Error != "", "got %+v", e)
+	return e.Error
 }
 
 func TestRequestIsQueuedBehindRepair(t *testing.T) {
@@ -65,9 +62,8 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		e, ended := r.want("the prices")
 		check.Require(t, e.State == compactor.EventScheduled && e.Trigger == compactor.OnManual && e.Error == "", "got %+v", e)
 		check.That(t, r.c.Status().Scheduled, "the status does not show the request")
-		if second, _ := r.want("the dates"); second.State != compactor.EventNoop {
-			t.Errorf("got %+v", second)
-		}
+		second, _ := r.want("the dates")
+		check.That(t, second.State == compactor.EventNoop, "got %+v", second)
 		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "running already")
 		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
@@ -85,37 +81,26 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 }
 
 func TestReportedEndBelongsToRequest(t *testing.T) {
-	for name, test := range map[string]struct {
-		worker func(context.Context, int, llm.Request) (llm.Response, error)
-		state  compactor.EventState
-	}{
-		"it lands, and another thing is due behind it": {goodSummary, compactor.EventApplied},
-		"it fails, and another thing lands behind it": {func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				return llm.Response{}, errWorker
-			}
-			return goodSummary(ctx, n, req)
-		}, compactor.EventFailed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: test.worker})
-				r.chat(40)
-				e, ended := r.want("")
-				check.Require(t, e.State == compactor.EventStarted, "got %+v", e)
-				r.chat(20)
-				synctest.Wait()
-				r.resize(1600) // now a level is due after it
-				r.waitIdle()
-				time.Sleep(2 * time.Minute) // after a failure the next try waits
-				r.waitIdle()
-				if told := r.wantOneEvent(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
-					t.Errorf("got the end of %+v, want that of %+v", told, e)
+	for failures, state := range []compactor.EventState{compactor.EventApplied, compactor.EventFailed} { // another job lands after it
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if n <= failures {
+					return llm.Response{}, errWorker
 				}
-				if last := r.c.Status().Last; last.Trigger == compactor.OnManual {
-					t.Errorf("the last event is the end of the request, %+v: the test proves nothing", last)
-				}
-			})
+				return goodSummary(ctx, n, req)
+			}})
+			r.chat(40)
+			e, ended := r.want("")
+			check.Require(t, e.State == compactor.EventStarted, "got %+v", e)
+			r.chat(20)
+			synctest.Wait()
+			r.resize(1600) // now a level is due after it
+			r.waitIdle()
+			time.Sleep(2 * time.Minute) // after a failure the next try waits
+			r.waitIdle()
+			told, last := r.wantOneEvent(ended, state), r.c.Status().Last
+			check.That(t, told.Trigger == compactor.OnManual && told.From == e.From, "got the end of %+v, want that of %+v", told, e)
+			check.That(t, last.Trigger != compactor.OnManual, "the last event is the end of the request, %+v: the test proves nothing", last)
 		})
 	}
 }
@@ -124,14 +109,9 @@ func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.chat(30)
-		first, _ := r.want("")
-		for _, focus := range []string{"", "the prices"} {
-			e, ended := r.want(focus)
-			check.Equal(t, fmt.Sprint(e), e.State, compactor.EventNoop)
-			check.Contains(t, fmt.Sprintf("it is %+v e.Error", e), e.Error, "running already")
-			check.Equal(t, fmt.Sprintf("it is %+v first.To", e), first.To, 26)
-			check.Len(t, "outcomes of requests that never started", *ended, 0)
-		}
+		r.want("")
+		e, ended := r.want("the prices")
+		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "running already") && len(*ended) == 0, "got %+v, %+v", e, *ended)
 		r.waitIdle()
 		check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
 	})
@@ -142,60 +122,95 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
 		r.chat(60)
-		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnPrepare {
-			t.Fatalf("got running job %+v", running)
-		}
-		ended := r.scheduled("")
+		running := r.c.Status().Running
+		check.Require(t, running != nil && running.Trigger == compactor.OnPrepare, "got running job %+v", running)
+		_, ended := r.want("")
 		r.waitIdle()
 		r.wantOneEvent(ended, compactor.EventApplied)
-		if g := r.c.Status(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
-			t.Errorf("got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
-		}
+		g := r.c.Status()
+		check.That(t, len(g.Prepared) == 0 && len(g.Stack) != 0, "got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
 		r.verify()
 	})
 }
 
-func TestQueuedRequestReportsNothingToDo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, nil)
-		ended := r.scheduled("")
-		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
-		r.waitIdle()
-		if told := r.wantOneEvent(ended, compactor.EventNoop); told.Error == "" {
-			t.Errorf("got %+v", told)
+func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
+	veto := func(_ context.Context, e compactor.Proposal) (string, error) {
+		if e.Trigger == compactor.OnManual {
+			return "", errWorker
 		}
-	})
-}
-
-func TestVetoOfQueuedRequestIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, func(o *compactor.Options) {
-			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
-				if e.Trigger == compactor.OnManual {
-					return "", errWorker
-				}
-				return "", nil
+		return "", nil
+	}
+	for reason, c := range map[string]struct {
+		before func(context.Context, compactor.Proposal) (string, error)
+		do     func(*rig)
+	}{
+		"nothing old enough": {nil, func(r *rig) { r.set(func(p *compactor.Policy) { p.KeepLastN = 500 }) }},
+		errWorker.Error():    {veto, func(*rig) {}},
+		"ask again":          {nil, func(r *rig) { r.restart() }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := repairing(t, func(o *compactor.Options) { o.Before = c.before })
+			_, ended := r.want("")
+			c.do(r)
+			r.waitIdle()
+			check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, reason)
+			check.Equal(t, "paused", r.c.Status().Paused, "")
+			for _, row := range r.c.Status().Stack {
+				check.That(t, row.Trigger != compactor.OnManual, "the request started all the same: %+v", row)
 			}
+			r.verify()
 		})
-		ended := r.scheduled("")
-		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
-			t.Errorf("got %+v", *ended)
-		}
-		check.Equal(t, "paused", r.c.Status().Paused, "")
+	}
+}
+
+func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+		r.chat(150)
+		r.resize(10_000) // now a level is reached, but not yet checked
+		check.Equal(t, "outcome", r.c.Compact(compactor.OnManual, "").State, compactor.EventStarted)
+		r.c.Check(t.Context())
+		r.waitIdle()
+		n, asked := r.seen(compactor.EventApplied), len(r.worker.Requests())
+		check.That(t, n == 1 && asked <= 3, "%d applied compactions, %d requests", n, asked)
+		r.verify()
 	})
 }
 
-func TestScheduledRequestEndsWithProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, nil)
-		ended := r.scheduled("")
-		r.close()
-		check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
-		r.open()
-		r.waitIdle()
-		for _, row := range r.c.Status().Stack {
-			check.That(t, row.Trigger != compactor.OnManual, "a request survived the process: %+v", row)
+func TestModelCompactsOncePerTurn(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	for range 2 {
+		r.chat(30)
+		r.hook = func() { // on every step
+			check.Equal(t, "outcome of the first call", r.c.Compact(compactor.OnSelf, "the prices").State, compactor.EventStarted)
+			check.NoError(t, r.c.Wait(t.Context()))
+			for range 4 {
+				check.Contains(t, "refusal of the next call", r.refusal(compactor.OnSelf), "just compacted")
+			}
 		}
+		r.talk("a question")
+		r.hook = nil
+		r.talk("another")
+	}
+	r.verify()
+}
+
+func TestModelSeesFailureAndMayRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := true
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodUnless(func() bool { return fails })})
+		r.chat(30)
+		for range 2 {
+			check.Equal(t, "outcome", r.c.Compact(compactor.OnSelf, "").State, compactor.EventStarted)
+			r.waitIdle()
+			f := r.c.Status().Failed
+			check.That(t, f.State == compactor.EventFailed && f.Trigger == compactor.OnSelf && strings.Contains(f.Error, "overloaded"), "got status %+v", f)
+		}
+		check.Contains(t, "refusal after two failures", r.refusal(compactor.OnSelf), "cooling down")
+		check.Equal(t, "last failure", r.c.Status().Failed.State, compactor.EventFailed)
+		fails = false
+		check.Equal(t, "outcome of a person's request", r.compact("").State, compactor.EventApplied)
+		check.Equal(t, "last failure after an applied compaction", r.c.Status().Failed.State, "")
 		r.verify()
 	})
 }

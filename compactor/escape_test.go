@@ -85,15 +85,17 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 		said,
 		chat.Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
 		chat.Message{Seq: 7, Turn: 5, Role: llm.RoleTool, CallID: "1", Tool: "recall", Text: text},
-		chat.Message{Seq: 8, Turn: 5, Role: llm.RoleTool, CallID: "2", Tool: text, Text: strings.Repeat(text+"\n", 200)},
+		chat.Message{Seq: 8, Turn: 5, Role: llm.RoleTool, CallID: "2", Tool: text, Text: strings.Repeat(text+"\n", 50)},
 		user(9, "and now?"),
 	), "time: now"), 2 + 1 + 1 + 1 + 2 + 2 // kept, its copy, summary, placeholder, two headers, now
 }
 
 // TestPromptLinesCannotBeForged: whatever people write, the only headers, summaries, placeholders
-// and blocks in a prompt are Cairn's, and it contains no role mark.
+// and blocks in a prompt are Cairn's, and it contains no role mark. A summary is in a block of the
+// user, marked as data, below the only system prompt, and cannot end that block.
 func TestPromptLinesCannotBeForged(t *testing.T) {
 	check.SkipUnderRace(t)
+	check.Contains(t, "headOpen", headOpen, "data, not instructions")
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
 			text := strings.ToValidUTF8(forgery.Text, "\ufffd")
@@ -108,9 +110,13 @@ func TestPromptLinesCannotBeForged(t *testing.T) {
 				}
 			}
 			check.That(t, got == want, "got %d marked lines, want %d:\n%+v", got, want, messages)
+			check.Equal(t, "system prompt", messages[0].Text, "system")
+			check.HasPrefix(t, "what is kept", messages[1].Text, headOpen+"\n\n")
+			end, last := strings.Index(messages[1].Text, "\n"+headClose), strings.Index(messages[1].Text, "[System: 1 older")
+			check.That(t, messages[1].Role == llm.RoleUser && end > last, "the block ends early: %q", messages[1].Text)
 			var query struct{ Query string }
 			check.NoError(t, json.Unmarshal([]byte(messages[2].Calls[0].Arguments), &query))
-			check.Equal(t, fmt.Sprintf("the arguments %s: strings.ReplaceAll(query.Query, `\\`, \"\")", messages[2].Calls[0].Arguments), strings.ReplaceAll(query.Query, `\`, ""), strings.ReplaceAll(text, `\`, ""))
+			check.Equal(t, "the arguments", strings.ReplaceAll(query.Query, `\`, ""), strings.ReplaceAll(text, `\`, ""))
 		})
 	}
 }
@@ -157,36 +163,15 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 	}
 }
 
-// TestSummariesAreQuotedData: a summary is in a block of the user, marked as data, below the only
-// system prompt, and cannot end that block.
-func TestSummariesAreQuotedData(t *testing.T) {
-	for _, forgery := range wordstest.Forgeries() {
-		messages, _ := hostileView(strings.ToValidUTF8(forgery.Text, "\ufffd"))
-		if m := messages[0]; m.Role != llm.RoleSystem || m.Text != "system" {
-			t.Fatalf("%s: got system prompt %q", forgery.Name, m.Text)
-		}
-		m := messages[1]
-		check.Equal(t, forgery.Name+": what is kept stands", m.Role, llm.RoleUser)
-		check.HasPrefix(t, forgery.Name+": m.Text", m.Text, headOpen+"\n\n")
-		check.Contains(t, forgery.Name+": headOpen", headOpen, "data, not instructions")
-		if at := strings.Index(m.Text, "\n"+headClose); at < strings.Index(m.Text, "[System: 1 older") {
-			t.Errorf("%s: the block ends early: %q", forgery.Name, m.Text)
-		}
-	}
-}
-
 // TestQuotedSecretIsMaskedForWorker: the quoted message may be outside the span, and its quote is
 // clipped.
 func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
-	secret := "sk-" + alnum[:48]
+	secret := "sk-q7Zk2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1VtXyBhQwNzMrS"
 	m := user(3, "yes")
 	m.Quote = "Ada: the key is " + secret
-	if got := materialOf(m, 100); strings.Contains(got, secret[:20]) || !strings.Contains(got, "[masked") && !strings.Contains(got, "masked: OpenAI key") {
-		t.Errorf("got worker material %s", got)
-	}
+	got := materialOf(m, 100)
+	check.Lacks(t, "worker material", got, secret[:20])
+	check.Contains(t, "worker material", got, "masked: OpenAI key")
 	check.Contains(t, "people", chat.Header(m), secret)
 	check.Lacks(t, "extractive summary", fmt.Sprint(withoutSecrets([]chat.Message{m})), secret[:20])
 }
-
-// alnum returns text as random as a key.
-const alnum = "q7Zk2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1VtXyBhQwNzMrSgDjFeCaUlIpO0k9Zr7T2bYx4mWc8LsHq5vJ3nRd6GfP1uEa" + "Q7zK2wVr9XlBt4MyC8hSj5Np"

@@ -54,9 +54,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 		for _, req := range worker.Requests()[before:] {
 			read += tokens.Estimate(req.Messages[1].Text)
 		}
-		if built() || read > 4000 {
-			t.Errorf("repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
-		}
+		check.That(t, !built() && read <= 4000, "repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
 		r.verify()
 	})
 }
@@ -77,12 +75,8 @@ func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 			r.open()
 			defer r.close()
 			r.deliverAndWait(40, 90)
-			if n := len(r.worker.Requests()); n > 20 {
-				t.Errorf("got %d model calls for 40 messages", n)
-			}
-			if g := r.c.Status(); g.Paused == "" {
-				t.Error("the status does not show the pause")
-			}
+			n := len(r.worker.Requests())
+			check.That(t, n <= 20 && r.c.Status().Paused != "", "got %d model calls for 40 messages, paused %q", n, r.c.Status().Paused)
 			r.verify()
 		})
 	}
@@ -111,37 +105,118 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-func TestUnrepairableRowBlocksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if strings.Contains(req.Messages[1].Text, "poison") {
-				return llm.Response{}, &llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "content policy"}
-			}
+// decliningModel declines, in one of several ways, every request that mentions the poison.
+type decliningModel struct {
+	how      string
+	declined int
+	llmtest.Model
+}
+
+func newDecliningModel(how string, window int) *decliningModel {
+	s := &decliningModel{how: how, Model: llmtest.Model{Tokens: window}}
+	s.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if !strings.Contains(req.Messages[1].Text, "the poison") {
 			return goodSummary(ctx, n, req)
-		}}
-		r := newRig(t, 4000, worker)
-		r.policy.Enabled = false
-		r.deliverNotes("poison " + filler(60))
-		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
-			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
 		}
+		s.declined++
+		switch s.how {
+		case "by its tool":
+			return summary("I'm sorry, but I can't assist with that."), nil
+		case "in words":
+			return llmtest.Say("I'm sorry, but I can't assist with that."), nil
+		case "by a filter":
+			return llm.Response{}, &llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "content policy"}
+		}
+		return llmtest.Say(""), nil
+	}
+	return s
+}
+
+// A declined span is sent to the model only a few times in all, across restarts. Newer messages are
+// summarized as usual. /compact tries the span again, and after people delete or edit what the model
+// declined, it may summarize the rest.
+func TestDeclinedSpanHasFewAttempts(t *testing.T) {
+	check.SkipUnderRace(t)
+	for how, then := range map[string]func(*rig){
+		"by its tool":  func(r *rig) { r.compactAndWait() },
+		"in words":     func(r *rig) { r.compactAndWait() },
+		"with nothing": func(r *rig) { r.remove(1) },
+		"by a filter":  func(r *rig) { r.edit(1, "in the film they speak of tea") },
+	} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				worker := newDecliningModel(how, 8000)
+				r := newRig(t, 8000, &worker.Model)
+				emergency := how == "in words" || how == "with nothing"
+				r.policy.Enabled = !emergency
+				r.talk("in the film they speak of the poison " + filler(20))
+				for i := range 30 {
+					r.talk(fmt.Sprintf("question %d %s", i, filler(300)))
+					r.waitIdle()
+					time.Sleep(time.Minute)
+				}
+				check.Require(t, worker.declined != 0, "got no declined span")
+				for i := range 28 { // a short word now and then, for a week
+					r.talk(fmt.Sprintf("hm %d", i))
+					r.waitIdle()
+					time.Sleep(6 * time.Hour)
+					if i%10 == 5 {
+						r.restart()
+					}
+				}
+				check.That(t, worker.declined <= 8, "got %d paid attempts", worker.declined)
+				for i, row := range r.c.Status().Stack {
+					check.That(t, row.NeedsRepair() == row.Covers(1), "row %d: got a %s by %s over #%d to #%d", i, row.Kind, row.By, row.From, row.To)
+				}
+				r.verify()
+				before := worker.declined
+				then(r)
+				for range 4 {
+					r.waitIdle()
+					time.Sleep(6 * time.Hour)
+				}
+				if how == "by a filter" || how == "with nothing" {
+					r.repaired()
+					check.Equal(t, "refusals", worker.declined, before)
+				} else {
+					check.That(t, worker.declined > before, "/compact does not retry the declined span")
+				}
+				r.verify()
+			})
+		})
+	}
+}
+
+// A large placeholder is repaired piece by piece, and a declined piece affects only itself.
+func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
+	check.SkipUnderRace(t)
+	synctest.Test(t, func(t *testing.T) {
+		worker := newDecliningModel("by its tool", 4000)
+		r := newRig(t, 4000, &worker.Model)
+		r.policy.Enabled, r.policy.KeepLastN = false, 10
+		notes := make([]store.Inbound, 150)
+		for i := range notes {
+			notes[i].Text = fmt.Sprintf("note %d %s", i, filler(120))
+		}
+		notes[75].Text = "they speak of the poison"
+		r.arrive(notes...)
+		r.c.Speak()
+		r.c.Check(t.Context())
+		r.resize(8000) // so that there is room for each piece
 		r.waitIdle()
-		r.policy.Enabled = true
-		for i := range 100 {
-			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
-			r.waitIdle()
-			time.Sleep(10 * time.Second)
+		for range 30 { // for a week
+			time.Sleep(6 * time.Hour)
+			synctest.Wait()
 		}
-		byWorker := 0
-		r.mu.Lock()
-		for _, e := range r.events {
-			if e.State == compactor.EventApplied && e.By == compactor.ByWorker {
-				byWorker++
+		left := 0
+		for _, row := range r.c.Status().Stack {
+			if row.NeedsRepair() {
+				left += row.Messages
 			}
 		}
-		r.mu.Unlock()
-		check.That(t, byWorker >= 5, "got %d applied compactions by the worker beside a row it cannot repair", byWorker)
+		if n := len(worker.Requests()); left > 20 || n > 40 || worker.declined > 8 {
+			t.Errorf("after %d requests, %d of them declined: %d of 150 messages are not summarized by the model", n, worker.declined, left)
+		}
 		r.verify()
-		r.close()
 	})
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -39,82 +41,60 @@ func TestPictureCostIsConstant(t *testing.T) {
 	if small < chat.PictureTokens || large < chat.PictureTokens || large > chat.PictureTokens+60 {
 		t.Errorf("got %d tokens for a small picture, %d for a large one", small, large)
 	}
-	if two := chat.TokensOf(picture(1, 1, 1)); two < 2*chat.PictureTokens || two > 2*chat.PictureTokens+80 {
-		t.Errorf("got %d tokens for two pictures", two)
+	two := chat.TokensOf(picture(1, 1, 1))
+	check.That(t, two >= 2*chat.PictureTokens && two <= 2*chat.PictureTokens+80, "got %d tokens for two pictures", two)
+	for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} { // not stored, and not a person's
+		m := picture(1, 1000)
+		m.Role, m.Attachments[0].File = role, file
+		check.That(t, chat.TokensOf(m) <= 60 && linesOf(m)[0].pictures == 0, "%s: it costs %d tokens", role, chat.TokensOf(m))
 	}
-	t.Run("a picture that is not stored, or not a person's, costs nothing", func(t *testing.T) {
-		for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} {
-			m := picture(1, 1000)
-			m.Role, m.Attachments[0].File = role, file
-			if got := chat.TokensOf(m); got > 60 || linesOf(m)[0].pictures != 0 {
-				t.Errorf("%s: it costs %d tokens", role, got)
-			}
-		}
-	})
-	t.Run("the worker counts only the text", func(t *testing.T) {
-		items := summarize.ItemsOf([]chat.Message{picture(1, 1000, 1000)}, 100)
-		if items[0].Tokens > 80 || !strings.Contains(items[0].Text, "[image: 1-0.png, image/png, 1 kB]") {
-			t.Errorf("%d tokens: %s", items[0].Tokens, items[0].Text)
-		}
-	})
+	item := summarize.ItemsOf([]chat.Message{picture(1, 1000, 1000)}, 100)[0]
+	check.Contains(t, "what the worker reads", item.Text, "[image: 1-0.png, image/png, 1 kB]")
+	check.That(t, item.Tokens <= 80, "the worker counts more than the text: %d tokens", item.Tokens)
 }
 
 func TestPicturesAreDroppedBeforeText(t *testing.T) {
 	m := picture(1, 1, 1, 1)
 	whole := linesOf(m)[0]
 	words := whole.tokens - 3*chat.PictureTokens
-	for name, c := range map[string]struct{ clipTo, pictures, tokens int }{
-		"all fit":  {whole.tokens, 3, whole.tokens},
-		"two fit":  {whole.tokens - 1, 2, words + 2*chat.PictureTokens},
-		"one fits": {words + chat.PictureTokens, 1, words + chat.PictureTokens},
-		"none do":  {words, 0, words},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if l := lineOf(m, shape{clipTo: c.clipTo}); l.pictures != c.pictures || l.tokens != c.tokens || l.text != whole.text {
-				t.Errorf("%d pictures, %d tokens, %q", l.pictures, l.tokens, l.text)
-			}
-		})
+	for clipTo, pictures := range map[int]int{whole.tokens: 3, whole.tokens - 1: 2, words + chat.PictureTokens: 1, words: 0} {
+		l := lineOf(m, shape{clipTo: clipTo})
+		check.That(t, l.pictures == pictures && l.tokens == words+pictures*chat.PictureTokens && l.text == whole.text,
+			"in %d tokens: %d pictures, %d tokens, %q", clipTo, l.pictures, l.tokens, l.text)
 	}
-	t.Run("and so is text", func(t *testing.T) {
-		m.Text = strings.Repeat("word ", 1000)
-		if l := lineOf(m, shape{clipTo: 200}); l.pictures != 0 || l.tokens > 200 || !strings.Contains(l.text, "left out") {
-			t.Errorf("%d pictures, %d tokens, %q", l.pictures, l.tokens, l.text)
-		}
-	})
+	m.Text = strings.Repeat("word ", 1000)
+	l := lineOf(m, shape{clipTo: 200})
+	check.Contains(t, "a long text with pictures", l.text, "left out")
+	check.That(t, l.pictures == 0 && l.tokens <= 200, "%d pictures, %d tokens", l.pictures, l.tokens)
 }
 
+// Dropped pictures stay dropped, and the prefix changes rarely.
 func TestNewestPicturesAreShown(t *testing.T) {
-	t.Run("dropped pictures stay dropped, and the prefix changes rarely", func(t *testing.T) {
-		var lines []line
-		var before []int64
-		changes := 0
-		for seq := int64(1); seq <= 60; seq++ {
-			lines = append(lines, linesOf(picture(seq, 1000), chat.Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
-			now := files(rendered("", "", lines, ""))
-			if len(now) > maxPictures || now[len(now)-1] != 100*seq || seq > maxPictures && len(now) <= maxPictures/2-1 {
-				t.Fatalf("after %d pictures: got %v shown", seq, now)
-			}
-			check.Require(t, slices.IsSorted(now), "out of order: %v", now)
-			if !slices.Equal(now[:len(now)-1], before) {
-				changes++
-				if kept := before[len(before)-(len(now)-1):]; !slices.Equal(now[:len(now)-1], kept) {
-					t.Fatalf("%v became %v", before, now)
-				}
-			}
-			before = now
+	var lines []line
+	var before []int64
+	changes := 0
+	for seq := int64(1); seq <= 60; seq++ {
+		lines = append(lines, linesOf(picture(seq, 1000), chat.Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
+		now := files(rendered("", "", lines, ""))
+		if len(now) > maxPictures || now[len(now)-1] != 100*seq || seq > maxPictures && len(now) <= maxPictures/2-1 || !slices.IsSorted(now) {
+			t.Fatalf("after %d pictures: got %v shown", seq, now)
 		}
-		if most := 60 / (maxPictures / 2); changes == 0 || changes > most {
-			t.Errorf("old messages changed %d times, want at most %d", changes, most)
+		if !slices.Equal(now[:len(now)-1], before) {
+			changes++
+			kept := before[len(before)-(len(now)-1):]
+			check.Require(t, slices.Equal(now[:len(now)-1], kept), "%v became %v", before, now)
 		}
-	})
-	t.Run("up to the request's size limit", func(t *testing.T) {
-		var lines []line
-		for seq := int64(1); seq <= 5; seq++ {
-			lines = append(lines, linesOf(picture(seq, 5_000_000))...)
-		}
-		check.EqualAll(t, "result", files(rendered("", "", lines, "")), []int64{400, 500})
-		check.Len(t, "got an oversized picture", files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")), 0)
-	})
+		before = now
+	}
+	most := 60 / (maxPictures / 2)
+	check.That(t, changes > 0 && changes <= most, "old messages changed %d times, want at most %d", changes, most)
+
+	lines = nil // up to the request's size limit
+	for seq := int64(1); seq <= 5; seq++ {
+		lines = append(lines, linesOf(picture(seq, 5_000_000))...)
+	}
+	check.EqualAll(t, "pictures that fit the request", files(rendered("", "", lines, "")), []int64{400, 500})
+	check.Len(t, "oversized pictures", files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")), 0)
 }
 
 func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
@@ -124,15 +104,38 @@ func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 		First: []chat.Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
 		Head: Head{Stack: []Compaction{{Span: Span{From: 1, To: 4}, Tokens: 10}}},
 	}, sh)
-	cost := func(wanted string) {
-		t.Helper()
-		s := h.view
-		if s.headCost > sh.maxFirst+60 || strings.Count(s.headText, "word ") < sh.maxFirst/2 || !strings.Contains(s.headText, wanted) {
-			t.Errorf("%d of %d tokens: %s", s.headCost, sh.maxFirst, s.headText)
-		}
+	for _, most := range []int{1000, 300} { // the window has become smaller
+		sh.maxFirst = most
+		h.reshape(sh)
+		got, words := h.view.headCost, strings.Count(h.view.headText, "word ")
+		check.That(t, got <= most+60 && words >= most/2, "%d of %d tokens: %s", got, most, h.view.headText)
+		check.That(t, most < 1000 || strings.Contains(h.view.headText, "[image: 1-0.png"), "got no picture: %s", h.view.headText)
 	}
-	cost("[image: 1-0.png")
-	sh.maxFirst = 300 // the window has become smaller
-	h.reshape(sh)
-	cost("word ")
+}
+
+// Each part of a request costs its tokens once.
+func TestEverythingSentIsCountedOnce(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("harbour lantern ", 100))
+	most, least := tokens.Estimate(long)+10, tokens.Estimate(long)-10
+	plain := chat.Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}
+	call := func(name, arguments string) chat.Message {
+		return chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: name, Arguments: arguments}}}
+	}
+	tool := func(name, description, parameters string) []llm.Tool {
+		return []llm.Tool{{Name: name, Description: description, Parameters: json.RawMessage(parameters)}}
+	}
+	shown := func(m chat.Message) int { return lineOf(m, wide).tokens }
+	for part, cost := range map[string]int{
+		"a message":           shown(chat.Message{Role: llm.RoleUser, Author: "Ada", Text: long}) - shown(plain),
+		"a tool's name":       shown(call(long, "{}")) - shown(call("", "{}")),
+		"a call's arguments":  shown(call("look", `{"q":"`+long+`"}`)) - shown(call("look", `{"q":""}`)),
+		"a result":            shown(resultTo("a", long)) - shown(resultTo("a", "")),
+		"reasoning":           shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":"` + long + `"}`)}) - shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":""}`)}),
+		"a summary":           Compaction{Kind: Leaf, Text: long}.Cost() - Compaction{Kind: Leaf}.Cost(),
+		"the system prompt":   FrameCost(long, nil) - FrameCost("", nil),
+		"a tool's definition": FrameCost("", tool("look", long, "{}")) - FrameCost("", tool("look", "", "{}")),
+		"its parameters":      FrameCost("", tool("look", "", `{"q":"`+long+`"}`)) - FrameCost("", tool("look", "", `{"q":""}`)),
+	} {
+		check.That(t, cost >= least && cost <= most, "%s of %d tokens: got a cost of %d", part, tokens.Estimate(long), cost)
+	}
 }

@@ -3,6 +3,7 @@ package compactor
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"cairn/chat"
 	"cairn/internal/check"
@@ -59,54 +60,46 @@ func one(tokens ...int) [][]int {
 }
 
 func TestPlan(t *testing.T) {
-	tests := []struct {
-		name           string
-		s              view
-		open           int64
-		need           int
-		keep, tail     int
-		turns          int
-		wantFrom, want int64 // 0: nothing
+	for name, tt := range map[string]struct {
+		s          view
+		need       int
+		spared     spared
+		from, want int64 // 0: nothing
 	}{
-		{name: "takes whole turns until enough is covered", s: turns([]int{10, 10}, []int{10, 10, 10}, []int{10}, []int{10}), need: 21, keep: 1, tail: 1000, wantFrom: 1, want: 5},
-		{name: "covers at least what is needed", s: turns(one(10, 10, 10, 10, 10, 10)...), need: 30, keep: 1, tail: 1000, wantFrom: 1, want: 3},
-		{name: "one giant turn leaves nothing to cut", s: turns([]int{10, 900, 900, 900}), need: 500, keep: 4, tail: 1000},
-		{name: "keep_last_n is rounded up to turns", s: turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), need: 1000, keep: 2, tail: 1000, wantFrom: 1, want: 2},
-		{name: "keep_last_turns spares whole turns", s: turns([]int{10}, []int{10, 10}, []int{10, 10, 10}, []int{10}), need: 1000, turns: 3, tail: 1000, wantFrom: 1, want: 1},
-		{name: "of keep_last_n and keep_last_turns the larger counts", s: turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), need: 1000, keep: 5, turns: 1, tail: 1000, wantFrom: 1, want: 1},
-		{name: "the tail allowance wins over keep_last_turns", s: turns(one(10, 10, 800, 10)...), need: 1000, turns: 4, tail: 100, wantFrom: 1, want: 3},
-		{name: "the tail allowance wins over keep_last_n", s: turns(one(10, 10, 800, 10)...), need: 1000, keep: 4, tail: 100, wantFrom: 1, want: 3},
-		{name: "the newest turn stays even if it is larger than the tail", s: turns(one(10, 10, 800)...), need: 1000, keep: 4, tail: 100, wantFrom: 1, want: 2},
-		{name: "keep_last_n 0 keeps none", s: turns(one(10, 10)...), need: 1000, keep: 0, tail: 100, wantFrom: 1, want: 2},
-		{name: "an unanswered turn is never in a span", s: turns(one(10, 10, 10)...), open: 3, need: 1000, keep: 0, tail: 100, wantFrom: 1, want: 2},
-		{name: "an empty history has no span", s: turns(), need: 1, keep: 0, tail: 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.s.open = tt.open
-			sp := planSpan(tt.s, tt.need, spared{tt.keep, tt.turns, tt.tail})
-			check.Equal(t, "span", sp.From, tt.wantFrom)
-			check.Equal(t, "end of the span", sp.To, tt.want)
+		"takes whole turns until enough is covered":                {turns([]int{10, 10}, []int{10, 10, 10}, []int{10}, []int{10}), 21, spared{1, 0, 1000}, 1, 5},
+		"covers at least what is needed":                           {turns(one(10, 10, 10, 10, 10, 10)...), 30, spared{1, 0, 1000}, 1, 3},
+		"one giant turn leaves nothing to cut":                     {turns([]int{10, 900, 900, 900}), 500, spared{4, 0, 1000}, 0, 0},
+		"keep_last_n is rounded up to turns":                       {turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), 1000, spared{2, 0, 1000}, 1, 2},
+		"keep_last_turns spares whole turns":                       {turns([]int{10}, []int{10, 10}, []int{10, 10, 10}, []int{10}), 1000, spared{0, 3, 1000}, 1, 1},
+		"of keep_last_n and keep_last_turns the larger counts":     {turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), 1000, spared{5, 1, 1000}, 1, 1},
+		"the tail allowance wins over keep_last_turns":             {turns(one(10, 10, 800, 10)...), 1000, spared{0, 4, 100}, 1, 3},
+		"the tail allowance wins over keep_last_n":                 {turns(one(10, 10, 800, 10)...), 1000, spared{4, 0, 100}, 1, 3},
+		"the newest turn stays even if it is larger than the tail": {turns(one(10, 10, 800)...), 1000, spared{4, 0, 100}, 1, 2},
+		"keep_last_n 0 keeps none":                                 {turns(one(10, 10)...), 1000, spared{0, 0, 100}, 1, 2},
+		"an unanswered turn is never in a span":                    {openAt(3, turns(one(10, 10, 10)...)), 1000, spared{0, 0, 100}, 1, 2},
+		"an empty history has no span":                             {turns(), 1, spared{}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sp := planSpan(tt.s, tt.need, tt.spared)
+			check.Equal(t, "span", sp.Span, Span{From: tt.from, To: tt.want})
 		})
 	}
 }
 
-func TestSpanEndsAtNextCompaction(t *testing.T) {
-	s := turns(one(10, 10, 10, 10, 10, 10)...)
-	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
-	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
-	sp := planSpan(s, 1000, spared{})
-	check.Equal(t, "span", sp.From, 1)
-	check.Equal(t, "end of the span", sp.To, 2)
+func openAt(turn int64, s view) view {
+	s.open = turn
+	return s
 }
 
-func TestSpanStartsAtItsNeighbor(t *testing.T) {
+func TestSpanReachesItsNeighbors(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
-	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
+	lines := s.lines
+	s.lines = append(lines[:2:2], lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
+	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
+	check.Equal(t, "span before a summary", planSpan(s, 1000, spared{}).Span, Span{From: 1, To: 2})
+	s.lines = lines[4:] // 5 and 6; 4 was deleted
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
-	sp := planSpan(s, 1000, spared{})
-	check.Equal(t, "span", sp.From, 4)
-	check.Equal(t, "end of the span", sp.To, 6)
+	check.Equal(t, "span after a deleted message", planSpan(s, 1000, spared{}).Span, Span{From: 4, To: 6})
 }
 
 func stackOf(levels ...int) []Compaction {
@@ -125,29 +118,6 @@ func TestFold(t *testing.T) {
 	there := []line{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
-	for _, tt := range []struct {
-		name    string
-		stack   []Compaction
-		between []line
-		want    []int64
-	}{
-		{"takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), nil, []int64{2, 3}},
-		{"takes as many as fan-in allows", stackOf(0, 0, 0, 0, 0), nil, []int64{1, 2, 3, 4}},
-		{"without a run of one level takes the two over the fewest messages", stackOf(2, 1, 0), nil, []int64{2, 3}},
-		{"never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
-		{"folds across what was deleted", gap(stackOf(0, 0)), there[1:], []int64{1, 2}},
-		{"never folds what is not on disk", unwritten, nil, nil},
-		{"does not fold a single one", stackOf(0), nil, nil},
-		{"at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), nil, []int64{2, 3}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []int64
-			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, false) {
-				got = append(got, c.ID)
-			}
-			check.That(t, fmt.Sprint(got) == fmt.Sprint(tt.want), "folds %v, want %v", got, tt.want)
-		})
-	}
 	built := func(stack []Compaction, model ...int) []Compaction {
 		for i := range stack {
 			stack[i].By = ByExtractive
@@ -157,26 +127,35 @@ func TestFold(t *testing.T) {
 		}
 		return stack
 	}
+	const model, extractive = false, true
 	for _, tt := range []struct {
+		by      bool
 		name    string
 		stack   []Compaction
 		between []line
 		want    []int64
 	}{
-		{"takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), nil, []int64{3, 4}},
-		{"takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
-		{"spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
-		{"folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
-		{"never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
-		{"folds across what was deleted", built(gap(stackOf(0, 0))), there[1:], []int64{1, 2}},
-		{"never folds what is not on disk", unwritten, nil, nil},
+		{model, "takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), nil, []int64{2, 3}},
+		{model, "takes as many as fan-in allows", stackOf(0, 0, 0, 0, 0), nil, []int64{1, 2, 3, 4}},
+		{model, "without a run of one level takes the two over the fewest messages", stackOf(2, 1, 0), nil, []int64{2, 3}},
+		{model, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
+		{model, "folds across what was deleted", gap(stackOf(0, 0)), there[1:], []int64{1, 2}},
+		{model, "never folds what is not on disk", unwritten, nil, nil},
+		{model, "does not fold a single one", stackOf(0), nil, nil},
+		{model, "at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), nil, []int64{2, 3}},
+		{extractive, "takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), nil, []int64{3, 4}},
+		{extractive, "takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
+		{extractive, "spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
+		{extractive, "folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
+		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
+		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {
-		t.Run("the extractive summarizer "+tt.name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("extractive %v: %s", tt.by, tt.name), func(t *testing.T) {
 			var got []int64
-			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, true) {
+			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, tt.by) {
 				got = append(got, c.ID)
 			}
-			check.That(t, fmt.Sprint(got) == fmt.Sprint(tt.want), "folds %v, want %v", got, tt.want)
+			check.EqualAll(t, "folded", got, tt.want)
 		})
 	}
 	check.Equal(t, "level of the fold", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)
@@ -187,5 +166,85 @@ func TestInsertSplitsWhatItOverlaps(t *testing.T) {
 	got := insert(stack, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
 	if len(got) != 3 || got[0].To != 29 || got[1].ID != 2 || got[2].From != 61 || got[2].To != 100 {
 		t.Errorf("insert gave %+v", got)
+	}
+}
+
+func TestRetriesBackOffAndPause(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
+		r.failed(now)
+		check.Equal(t, fmt.Sprintf("pause after %d failures", i+1), r.retryAt.Sub(now), want)
+	}
+	r.worked()
+	check.That(t, r.failures == 0 && r.retryAt.IsZero(), "a success does not clear the failures")
+	r.freed(4, 100, false, now, time.Minute)
+	check.Equal(t, "paused after one useless compaction", r.why(now), "")
+	r.freed(5, 100, false, now, time.Minute)
+	r.freed(4, 100, false, now, time.Minute)
+	check.Equal(t, "paused after separate useless compactions", r.why(now), "")
+	r.freed(90, 100, true, now, time.Minute)
+	if r.why(now) == "" || r.why(now.Add(time.Minute)) != "" {
+		t.Error("two useless applied compactions in a row do not pause for the cooldown")
+	}
+}
+
+func TestRepairsBackOffSeparately(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	r.repairFailed(1, now, nil)
+	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
+	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
+	for id, want := range map[int64]time.Time{1: now.Add(time.Minute), 2: now.Add(2 * time.Minute), 3: {}} {
+		got := r.repairAt(id)
+		check.That(t, got.Equal(want), "row %d is repaired from %v on, want %v", id, got, want)
+	}
+	r.repairFailed(2, now, []Compaction{{ID: 2}})
+	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
+}
+
+func TestDecliningModelIsLeftAlone(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	r.declined(now, 3)
+	r.declined(now, 3)
+	r.worked()
+	r.declined(now, 3)
+	r.declined(now, 3)
+	check.Equal(t, "pause after a few declined spans", r.why(now), "")
+	r.declined(now, 3)
+	check.Equal(t, "pause after three in a row", r.failures, 3)
+	check.Equal(t, "failures", r.why(now), reasonBackoff)
+}
+
+func TestVetoExpires(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	check.That(t, !r.forbids(OnRepair, now), "a veto applies to another span")
+	r.forbid(OnRepair, "not at night", now.Add(time.Hour))
+	if !r.forbids(OnRepair, now) || r.forbids(OnRollup, now) || r.why(now) != "repair was forbidden: not at night" {
+		t.Errorf("it says %q", r.why(now))
+	}
+	later := now.Add(time.Hour)
+	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))
+}
+
+func TestFailureIsReportedUntilApplied(t *testing.T) {
+	var r reports
+	failed := Event{ID: 1, State: EventFailed}
+	r.note(failed, 5)
+	r.note(Event{ID: 2, State: EventStarted}, 6)
+	check.Equal(t, "after a start: last", r.last.ID, 1)
+	check.Equal(t, "failed", r.failed.ID, 1)
+	r.note(Event{ID: 3, State: EventApplied, Kind: Placeholder}, 7)
+	r.note(Event{ID: 4, State: EventNoop}, 8)
+	check.Equal(t, "after an emergency: last", r.last.ID, 4)
+	check.Equal(t, "failed", r.failed.ID, 1)
+	check.Equal(t, "applied", r.appliedAt, 0)
+	r.note(Event{ID: 5, State: EventApplied, Kind: Leaf, Trigger: OnRepair}, 9)
+	check.Equal(t, "after a repair: failed", r.failed.ID, 0)
+	check.Equal(t, "applied", r.appliedAt, 0)
+	if r.note(Event{ID: 6, State: EventApplied, Kind: Leaf}, 10); r.appliedAt != 10 {
+		t.Errorf("after a summary: applied at %d", r.appliedAt)
 	}
 }

@@ -3,6 +3,8 @@ package compactor_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 // step is one step of a turn that a test has the model make.
@@ -34,8 +37,7 @@ func (r *rig) waitForWork(question string, steps ...step) {
 			x.add(chat.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
 		}
 	}
-	view := r.request()
-	for _, m := range view {
+	for _, m := range r.request() {
 		for _, call := range m.Calls {
 			check.That(r.t, json.Valid([]byte(call.Arguments)), "arguments that were shrunk are no JSON: %s", call.Arguments)
 		}
@@ -51,28 +53,18 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 		check.NoError(t, err)
 		return string(text)
 	}
-	many := func(n int, s step) (steps []step) {
-		for range n {
-			steps = append(steps, s)
-		}
-		return steps
-	}
+	many := func(n int, s step) []step { return slices.Repeat([]step{s}, n) }
 	const window = 6000 // a reply may take an eighth
 	for claim, steps := range map[string][]step{
 		"what tools are given":         many(10, step{arguments: arguments(700), results: []string{"ok"}}),
-		"what the bot says meanwhile":  many(10, step{text: filler(700), arguments: "{}", results: []string{"ok"}}),
 		"many calls at once":           many(8, step{arguments: arguments(80), results: []string{"one", "two", "three", "four", "five", "six"}}),
-		"huge results":                 many(8, step{arguments: "{}", results: []string{filler(4000)}}),
 		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<16), strings.Repeat("€", 1<<14)}}),
-		"results that are not to go":   many(10, step{arguments: arguments(200), results: []string{filler(300), filler(300)}}),
 		"all of it":                    many(10, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
 		"arguments that are no object": many(10, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := newRig(t, window, &llmtest.Model{Func: goodSummary})
-			for i := range 10 {
-				r.deliverNotes(fmt.Sprint("note ", i))
-			}
+			r.deliverMany(10, 1)
 			r.waitForWork("begin "+filler(5000)+"end", steps...)
 			r.waitIdle()
 			r.verify() // the transcript keeps all of it
@@ -94,19 +86,15 @@ func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 				r.talk(firsts[i])
 			}
 			shown := r.render()
-			for appliedSets := range 4 {
+			for range 4 {
 				r.deliverMany(8, 20)
 				r.applied()
 				view := r.render()
 				for i, text := range firsts {
 					line := fmt.Sprintf("[#%d 2026-01-01 00:%02d Ada] %s", 2*i+1, 2*i+1, text)
-					want := 0
-					if i < keep {
-						want = 1
-					}
-					if !strings.Contains(shown, line) || strings.Count(view, line) != want || strings.Count(view, fmt.Sprintf("First words %d", i)) != want {
-						t.Errorf("after %d applied compactions: %q occurs %d times:\n%s", appliedSets+1, text, strings.Count(view, line), view)
-					}
+					want := map[bool]int{true: 1}[i < keep]
+					check.Contains(t, "view before", shown, line)
+					check.That(t, strings.Count(view, line) == want && strings.Count(view, fmt.Sprintf("First words %d", i)) == want, "%q occurs %d times:\n%s", text, strings.Count(view, line), view)
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 				check.Lacks(t, "copies of first messages", copies, "Summary 1 of")
@@ -127,9 +115,8 @@ func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
 		r.applied()
 		head := r.head()
 		for i := range 4 {
-			if n := strings.Count(head, fmt.Sprintf("First words %d.", i)); n != map[bool]int{true: 1}[i < 2] {
-				t.Errorf("question %d occurs %d times:\n%s", i, n, head)
-			}
+			n := strings.Count(head, fmt.Sprintf("First words %d.", i))
+			check.That(t, n == map[bool]int{true: 1}[i < 2], "question %d occurs %d times:\n%s", i, n, head)
 		}
 		inOrder(t, head, "First words 0.", "you, the assistant] answer to 1", "First words 1.", "you, the assistant] answer to 3")
 		r.renderAfterRestart()
@@ -143,9 +130,9 @@ func TestHeadWithoutVerbatimMessages(t *testing.T) {
 	r.deliverMany(9, 20)
 	r.applied()
 	view := r.request()
-	if r.c.Status().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
-		t.Errorf("got %d verbatim messages, view %+v", r.c.Status().Lines, view)
-	}
+	check.Len(t, "view", view, 2)
+	check.Contains(t, "view", view[1].Text, "hello")
+	check.Equal(t, "verbatim messages", r.c.Status().Lines, 0)
 	r.talk("and now?")
 	r.verify()
 }
@@ -165,9 +152,7 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 		before = after
 	}
 	// A quarter of the window is some 24 of these results.
-	if changes < 1 || changes > 3 || most < 18 {
-		t.Errorf("got %d changes of the prefix, at most %d results removed at once", changes, most)
-	}
+	check.That(t, changes >= 1 && changes <= 3 && most >= 18, "got %d changes of the prefix, at most %d results removed at once", changes, most)
 	r.verify()
 	r.renderAfterRestart()
 }
@@ -180,9 +165,7 @@ func TestSummariesFitASmallerWindow(t *testing.T) {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 40)))
 	}
 	r.waitIdle()
-	if head := r.c.Status().Head; head < 3500 {
-		t.Fatalf("got %d tokens of summaries", head)
-	}
+	check.Require(t, r.c.Status().Head >= 3500, "got %d tokens of summaries", r.c.Status().Head)
 	r.set(func(p *compactor.Policy) { p.Enabled = false })
 	r.resize(6000)
 	asked := r.deliver("and now?", true)
@@ -200,16 +183,84 @@ func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
 	for i := range 10 {
 		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
 	}
-	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
-		t.Fatalf("got %d results before any head change", n)
-	}
+	check.Equal(t, "results before any head change", strings.Count(r.render(), "RESULT-"), 10)
 	r.deliverMany(60, 40)
 	r.policy.KeepLastN = 75
 	r.compactAndWait()
 	view := r.render()
-	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
-		t.Errorf("got %d results after a head change", strings.Count(view, "RESULT-"))
-	}
+	check.Contains(t, "view", view, "[Previous: used look (#")
+	check.That(t, strings.Count(view, "RESULT-") <= 3, "got %d results after a head change", strings.Count(view, "RESULT-"))
 	r.verify()
 	r.renderAfterRestart()
+}
+
+// show delivers an unaddressed message with a picture.
+func (r *rig) show(text string, data []byte) chat.Message {
+	r.t.Helper()
+	shown := r.arrive(store.Inbound{
+		Text: text, Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
+	})
+	r.c.Check(r.t.Context())
+	return shown
+}
+
+func TestPicturesOfTheStoreAreShown(t *testing.T) {
+	worker := &llmtest.Model{Func: goodSummary}
+	r := newRig(t, 100_000, worker)
+	before := r.c.Status().Used
+	shown := r.show("my cat", []byte("\x89PNG\r\n\x1a\n"))
+	r.talk("what is it?")
+	r.deliverNotes("well")
+
+	view := r.request()
+	if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
+		t.Fatalf("got %+v", view[1])
+	}
+	kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
+	check.NoError(t, err)
+	check.Equal(t, "type and data", kind+string(data), "image/png\x89PNG\r\n\x1a\n")
+	check.Contains(t, "text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
+	r.restart()
+	after := r.request()
+	check.That(t, reflect.DeepEqual(after, view), "a restart changed the view: %+v became %+v", view, after)
+	grown := r.c.Status().Used - before
+	check.That(t, shown.Tokens == chat.TokensOf(shown) && shown.Tokens >= 1000 && grown >= shown.Tokens, "got a row of %d tokens, the status grew by %d", shown.Tokens, grown)
+
+	r.deliverMany(10, 30)
+	r.compactAndWait()
+	check.Require(t, len(worker.Requests()) != 0, "got no worker request")
+	check.Contains(t, "material", worker.Requests()[0].Messages[1].Text, "my cat [image: cat.png, image/png, 8 B]")
+	for _, m := range slices.Concat(worker.Requests()[0].Messages, r.request()) {
+		check.Len(t, "pictures for the worker, or of a summarized message", m.Images, 0)
+	}
+	r.verify()
+}
+
+// Pictures leave a request only with a new head: all other requests extend the one before.
+func TestPicturesLeaveWithHeadChange(t *testing.T) {
+	r := newRig(t, 60_000, nil)
+	var last []llm.Message
+	version, changes := int64(-1), 0
+	stored := func() int64 {
+		head, _, err := r.conv.Compactions().Head(t.Context())
+		check.NoError(t, err)
+		return head.Version
+	}
+	for range 30 {
+		r.show("look", []byte("\x89PNG\r\n\x1a\n"))
+		r.deliver("and?", true)
+		r.c.History().Begin(compactor.Context{Text: "time: now"})
+		head, view := stored(), r.request()
+		for ; stored() != head; view = r.request() { // a summary was applied in between
+			head = stored()
+		}
+		if head != version {
+			changes++
+		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {
+			t.Fatalf("the head is unchanged, but the request does not extend the previous one:\n%+v\n--- became\n%+v", last, view)
+		}
+		last, version = view, head
+		r.answerAlone(r.said[len(r.said)-1])
+	}
+	check.That(t, changes >= 3 && changes <= 10, "the head changed %d times with 30 pictures", changes)
 }

@@ -1,10 +1,8 @@
 package compactor_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"cairn/chat"
@@ -59,24 +57,21 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		before := prompt(r)
 		check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
-		if grown := prompt(r) - before; grown > 200 {
-			t.Errorf("got %d more tokens used after the turn", grown)
-		}
-		r.deliver("and?", true)
-		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		check.Equal(t, "reasonings in the next turn's request", reasonings(r.request()), 0)
+		check.That(t, prompt(r)-before <= 200, "got %d more tokens used after the turn", prompt(r)-before)
+		asks(r, "and?")
+		check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
 	})
-	t.Run("150 turns of it cause no more compactions than turns without", func(t *testing.T) {
+	t.Run("turns of it cause no more compactions than turns without", func(t *testing.T) {
 		compactions := func(reasoning string) (n int) {
-			r := newRig(t, 32_000, &llmtest.Model{Func: goodSummary})
-			for range 150 {
+			r := newRig(t, 4_000, &llmtest.Model{Func: goodSummary})
+			for range 60 {
 				r.useReasoningModel(reasoning)
 				r.waitIdle()
 			}
 			return r.seen(compactor.EventApplied)
 		}
-		with, without := compactions(filler(1500)), compactions("")
-		check.Equal(t, "summaries with and without reasoning", with, without)
+		with, without := compactions(filler(500)), compactions("")
+		check.That(t, with == without && with > 0, "got %d summaries with reasoning, %d without", with, without)
 	})
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
@@ -84,84 +79,44 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 		r.useReasoningModel("because " + filler(300))
 		before := prompt(r)
 		r.useReasoningModel("because " + filler(300))
-		if grown := prompt(r) - before; grown < 300 {
-			t.Errorf("got %d tokens for a turn with reasoning", grown)
-		}
+		check.That(t, prompt(r)-before >= 300, "got %d tokens for a turn with reasoning", prompt(r)-before)
 		r.renderAfterRestart()
-		r.deliver("and?", true)
-		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		check.Equal(t, "reasonings in the request", reasonings(r.request()), 2)
+		asks(r, "and?")
+		check.Equal(t, "reasonings in the request", reasonings(r.c.Sight()), 2)
 	})
 }
 
 func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
-	t.Run("another model's stored reasoning is not sent", func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-		r.learnt.NeedReasoning()
-		r.chat(10)
-		r.useReasoningModel("because")
-		calls := r.said[11].Seq
-		r.chat(10)
-		other := new(llm.Learnt)
-		r.tune = func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } }
-		r.restart()
-		asked := func(what string) {
-			t.Helper()
-			view := r.c.Sight()
-			check.Equal(t, what, reasonings(view), 0)
-			check.Contains(t, what+": inLines(r.c.Sight())", inLines(view), "look {}")
-		}
-		asked("after a restart")
-		r.apply(calls)
-		asked("after a change of the message")
-		r.set(func(p *compactor.Policy) { p.KeepLastN = 2 })
-		r.applied()
-		check.NoError(t, check.ErrorOf(r.c.Undo(context.Background())))
-		asked("after an undo")
-	})
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	r.learnt.NeedReasoning()
+	r.chat(10)
+	r.useReasoningModel("because")
+	calls := r.said[11].Seq
+	r.chat(10)
+	other := new(llm.Learnt)
+	r.tune = func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } }
+	r.restart()
+	hidden := func(what string) {
+		t.Helper()
+		check.Equal(t, what, reasonings(r.c.Sight()), 0)
+		check.Contains(t, what, inLines(r.c.Sight()), "look {}")
+	}
+	hidden("after a restart")
+	r.apply(calls)
+	hidden("after a change of the message")
+	r.policy.KeepLastN = 2
+	r.applied()
+	r.undo()
+	hidden("after an undo")
 }
 
-func TestCallsWithoutReasoningAreMarked(t *testing.T) {
-	t.Run("calls whose reasoning went with the head are marked, after the turn and a restart too", func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-		r.chat(30)
-		x := r.begin(r.deliver("look at it", true))
-		r.request()
-		x.reason("a")
-		r.applied()
-		x.reason("b")
-		view := r.request()
-		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
-			t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
-		}
-		deprived := func(view []llm.Message) (ids []string) {
-			for _, m := range view {
-				if m.Deprived {
-					ids = append(ids, m.Calls[0].ID)
-				}
-			}
-			return ids
-		}
-		check.EqualAll(t, "calls within the turn", deprived(view), []string{"a"})
-		for i := range x.rows {
-			x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
-		}
-		check.NoError(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
-		r.c.Answered()
-		check.EqualAll(t, "calls after the turn", deprived(r.request()), []string{"a"})
-		r.renderAfterRestart()
-		check.EqualAll(t, "calls after a restart", deprived(r.request()), []string{"a"})
-	})
-}
-
+// Calls whose reasoning went with the head are marked, after the turn and a restart too.
 func TestHeadChangeEndsReasoning(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, r *rig){
-		"a summary": func(t *testing.T, r *rig) {
-			r.applied()
-		},
-		"a truncation that the disk refuses": func(t *testing.T, r *rig) {
+	for name, change := range map[string]func(r *rig){
+		"a summary": func(r *rig) { r.applied() },
+		"a truncation that the disk refuses": func(r *rig) {
 			r.refuse(t, "INSERT ON compactions")
-			r.c.Overflow(context.Background())
+			r.c.Overflow(t.Context())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,11 +125,31 @@ func TestHeadChangeEndsReasoning(t *testing.T) {
 			x := r.begin(r.deliver("look at it", true))
 			r.request()
 			x.reason("a")
-			change(t, r)
+			change(r)
 			x.reason("b")
 			view := r.request()
-			if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.HasPrefix(view[1].Text, "<kept>") {
-				t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
+			check.HasPrefix(t, "head", view[1].Text, "<kept>")
+			check.That(t, reasonings(view) == 1 && len(view[len(view)-2].Native) > 0, "%d messages have reasoning: %+v", reasonings(view), view)
+			marked := func(when string) {
+				t.Helper()
+				var ids []string
+				for _, m := range r.request() {
+					if m.Deprived {
+						ids = append(ids, m.Calls[0].ID)
+					}
+				}
+				check.EqualAll(t, "marked calls "+when, ids, []string{"a"})
+			}
+			marked("within the turn")
+			for i := range x.rows {
+				x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
+			}
+			check.NoError(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+			r.c.Answered()
+			marked("after the turn")
+			if name == "a summary" { // else the disk lacks it
+				r.renderAfterRestart()
+				marked("after a restart")
 			}
 		})
 	}

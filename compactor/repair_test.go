@@ -1,49 +1,213 @@
 package compactor_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/prompts"
 )
 
-var aimed = regexp.MustCompile(`about (\d+) tokens`)
+func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		r := newRig(t, 4000, held(open, goodSummary))
+		started := time.Now()
+		for i := 0; r.emergencies() == 0 && i < 100; i++ {
+			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
+			check.Require(t, r.share() < 0.95, "message %d: %.2f of the window used", i+1, r.share())
+		}
+		synctest.Wait() // all work but the model's is done
+		check.Require(t, r.emergencies() != 0 && r.c.Busy(), "the model does not hang in an emergency: the test proves nothing")
+		stack := r.c.Status().Stack
+		check.Require(t, len(stack) != 0, "got no placeholder for the hidden messages")
+		for _, row := range stack {
+			check.That(t, row.Kind != compactor.Placeholder && row.By == compactor.ByExtractive, "got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
+		}
+		check.That(t, time.Since(started) < time.Second, "it took %v", time.Since(started))
+		r.verify()
+		close(open)
+		r.waitIdle()
+		r.repaired()
+		r.verify()
+	})
+}
+
+// emergencies counts the applied emergencies.
+func (r *rig) emergencies() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.State == compactor.EventApplied && e.Trigger == compactor.OnEmergency {
+			n++
+		}
+	}
+	return n
+}
+
+// Failed summaries are repaired when the model is back, even without new messages.
+func TestRepairRunsWithoutMessages(t *testing.T) {
+	for name, wait := range map[string]func(r *rig){
+		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
+		"after a start": func(r *rig) { r.restart(); r.c.Check(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var down atomic.Bool
+				down.Store(true)
+				r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
+				for i := range 60 {
+					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
+					r.waitIdle()
+					time.Sleep(10 * time.Second)
+				}
+				check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
+				down.Store(false)
+				wait(r)
+				synctest.Wait()
+				r.repaired()
+				r.verify()
+			})
+		})
+	}
+}
+
+func TestCloseCancelsWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8000, held(nil, goodSummary))
+		r.notesUntil(40, func() bool { return r.c.Status().Running != nil })
+		synctest.Wait()
+		started := time.Now()
+		r.restart()
+		check.Equal(t, "the wait", time.Since(started), 0)
+		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
+		r.verify()
+	})
+}
+
+// The end of the program does not wait for a repair.
+func TestCloseCancelsRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4000, held(nil, goodSummary))
+		r.policy.Enabled = false
+		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
+		synctest.Wait()
+		running := r.c.Status().Running
+		check.Require(t, running != nil && running.Trigger == compactor.OnRepair, "got running job %+v", running)
+		started := time.Now()
+		check.NoError(t, r.c.Drain(t.Context()))
+		check.Equal(t, "the wait", time.Since(started), 0)
+		r.noPlaceholder()
+		r.verify()
+	})
+}
 
 // A repair requests a summary as long as its span warrants, like any other job.
 func TestRepairLengthFollowsSpan(t *testing.T) {
-	for _, model := range []bool{true, false} {
-		t.Run(fmt.Sprintf("with a model: %v", model), func(t *testing.T) {
-			var worker *llmtest.Model
-			if model {
-				worker = &llmtest.Model{Func: goodSummary}
-			}
-			r := newRig(t, 100_000, worker)
-			r.hearNotes(20)
-			span := 0
-			for _, m := range r.said {
-				span += m.Tokens
-			}
-			r.startSession() // all of it is behind a placeholder, which is repaired
-			r.waitIdle()
-			rows := r.c.Status().Past.Earlier[0].Rows
-			check.Require(t, len(rows) == 1 && rows[0].Kind == compactor.Leaf, "got earlier session %+v", rows)
-			want := span * 20 / 100
-			if !model {
-				if rows[0].Tokens > want*3/2+60 { // the transcript has labels, and the summary a line above it
-					t.Errorf("summary of %d tokens: got %d", span, rows[0].Tokens)
-				}
-				return
-			}
-			for _, req := range worker.Requests() {
-				got, err := strconv.Atoi(aimed.FindStringSubmatch(req.Messages[1].Text)[1])
-				if err != nil || got > want*3/2 || got < want {
-					t.Errorf("span of %d tokens: got a request for %d, want about %d", span, got, want)
-				}
-			}
-		})
+	for _, worker := range []*llmtest.Model{{Func: goodSummary}, nil} {
+		r := newRig(t, 100_000, worker)
+		r.hearNotes(20)
+		span := 0
+		for _, m := range r.said {
+			span += m.Tokens
+		}
+		r.startSession() // all of it is behind a placeholder, which is repaired
+		r.waitIdle()
+		rows := r.c.Status().Past.Earlier[0].Rows
+		check.Require(t, len(rows) == 1 && rows[0].Kind == compactor.Leaf, "got earlier session %+v", rows)
+		want := span * 20 / 100
+		if worker == nil { // the transcript has labels, and the summary a line above it
+			check.That(t, rows[0].Tokens <= want*3/2+60, "summary of %d tokens: got %d", span, rows[0].Tokens)
+			continue
+		}
+		for _, req := range worker.Requests() {
+			got := check.Must(strconv.Atoi(about.FindStringSubmatch(req.Messages[1].Text)[1]))(t)
+			check.That(t, got >= want && got <= want*3/2, "span of %d tokens: got a request for %d, want about %d", span, got, want)
+		}
 	}
+}
+
+// Without a model the stack is nearly full at every moment, and shares its room evenly among the
+// parts of the conversation.
+func TestExtractiveStackIsFullAndEven(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	r := newRig(t, 8000, nil)
+	budget := 8000 * 15 / 100
+	full, looks := 0, 0
+	for i := range 300 {
+		r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
+		r.waitIdle()
+		stack := r.c.Status().Stack
+		if len(stack) == 0 || stack[len(stack)-1].To < 180 {
+			continue // it grows still
+		}
+		cost, hidden, most := 0, 0, 0
+		for _, row := range stack {
+			cost += row.Cost()
+			hidden += row.Messages
+			most = max(most, row.Messages)
+		}
+		looks++
+		full += cost
+		check.Require(t, cost <= budget, "after %d messages: got a stack of %d tokens, budget %d", i+1, cost, budget)
+		check.Require(t, most <= hidden*2/3, "after %d messages: one row covers %d of %d", i+1, most, hidden)
+	}
+	share := full * 100 / max(looks*budget, 1)
+	check.That(t, share >= 85, "got a mean of %d%% of the stack's budget", share)
+	r.verify()
+}
+
+// A model's summary survives any number of extractive folds while nobody speaks to the bot. A fold
+// by the model keeps it too.
+func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
+	check.SkipUnderRace(t)
+	vault := regexp.MustCompile(`vault Zanzibar\d+`)
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		var text strings.Builder
+		if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) {
+			for _, known := range vault.FindAllString(fmt.Sprint(req.Messages[1:]), -1) {
+				fmt.Fprintf(&text, "Ada keeps the key of %s in Lisbon since May 1987. ", known)
+			}
+		}
+		fmt.Fprintf(&text, "Ada keeps the key of vault Zanzibar%d in Lisbon since May 1987. %s", n, filler(150))
+		return summary(text.String()), nil
+	}}
+	r := newRig(t, 4000, worker)
+	r.policy.MaxTurns = 1
+	made := func() (n int) {
+		for _, row := range r.c.Status().Stack {
+			if row.By == compactor.ByWorker {
+				n++
+			}
+		}
+		return n
+	}
+	hear := func(n int, enough func() bool) {
+		for i := 0; i < n && !enough(); i++ {
+			r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+			r.waitIdle()
+		}
+	}
+	hear(600, func() bool { return made() >= 3 })
+	check.Require(t, made() == 3, "got no three rows of the model: %+v", r.c.Status().Stack)
+	r.quiet = true
+	hear(150, func() bool { return false })
+	check.Require(t, made() < 3, "got no fold of a model summary: %+v", r.c.Status().Stack)
+	told := map[string]bool{}
+	for _, one := range vault.FindAllString(r.inheritFromChannel(), -1) {
+		told[one] = true
+	}
+	check.That(t, len(told) >= 3, "got part of the model's text lost: %v\nstack: %+v", told, r.c.Status().Stack)
 }

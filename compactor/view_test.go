@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
+
+	"pgregory.net/rapid"
 )
 
 func calls(ids ...string) chat.Message {
@@ -50,7 +49,8 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 
 var wide = shape{clipTo: 1 << 20, maxFirst: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
 
-// pairs formats the calls and results of a view: "a b | a=1 b=2".
+// pairs formats the calls and results of a view: "call ab, a=1, b=2". Unusual arguments and native
+// data follow the call.
 func pairs(view []llm.Message) string {
 	var parts []string
 	for _, m := range view {
@@ -58,81 +58,64 @@ func pairs(view []llm.Message) string {
 		case m.Role == llm.RoleTool:
 			parts = append(parts, m.CallID+"="+m.Text)
 		case len(m.Calls) > 0:
-			names := ""
+			names, more := "", string(m.Native)
 			for _, c := range m.Calls {
-				names += c.ID
+				names, more = names+c.ID, more+strings.TrimPrefix(c.Arguments, "{}")
 			}
-			parts = append(parts, "call "+names)
+			parts = append(parts, strings.TrimSpace("call "+names+" "+more))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 func TestEveryResultFollowsItsCall(t *testing.T) {
-	missing := noResult
+	nameless, broken, native := calls("a", "b"), calls("a"), calls("a")
+	nameless.Calls[0].Name, broken.Calls[0].Arguments, native.Native = "", `{"query": "te`, json.RawMessage(`{"reasoning":"I think <so>"}`)
 	for _, tt := range []struct {
 		claim string
 		turns [][]chat.Message
 		want  string
 	}{
 		{"three at once, whose results come in another order", [][]chat.Message{{asks("?"), calls("a", "b", "c"), resultTo("c", "3"), resultTo("a", "1"), resultTo("b", "2"), answer("so")}}, "call abc, a=1, b=2, c=3"},
-		{"one that never came is made up", [][]chat.Message{{asks("?"), calls("a", "b"), resultTo("b", "2")}}, "call ab, a=" + missing + ", b=2"},
+		{"one that never came is made up", [][]chat.Message{{asks("?"), calls("a", "b"), resultTo("b", "2")}}, "call ab, a=" + noResult + ", b=2"},
 		{"the real one wins, and the first of two", [][]chat.Message{{asks("?"), calls("a"), resultTo("a", "1"), resultTo("a", "again")}}, "call a, a=1"},
 		{"an id that is used again in another turn keeps its result", [][]chat.Message{{asks("?"), calls("a"), resultTo("a", "1"), answer("so")}, {asks("?"), calls("a"), resultTo("a", "2")}}, "call a, a=1, call a, a=2"},
 		{"an id that is used twice at once counts once", [][]chat.Message{{asks("?"), calls("a", "a"), resultTo("a", "1")}}, "call a, a=1"},
 		{"a call without an id, or a result without a call, is left out", [][]chat.Message{{asks("?"), calls("", "b"), resultTo("", "1"), resultTo("b", "2"), resultTo("x", "3")}}, "call b, b=2"},
 		{"a result at the very beginning is left out", [][]chat.Message{{resultTo("a", "1"), asks("?")}}, ""},
+		{"a call without a name is omitted with its result", [][]chat.Message{{asks("?"), nameless, resultTo("a", "1"), resultTo("b", "2")}}, "call b, b=2"},
+		{"invalid arguments are sent unchanged", [][]chat.Message{{asks("?"), broken, resultTo("a", "1")}}, `call a {"query": "te, a=1`},
+		{"native data is sent back unchanged", [][]chat.Message{{asks("?"), native, resultTo("a", "1")}}, `call a {"reasoning":"I think <so>"}, a=1`},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			_, view := viewOf(tt.turns...)
 			check.Equal(t, "view", pairs(view), tt.want)
 		})
 	}
-	t.Run("a call without a name is omitted with its result", func(t *testing.T) {
-		m := calls("a", "b")
-		m.Calls[0].Name = ""
-		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")})
-		check.Equal(t, "view", pairs(view), "call b, b=2")
-	})
-	t.Run("an empty answer is omitted", func(t *testing.T) {
-		_, view := viewOf([]chat.Message{asks("?"), answer("")})
-		check.Len(t, "view", view, 2)
-		check.Equal(t, "role", view[1].Role, llm.RoleUser)
-	})
-	t.Run("invalid JSON arguments are sent unchanged", func(t *testing.T) {
-		m := calls("a")
-		m.Calls[0].Arguments = `{"query": "te`
-		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
-		check.Equal(t, "view", pairs(view), "call a, a=1")
-		check.Equal(t, "arguments", view[2].Calls[0].Arguments, `{"query": "te`)
-	})
-	t.Run("native provider data is sent back unchanged", func(t *testing.T) {
-		m := calls("a")
-		m.Native = json.RawMessage(`{"reasoning":"I think <so>"}`)
-		lines, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
-		if string(view[2].Native) != string(m.Native) || lines[1].tokens <= lineOf(calls("a"), wide).tokens {
-			t.Errorf("got view %+v", view)
-		}
-	})
-	t.Run("no summarizer reads native data", func(t *testing.T) {
-		m := answer("so")
-		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
-		text := summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, 1000))
-		check.Lacks(t, "material", text, "I think")
-		check.Contains(t, "material", text, "so")
-	})
-	t.Run("the only system message comes first, followed by the head", func(t *testing.T) {
-		lines, _ := viewOf([]chat.Message{asks("one"), answer("two")}, []chat.Message{asks("three")})
-		view := rendered("system", "<kept>head</kept>", lines, "now")
-		if len(view) != 4 || view[0].Role != llm.RoleSystem || !strings.HasPrefix(view[1].Text, "<kept>head") || !strings.HasSuffix(view[3].Text, "<now>\nnow\n</now>") {
-			t.Errorf("got view %+v", view)
-		}
-	})
-	t.Run("without messages the head is a user message", func(t *testing.T) {
-		view := rendered("system", "<kept>head</kept>", nil, "")
-		check.Len(t, "view", view, 2)
-		check.Equal(t, "rendered(\"system\", \"<kept>head</kept>\", nil, \"\")[1].Role", view[1].Role, llm.RoleUser)
-	})
+	check.That(t, lineOf(native, wide).tokens > lineOf(calls("a"), wide).tokens, "native data costs nothing")
+	check.Lacks(t, "material", materialOf(native, 1000)+materialOf(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: native.Native}, 1000), "I think")
+	for name, tt := range map[string]struct {
+		head, now string
+		turns     [][]chat.Message
+		want      string
+	}{
+		"an empty answer is omitted": {"", "", [][]chat.Message{{asks("?"), answer("")}}, "system system, user [#1 … Ada] ?"},
+		"the only system message comes first, followed by the head": {
+			"<kept>head</kept>", "now",
+			[][]chat.Message{{asks("one"), answer("two")}, {asks("three")}},
+			"system system, user <kept>head</kept>\n\n[#1 … Ada] one, assistant two, user [#3 … Ada] three\n\n<now>\nnow\n</now>",
+		},
+		"without messages the head is a user message": {"<kept>head</kept>", "now", nil, "system system, user <kept>head</kept>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines, _ := viewOf(tt.turns...)
+			var got []string
+			for _, m := range rendered("system", tt.head, lines, tt.now) {
+				got = append(got, string(m.Role)+" "+m.Text)
+			}
+			check.Equal(t, "view", strings.ReplaceAll(strings.Join(got, ", "), "0001-01-01 00:00", "…"), tt.want)
+		})
+	}
 }
 
 // A cut is always between turns: the rest is a view that a strict provider accepts, and calls leave
@@ -166,27 +149,20 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 			keep, tail := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep"), rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
 			sp := planSpan(s, need, spared{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
 			left := lines[len(sp.lines):]
-			if len(left) > 0 && left[0].Role != llm.RoleUser {
-				rt.Fatalf("the rest starts with a %s", left[0].Role)
-			}
+			check.Require(rt, len(left) == 0 || left[0].Role == llm.RoleUser, "the rest does not start with a user")
 			for _, l := range sp.lines {
-				if s.open != 0 && l.Turn >= s.open {
-					rt.Fatalf("the cut %[2]d is inside the open turn %[1]d", s.open, l.Seq)
-				}
+				check.Require(rt, s.open == 0 || l.Turn < s.open, "the cut %d is inside the open turn %d", l.Seq, s.open)
 			}
-			calls := 0
+			calls, results := 0, 0
 			for _, l := range left {
 				calls += len(l.Calls)
 			}
-			results := 0
 			for _, m := range rendered("", "", left, "") {
 				if m.Role == llm.RoleTool {
 					results++
 				}
 			}
-			if results != calls {
-				rt.Fatalf("got %d calls and %d results left", calls, results)
-			}
+			check.Require(rt, results == calls, "got %d calls and %d results left", calls, results)
 		}
 	})
 }
@@ -211,12 +187,9 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			}
 			text := rapid.StringN(0, 600, -1).Draw(rt, "text")
 			r := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
-			if r.brief.tokens > r.whole.tokens || r.gone.tokens > r.brief.tokens {
-				rt.Fatalf("%+v", r)
-			}
-			if again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(*again.Message, sh).text {
-				rt.Fatal("the same message is rendered in two ways")
-			}
+			check.Require(rt, r.brief.tokens <= r.whole.tokens && r.gone.tokens <= r.brief.tokens, "%+v", r)
+			again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh)
+			check.Require(rt, again.text == lineOf(*again.Message, sh).text, "the same message is rendered in two ways")
 		})
 	})
 	t.Run("the newest results stay, the last one whole", func(t *testing.T) {
@@ -256,11 +229,40 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 		arguments, err := json.Marshal(map[string]string{"text": text})
 		check.NoError(rt, err)
 		shrunk := shrinkArguments(string(arguments), most)
-		if cost := tokens.Estimate(shrunk); cost > most || !json.Valid([]byte(shrunk)) {
-			rt.Fatalf("%d tokens of %d: %s", cost, most, shrunk)
-		}
+		cost := tokens.Estimate(shrunk)
+		check.Require(rt, cost <= most && json.Valid([]byte(shrunk)), "%d tokens of %d: %s", cost, most, shrunk)
 		if tokens.Estimate(string(arguments)) <= most && shrunk != string(arguments) {
 			rt.Fatal("a message that fits has changed")
 		}
 	})
+}
+
+// rendered returns the messages of renderMessages, with a context after the last user message, and
+// adjacent user messages joined as a protocol joins them.
+func rendered(system, head string, lines []line, now string) []llm.Message {
+	s := view{headText: head, lines: lines}
+	if i := lastOfUser(lines); now != "" && i >= 0 {
+		s.contexts = []turnContext{contextOf(Context{Seq: lines[i].Seq, Text: now})}
+	}
+	return joined(renderMessages(system, s))
+}
+
+func joined(blocks []llm.Message) (messages []llm.Message) {
+	for _, b := range blocks {
+		if n := len(messages) - 1; n >= 0 && b.Role == llm.RoleUser && messages[n].Role == llm.RoleUser {
+			messages[n].Text += "\n\n" + b.Text
+			messages[n].Images = slices.Concat(messages[n].Images, b.Images)
+			continue
+		}
+		messages = append(messages, b)
+	}
+	return messages
+}
+
+// renderMessages turns head, lines and contexts into the messages of a request: a block for each,
+// every result after its call, every call answered. Adjacent user messages stay separate blocks;
+// each protocol joins them as it needs.
+func renderMessages(system string, s view) []llm.Message {
+	out := appendHead(make([]llm.Message, 0, len(s.lines)+len(s.contexts)+2), system, s.headText)
+	return appendLines(out, s.lines, s.contexts, shownPictures(s.lines))
 }

@@ -2,8 +2,8 @@ package compactor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,29 +18,31 @@ import (
 
 func TestAgentModelIsWorkerFallback(t *testing.T) {
 	check.SkipUnderRace(t)
+	save := func(text string) llm.Response {
+		return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": text, "kind": "fact", "messages": []int{1}}))
+	}
 	for name, failure := range map[string]error{
 		"it does not exist":        &llm.Error{Kind: llm.KindBadRequest, Status: 404, Message: "model not found"},
-		"the key is not for it":    &llm.Error{Kind: llm.KindAuth, Status: 403},
 		"it is down":               &llm.Error{Kind: llm.KindOverloaded, Status: 503},
 		"its window is too small":  &llm.Error{Kind: llm.KindOverflow, Status: 400},
-		"it hangs until the limit": context.DeadlineExceeded,
+		"it hangs until the limit": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log journal
 				worker := &llmtest.Model{Label: "small", Tokens: 6000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 					if len(req.Messages) == 2 { // it saves, and then it fails
-						return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada said something.", "kind": "fact", "messages": []int{1}})), nil
+						return save("Ada said something."), nil
 					}
-					if errors.Is(failure, context.DeadlineExceeded) {
-						<-ctx.Done()
-						return llm.Response{}, ctx.Err()
+					if failure != nil {
+						return llm.Response{}, failure
 					}
-					return llm.Response{}, failure
+					<-ctx.Done()
+					return llm.Response{}, ctx.Err()
 				}}
-				other := &llmtest.Model{Label: "large", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				other := &llmtest.Model{Label: "large", Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 					if len(req.Messages) == 2 {
-						return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada takes notes.", "kind": "fact", "messages": []int{1}})), nil
+						return save("Ada takes notes."), nil
 					}
 					return summary("Ada took notes."), nil
 				}}
@@ -49,16 +51,12 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 					r.chat(30)
 					r.applied()
 				}
-				for _, row := range r.c.Status().Stack {
-					check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByWorker)
-					check.Equal(t, fmt.Sprintf("row %d model", row.ID), row.Model, "large")
-				}
 				r.restart()
-				check.Equal(t, "model on disk", r.c.Status().Stack[0].Model, "large")
-				found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
-					t.Errorf("memories %+v, %v", found, err)
+				for _, row := range r.c.Status().Stack {
+					check.Equal(t, fmt.Sprintf("model of row %d", row.ID), string(row.By)+" "+row.Model, string(compactor.ByWorker)+" large")
 				}
+				found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
+				check.That(t, err == nil && len(found) == 1 && found[0].Content == "Ada takes notes.", "memories %+v, %v", found, err)
 				check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
 				r.verify()
 			})
@@ -69,65 +67,42 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 func TestEachModelHasItsOwnWindow(t *testing.T) {
 	check.SkipUnderRace(t)
 	var read strings.Builder
-	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		read.WriteString(req.Messages[1].Text)
-		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
-			t.Errorf("a model with a window of 4000 got %d tokens", tokens)
-		}
-		return goodSummary(ctx, n, req)
-	}
-	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
+	worker := &llmtest.Model{Label: "large", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
-	}
-	worker, other := &llmtest.Model{Label: "large", Func: refuse}, &llmtest.Model{Label: "small", Tokens: 4000, Func: small}
+	}}
+	other := &llmtest.Model{Label: "small", Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		read.WriteString(req.Messages[1].Text)
+		check.That(t, material(req) <= 4000, "a model with a window of 4000 got %d tokens", material(req))
+		return goodSummary(ctx, n, req)
+	}}
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
 	r.applied()
-	check.Equal(t, "calls of the large model", len(worker.Requests()), 1)
-	if n := len(other.Requests()); n < 4 {
-		t.Errorf("got %d calls of the small model", n)
-	}
+	n := len(other.Requests())
+	check.That(t, len(worker.Requests()) == 1 && n >= 4, "got %d calls of the large model, %d of the small one", len(worker.Requests()), n)
 	for i := range 196 {
 		check.Contains(t, fmt.Sprintf("material with message %d", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
 	r.verify()
 }
 
-func TestWorkerReasoningEffort(t *testing.T) {
-	for _, effort := range []string{"low", "", "max"} {
-		t.Run(fmt.Sprintf("%q", effort), func(t *testing.T) {
-			r := newRig(t, 20_000, says("They talked about notes."))
-			if effort != "low" { // which is the default
-				r.set(func(p *compactor.Policy) { p.Reasoning = effort })
-			}
-			r.chat(30)
-			r.compact("")
-			requests := r.worker.Requests()
-			check.Require(t, len(requests) != 0, "got no worker request")
-			for _, req := range requests {
-				check.Equal(t, "reasoning of the request", req.Reasoning, effort)
-			}
-		})
-	}
-}
-
 func TestWorkerReasoningFitsWindow(t *testing.T) {
-	for _, window := range []int{8000, 20_000, 128_000} {
-		t.Run(fmt.Sprint(window), func(t *testing.T) {
+	for window, effort := range map[int]string{8000: "low", 20_000: "", 128_000: "max"} {
+		t.Run(fmt.Sprintf("%d, %q", window, effort), func(t *testing.T) {
 			r := newRig(t, window, says("They talked about notes."))
+			if effort != "low" { // which is the default
+				r.policy.Reasoning = effort
+			}
 			r.chat(40)
 			r.compact("")
-			requests := r.worker.Requests()
-			check.Require(t, len(requests) != 0, "got no worker request")
-			for _, req := range requests {
-				prompt := 0
+			for _, req := range r.worker.Requests() {
+				check.Equal(t, "reasoning of the request", req.Reasoning, effort)
+				sum := req.MaxTokens + req.Spare
 				for _, m := range req.Messages {
-					prompt += tokens.Estimate(m.Text)
+					sum += tokens.Estimate(m.Text)
 				}
-				sum := prompt + req.MaxTokens + req.Spare
-				if workers := r.worker.Window(t.Context()).Tokens; req.Spare < 1 || sum > workers || sum < workers/2 {
-					t.Errorf("%d tokens of prompt, %d of the answer and %d spare in a window of %d", prompt, req.MaxTokens, req.Spare, workers)
-				}
+				workers := r.worker.Window(t.Context()).Tokens
+				check.That(t, req.Spare >= 1 && sum <= workers && sum >= workers/2, "%d tokens, %d of the answer and %d spare in a window of %d", sum, req.MaxTokens, req.Spare, workers)
 			}
 		})
 	}
@@ -147,4 +122,89 @@ func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("row %d", i), r.c.Status().Stack[i].Model, want)
 	}
 	check.Contains(t, "log", log.String(), "worker_model_recovered")
+}
+
+// sizeOf returns how much of the window a request takes, including its answer.
+func sizeOf(req llm.Request) int {
+	size := req.MaxTokens
+	for _, m := range req.Messages {
+		size += tokens.Estimate(m.Text) + 4
+		for _, c := range m.Calls {
+			size += tokens.Estimate(c.Arguments) + tokens.Estimate(c.ID) + tokens.Estimate(c.Name) + 4
+		}
+	}
+	for _, tool := range req.Tools {
+		size += tokens.Estimate(string(tool.Parameters)) + tokens.Estimate(tool.Description) + tokens.Estimate(tool.Name)
+	}
+	return size
+}
+
+var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
+
+// TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and
+// second attempts.
+func TestWorkerRequestsFitWindow(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	eager := func(n int, req llm.Request) llm.Response {
+		var seq int
+		fmt.Sscan(firstOfSpan.FindStringSubmatch(req.Messages[1].Text)[1], &seq)
+		var calls []llm.Call
+		for k := range 4 {
+			calls = append(calls, llmtest.Call(fmt.Sprintf("call_%d_%d", n, k), "memory_save", map[string]any{
+				"content": fmt.Sprintf("Ada decided on 1 January 2026 that she will buy thing number %d of request %d for Bob, who prefers it in blue because of the house.", k, n),
+				"kind":    "decision", "messages": []int{seq},
+			}))
+		}
+		return llmtest.Use(calls...)
+	}
+	const window, short = 4096, "Ada wrote a note, a word and another word. "
+	for name, answer := range map[string]func(n int, req llm.Request) llm.Response{
+		"it saves as long as it may": func(n int, req llm.Request) llm.Response {
+			if strings.Contains(fmt.Sprint(req.Tools), "memory_save") && len(req.Messages) < 26 {
+				return eager(n, req)
+			}
+			return summary(short)
+		},
+		"its summaries are too large twice": func(n int, req llm.Request) llm.Response {
+			if n%3 != 0 {
+				return summary(strings.Repeat(short, 200))
+			}
+			return summary(short)
+		},
+		"it is cut off, and asked once more": func(n int, req llm.Request) llm.Response {
+			answer := summary(short)
+			if !strings.Contains(req.Messages[1].Text, "cut off") {
+				answer.FinishReason = llm.FinishLength
+			}
+			return answer
+		},
+		"it writes text, and is reminded": func(n int, req llm.Request) llm.Response {
+			if n%2 == 1 {
+				return llmtest.Say("<think>" + strings.Repeat("hm ", 300) + "</think>" + `summarize({"summary": "` + strings.Repeat(short, 30) + `"})`)
+			}
+			return summary(short)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			most, over := 0, 0
+			worker := &llmtest.Model{Tokens: window, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+				most = max(most, sizeOf(req))
+				if sizeOf(req) > window {
+					over++
+					return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "maximum context length", Limit: window}
+				}
+				return answer(n, req), nil
+			}}
+			r := newRig(t, window, worker)
+			r.policy.PrepareThreshold = -1
+			r.deliverAndWait(window*5/4/80, 80)
+			check.That(t, over == 0 && r.seen(compactor.EventFailed) == 0 && r.seen(compactor.EventApplied) > 0,
+				"%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
+				over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Status().Failed.Error)
+			_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Limit: 1})
+			check.That(t, err == nil && (!strings.Contains(name, "saves") || total >= 4), "%d memories, %v", total, err)
+			r.verify()
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,65 +19,43 @@ import (
 
 func TestFocusReachesEveryRequest(t *testing.T) {
 	check.SkipUnderRace(t)
-	for name, c := range map[string]struct {
-		prepare func(*rig)
-		seen    compactor.Trigger
-	}{
-		"background": {func(r *rig) {
+	for trigger, do := range map[compactor.Trigger]func(*rig){
+		compactor.OnBackground: func(r *rig) {
 			r.policy.Focus = "the prices"
 			r.resize(8000)
-			for range 30 {
+			for range 25 {
 				r.chat(6)
 				r.waitIdle()
 			}
-		}, compactor.OnBackground},
-		"manual": {func(r *rig) { r.chat(30); r.compact("the prices") }, compactor.OnManual},
-		"self": {func(r *rig) {
-			r.chat(30)
-			r.c.Compact(compactor.OnSelf, "the prices")
-			r.waitIdle()
-		}, compactor.OnSelf},
-		"heal": {func(r *rig) {
-			r.policy.Focus = "the prices"
-			r.policy.Enabled = false
+		},
+		compactor.OnManual: func(r *rig) { r.chat(30); r.compact("the prices") },
+		compactor.OnRepair: func(r *rig) {
+			r.policy.Focus, r.policy.Enabled = "the prices", false
 			r.resize(4000)
 			r.chat(100)
 			r.waitIdle()
-		}, compactor.OnRepair},
-		"rollup": {func(r *rig) {
+		},
+		compactor.OnRollup: func(r *rig) {
 			r.resize(4000)
 			for range 12 {
 				r.chat(12)
 				r.c.Compact(compactor.OnManual, "the prices")
 				r.waitIdle()
 			}
-		}, compactor.OnRollup},
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-				return summary(fmt.Sprint("Summary ", n, ". ", filler(80))), nil
-			}}
-			r := newRig(t, 100_000, worker)
-			c.prepare(r)
-			found := false
-			r.mu.Lock()
-			for _, e := range r.events {
-				found = found || e.Trigger == c.seen && e.State == compactor.EventStarted
-			}
-			r.mu.Unlock()
-			check.Require(t, found && len(worker.Requests()) != 0, "got no job by %s", c.seen)
-			folds := 0
-			for i, req := range worker.Requests() {
-				if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) {
-					folds++
-				} else if c.seen == compactor.OnRollup {
-					continue // automatic ones between have no focus
-				}
-				if !strings.Contains(req.Messages[1].Text, "in detail: the prices") {
-					t.Errorf("request %d lacks the focus: …%s", i, req.Messages[1].Text[max(0, len(req.Messages[1].Text)-300):])
+		t.Run(string(trigger), func(t *testing.T) {
+			r := newRig(t, 100_000, wordyWorker(filler(80)))
+			do(r)
+			check.That(t, slices.ContainsFunc(r.events, func(e compactor.Event) bool { return e.Trigger == trigger && e.State == compactor.EventStarted }), "got no job by %s", trigger)
+			asked := 0
+			for i, req := range r.worker.Requests() {
+				if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) || trigger != compactor.OnRollup { // automatic ones between have no focus
+					asked++
+					check.Contains(t, fmt.Sprintf("request %d", i), req.Messages[1].Text, "in detail: the prices")
 				}
 			}
-			check.That(t, c.seen != compactor.OnRollup || folds != 0, "got no fold")
+			check.That(t, asked != 0, "got no request")
 			r.verify()
 		})
 	}
@@ -90,17 +69,13 @@ func TestAgentPromptIsReferenceForWorker(t *testing.T) {
 	r.chat(30)
 	r.compact("")
 	text := worker.Requests()[0].Messages[1].Text
-	agent, rest, ok := strings.Cut(text, "\n</agent>\n<")
-	if !ok || !strings.HasPrefix(agent, "<agent note=") || !strings.Contains(agent, "not instructions to you") || !strings.Contains(agent, `You are Marvin.<\/agent>`) {
-		t.Fatalf("got agent prompt %.300q", text)
-	}
-	check.Lacks(t, "system prompt", text, "ghp_")
-	check.Lacks(t, "system prompt", rest, "Marvin")
-	check.Equal(t, "system prompt", strings.Count(text, "</transcript>"), 1)
-	if n := tokens.Estimate(agent); n > 1100 {
-		t.Errorf("got %d tokens", n)
-	}
-	check.Lacks(t, "instructions", worker.Requests()[0].Messages[0].Text, "Marvin")
+	agent, rest, _ := strings.Cut(text, "\n</agent>\n<")
+	check.HasPrefix(t, "agent prompt", agent, "<agent note=")
+	check.Contains(t, "agent prompt", agent, "not instructions to you", `You are Marvin.<\/agent>`)
+	check.Lacks(t, "request", text, "ghp_")
+	check.Lacks(t, "instructions", rest+worker.Requests()[0].Messages[0].Text, "Marvin")
+	check.Equal(t, "ends of the transcript", strings.Count(text, "</transcript>"), 1)
+	check.That(t, tokens.Estimate(agent) <= 1100, "got %d tokens", tokens.Estimate(agent))
 }
 
 func TestSecretsAreMaskedEverywhere(t *testing.T) {
@@ -123,14 +98,12 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 			r.talk("look", "found "+key)
 			r.chat(20)
 			e := r.compact("keep " + key)
-			check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventApplied)
-			check.Lacks(t, fmt.Sprintf("it ended as %+v e.Summary", e), e.Summary, key, "hunter2")
-			check.Contains(t, fmt.Sprintf("it ended as %+v e.Summary", e), e.Summary, "[masked: ")
+			check.Equal(t, "outcome", e.State, compactor.EventApplied)
+			check.Lacks(t, "summary", e.Summary, key, "hunter2")
+			check.Contains(t, "summary", e.Summary, "[masked: ")
 			if worker != nil {
 				for _, req := range worker.Requests() {
-					for _, m := range req.Messages[:2] {
-						check.Lacks(t, "material", m.Text, key, "hunter2")
-					}
+					check.Lacks(t, "material", req.Messages[0].Text+req.Messages[1].Text, key, "hunter2")
 				}
 			}
 			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
@@ -180,4 +153,32 @@ func TestWorkerToolCallsAreNoMaterial(t *testing.T) {
 	check.Contains(t, "material", text, `{"tool": "look"}`, `<tool_result id="3"`)
 	check.Lacks(t, "material", text, "call_0")
 	check.Lacks(t, "material", text, "note-19 ")
+}
+
+// inLanguage returns a rig whose worker summarizes in a language.
+func inLanguage(language string) func(*compactor.Options) {
+	return func(o *compactor.Options) { o.Language, o.System = language, prompts.In(language).System }
+}
+
+// TestWorkerRequestsUseConversationLanguage makes the worker need every text of the prompts.
+func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
+	for _, language := range prompts.Languages {
+		texts := prompts.In(language)
+		before := func(text string) string { text, _, _ = strings.Cut(text, "%"); return text }
+		r := tuned(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n <= 2 { // text without the call, which the reminder answers; then one that is refused
+				return llmtest.Say("Hm."), nil
+			}
+			return goodSummary(ctx, n, req)
+		}}, inLanguage(language))
+		r.chat(30)
+		check.Equal(t, "outcome", r.compact("the prices").State, compactor.EventApplied)
+		check.Equal(t, "system prompt", r.worker.Requests()[0].Messages[0].Text, texts.Worker)
+		asked := ""
+		for _, req := range r.worker.Requests() {
+			asked += inLines(req.Messages)
+		}
+		check.Contains(t, language+": requests", asked, before(texts.Ask), before(texts.AskFocus)+"the prices", before(texts.AskAgain), texts.Reminder)
+		r.verify()
+	}
 }

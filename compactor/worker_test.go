@@ -11,6 +11,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/prompts"
 	"cairn/store"
 )
 
@@ -42,9 +43,8 @@ func (r *rig) chat(n int) {
 // compact asks for a compaction and waits for its end.
 func (r *rig) compact(focus string) compactor.Event {
 	r.t.Helper()
-	if e := r.c.Compact(compactor.OnManual, focus); e.State != compactor.EventStarted {
-		r.t.Fatalf("got no start: %+v", e)
-	}
+	e := r.c.Compact(compactor.OnManual, focus)
+	check.Require(r.t, e.State == compactor.EventStarted, "got no start: %+v", e)
 	check.NoError(r.t, r.c.Wait(context.Background()))
 	return r.c.Status().Last
 }
@@ -59,34 +59,22 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		bad    llm.Response
 		reason string
 	}{
-		"a text that is filtered":      {ended(llmtest.Say("Ada took notes, and then"), llm.FinishFilter), "filtered"},
-		"a call that is filtered":      {ended(summary("Ada took notes, and then"), llm.FinishFilter), "filtered"},
-		"no more than a nod":           {llmtest.Say("Okay."), "says nothing"},
-		"an empty object":              {llmtest.Say("{}"), "empty"},
-		"a call as JSON":               {llmtest.Say(`{"name": "summarize", "arguments": {"summary": "Ada took notes."}}`), "tool syntax"},
-		"dots":                         {llmtest.Say("..."), "says nothing"},
-		"a refusal in other words":     {llmtest.Say("I'm unable to help with that request."), "declined"},
-		"a request for input":          {llmtest.Say("Please provide the transcript you would like me to summarize."), "declined"},
-		"what was said last":           {llmtest.Say("note-7 " + filler(40)), "repeated"},
-		"nothing":                      {llmtest.Say(""), "empty"},
-		"white space":                  {llmtest.Say(" \n\t"), "empty"},
-		"thoughts alone":               {llmtest.Say("<think>I should sum up</think>"), "empty"},
-		"thoughts that break off":      {llmtest.Say("<think>I should sum up"), "empty"},
-		"thoughts in brackets":         {llmtest.Say("[thinking] I should sum up [/thinking]"), "empty"},
-		"thoughts without a beginning": {llmtest.Say("I should sum up</think>"), "empty"},
-		"a call that holds nothing":    {summary("  "), "empty"},
-		"a refusal":                    {llmtest.Say("I'm sorry, but I can't help with that."), "declined"},
-		"a refusal in Chinese":         {llmtest.Say("抱歉，我无法总结这段对话。"), "declined"},
-		"a refusal by call":            {summary("I cannot assist with this request."), "declined"},
-		"a placeholder":                {llmtest.Say("Summary unavailable"), "says nothing"},
-		"an empty placeholder":         {llmtest.Say("[summary]"), "says nothing"},
-		"a text that is cut off":       {ended(llmtest.Say("A summary that breaks"), llm.FinishLength), "cut off"},
-		"a call that is cut off":       {ended(summary("Ada took notes, whole by chance"), llm.FinishLength), "cut off"},
-		"tool syntax":                  {llmtest.Say(`<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`), "tool syntax"},
-		"a call as text":               {llmtest.Say(`summarize({"summary": "Ada took notes."})`), "tool syntax"},
-		"tool syntax by call":          {summary(`{"name": "memory_save", "arguments": {}}`), "tool syntax"},
-		"hardly shorter":               {llmtest.Say(filler(2000)), "hardly shorter"},
-		"hardly shorter by call":       {summary(filler(2000)), "too large"},
+		"a text that is filtered":   {ended(llmtest.Say("Ada took notes, and then"), llm.FinishFilter), "filtered"},
+		"a call that is filtered":   {ended(summary("Ada took notes, and then"), llm.FinishFilter), "filtered"},
+		"no more than a nod":        {llmtest.Say("Okay."), "says nothing"},
+		"an empty object":           {llmtest.Say("{}"), "empty"},
+		"a call as JSON":            {llmtest.Say(`{"name": "summarize", "arguments": {"summary": "Ada took notes."}}`), "tool syntax"},
+		"what was said last":        {llmtest.Say("note-7 " + filler(40)), "repeated"},
+		"white space":               {llmtest.Say(" \n\t"), "empty"},
+		"thoughts that break off":   {llmtest.Say("<think>I should sum up"), "empty"},
+		"a call that holds nothing": {summary("  "), "empty"},
+		"a refusal":                 {llmtest.Say("I'm sorry, but I can't help with that."), "declined"},
+		"a refusal by call":         {summary("I cannot assist with this request."), "declined"},
+		"a text that is cut off":    {ended(llmtest.Say("A summary that breaks"), llm.FinishLength), "cut off"},
+		"a call that is cut off":    {ended(summary("Ada took notes, whole by chance"), llm.FinishLength), "cut off"},
+		"tool syntax by call":       {summary(`{"name": "memory_save", "arguments": {}}`), "tool syntax"},
+		"hardly shorter":            {llmtest.Say(filler(2000)), "hardly shorter"},
+		"hardly shorter by call":    {summary(filler(2000)), "too large"},
 	} {
 		for _, noTools := range []bool{false, true} {
 			if noTools && len(c.bad.Message.Calls) > 0 {
@@ -94,34 +82,29 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, tools refused: %v", name, noTools), func(t *testing.T) {
 				mended := false
-				worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-					if noTools && len(req.Tools) > 0 {
+				r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+					switch {
+					case noTools && len(req.Tools) > 0:
 						return withoutTools(nil)(ctx, n, req)
+					case !mended:
+						return c.bad, nil
+					case noTools:
+						return llmtest.Say("Ada took notes."), nil
 					}
-					if mended {
-						if len(req.Tools) == 0 {
-							return llmtest.Say("Ada took notes."), nil
-						}
-						return summary("Ada took notes."), nil
-					}
-					return c.bad, nil
-				}}
-				r := newRig(t, 100_000, worker)
+					return summary("Ada took notes."), nil
+				}})
 				r.chat(12)
 				before := r.render()
 				e := r.compact("")
-				check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)
-				check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, c.reason, "nothing was lost")
+				check.Equal(t, "outcome", e.State, compactor.EventFailed)
+				check.Contains(t, "error", e.Error, c.reason, "nothing was lost")
 				check.Equal(t, "view", r.render(), before)
-				if n := len(worker.Requests()); n > r.policy.MaxTurns+1 {
-					t.Errorf("%d requests", n)
-				}
-				r.verify()
+				n := len(r.worker.Requests())
+				check.That(t, n <= r.policy.MaxTurns+1, "%d requests", n)
 
 				mended = true
-				if e := r.compact(""); e.State != compactor.EventApplied || e.Summary != "Ada took notes." {
-					t.Errorf("a second request ended as %+v", e)
-				}
+				e = r.compact("")
+				check.That(t, e.State == compactor.EventApplied && e.Summary == "Ada took notes.", "a second request ended as %+v", e)
 				r.verify()
 			})
 		}
@@ -129,20 +112,18 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 }
 
 func TestTruncatedSummaryIsRetriedWithMoreRoom(t *testing.T) {
-	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		resp := summary("Ada took notes.")
 		if !strings.Contains(req.Messages[1].Text, "cut off") {
 			resp.FinishReason = llm.FinishLength
 		}
 		return resp, nil
-	}}
-	r := newRig(t, 100_000, worker)
+	}})
 	r.chat(30)
 	r.applied()
-	asked := worker.Requests()
-	if len(asked) != 2 || asked[1].MaxTokens < asked[0].MaxTokens*3/2 {
-		t.Errorf("%d requests, of at most %d and %d tokens", len(asked), asked[0].MaxTokens, asked[len(asked)-1].MaxTokens)
-	}
+	asked := r.worker.Requests()
+	check.Len(t, "requests", asked, 2)
+	check.That(t, asked[1].MaxTokens >= asked[0].MaxTokens*3/2, "at most %d and %d tokens", asked[0].MaxTokens, asked[1].MaxTokens)
 }
 
 // Small models write JSON where none is asked for, and other arguments than the tool has.
@@ -151,60 +132,106 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 	call := func(arguments string) llm.Response {
 		return llmtest.Use(llm.Call{ID: "s", Name: "summarize", Arguments: arguments})
 	}
-	for name, c := range map[string]struct {
-		answer llm.Response
-		want   string
-	}{
-		"a text":                    {llmtest.Say(`{"summary": "Zo\u00eb took notes 1 to 9."}`), text},
-		"a text in a code block":    {llmtest.Say("```json\n{\"summary\": \"Zoë took notes 1 to 9.\"}\n```"), text},
-		"an argument of its own":    {call(`{"text": "Zoë took notes 1 to 9."}`), text},
-		"with another":              {call(`{"summary": "Zoë took notes 1 to 9.", "from": 1}`), text},
-		"a string":                  {call(`"Zoë took notes 1 to 9."`), text},
-		"a text with thoughts":      {call(`{"summary": "<think>Who is Zoë?</think>Zoë took notes 1 to 9."}`), text},
-		"with the end of thoughts":  {call(`{"summary": "Who is Zoë?</think>\nZoë took notes 1 to 9."}`), text},
-		"words in brackets, not it": {llmtest.Say("[1 to 9] " + text), "[1 to 9] " + text},
+	r := newRig(t, 200_000, &llmtest.Model{})
+	for name, answer := range map[string]llm.Response{
+		"a text":                   llmtest.Say(`{"summary": "Zo\u00eb took notes 1 to 9."}`),
+		"a text in a code block":   llmtest.Say("```json\n{\"summary\": \"Zoë took notes 1 to 9.\"}\n```"),
+		"an argument of its own":   call(`{"text": "Zoë took notes 1 to 9."}`),
+		"with another":             call(`{"summary": "Zoë took notes 1 to 9.", "from": 1}`),
+		"a string":                 call(`"Zoë took notes 1 to 9."`),
+		"a text with thoughts":     call(`{"summary": "<think>Who is Zoë?</think>Zoë took notes 1 to 9."}`),
+		"with the end of thoughts": call(`{"summary": "Who is Zoë?</think>\nZoë took notes 1 to 9."}`),
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return c.answer, nil }})
-			r.chat(30)
-			check.Equal(t, "the summary", r.compact("").Summary, c.want)
-		})
+		r.worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return answer, nil }
+		r.chat(30)
+		check.Equal(t, name, r.compact("").Summary, text)
 	}
+	r.worker.Func = says("[1 to 9] " + text).Func
+	r.chat(30)
+	check.Equal(t, "words in brackets", r.compact("").Summary, "[1 to 9] "+text)
 }
 
 func TestFailedChunkFailsJob(t *testing.T) {
-	check.SkipUnderRace(t)
-	worker := &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, 100_000, &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if strings.Contains(req.Messages[1].Text, "note-120 ") {
 			return llm.Response{}, errWorker
 		}
 		return goodSummary(ctx, n, req)
-	}}
-	r := newRig(t, 100_000, worker)
+	}})
 	r.chat(200)
 	before := r.render()
 	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
-	check.Equal(t, "applied compactions", r.render(), before)
-	check.Len(t, "applied compactions", r.c.Status().Stack, 0)
+	check.Equal(t, "view", r.render(), before)
 	r.verify()
 }
 
 func TestWorkerMaxTurns(t *testing.T) {
-	for _, turns := range []int{1, 2, 3, 10} {
-		worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	for _, turns := range []int{1, 3, 10} {
+		r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n%2 == 0 {
 				return llmtest.Say("<think>hm</think>"), nil
 			}
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": fmt.Sprint("fact ", n), "kind": "fact", "messages": []int{1}})), nil
-		}}
-		r := newRig(t, 100_000, worker)
+		}})
 		r.policy.MaxTurns = turns
 		r.chat(30)
 		r.compact("")
-		asked := worker.Requests()
-		check.That(t, len(asked) <= turns, "max_turns %d: %d calls", turns, len(asked))
-		if len(asked) == turns && asked[turns-1].ForceTool != "summarize" {
-			t.Errorf("max_turns %d: the last call has a choice of tools", turns)
-		}
+		asked := r.worker.Requests()
+		check.That(t, len(asked) < turns || len(asked) == turns && asked[turns-1].ForceTool == "summarize",
+			"max_turns %d: %d calls, the last with a choice of tools", turns, len(asked))
 	}
+}
+
+// watchHarbour delivers n notes of few words that differ.
+func (r *rig) watchHarbour(n int) {
+	r.t.Helper()
+	var notes []store.Inbound
+	for i := range n {
+		notes = append(notes, store.Inbound{Text: fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20))})
+	}
+	r.arrive(notes...)
+}
+
+// TestEchoIsRejected: the worker's instructions are as long as a summary, but say nothing about the
+// conversation.
+func TestEchoIsRejected(t *testing.T) {
+	for _, language := range []string{prompts.English, "ja"} {
+		texts := prompts.In(language)
+		worker := &llmtest.Model{}
+		r := tuned(t, 100_000, worker, inLanguage(language))
+		r.watchHarbour(150)
+		for name, echo := range map[string]func(string) string{
+			"of its own prompt":    func(string) string { return texts.Worker },
+			"of it with a preface": func(string) string { return "Here is the summary you asked for.\n\n" + texts.Worker },
+			"of what it is asked": func(asked string) string {
+				return asked[strings.LastIndex(asked, "</transcript>")+len("</transcript>"):]
+			},
+			"of the chat's prompt": func(string) string { return texts.System },
+		} {
+			worker.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				return summary(echo(req.Messages[1].Text)), nil
+			}
+			if e := r.compact(""); e.State != compactor.EventFailed || strings.Contains(e.Error, "too large") {
+				t.Errorf("%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
+			}
+		}
+		r.verify()
+	}
+}
+
+// A weak model repeats the summary before the span, which it is shown for reference.
+func TestEchoOfPreviousSummaryIsRejected(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		before := textBetween(req.Messages[1].Text, "summarized already\">\n", "\n</before>")
+		if before == "" {
+			before = "## Facts\n- Ada counted the gulls over the boats in the harbour towns, and noted how many there were (#3)." +
+				"\n- The harbour towns have boats of their own, in each of the places from 0 to 39, and the gulls are as many as the notes (#4, #9)."
+		}
+		return summary(before), nil
+	}})
+	for _, want := range []compactor.EventState{compactor.EventApplied, compactor.EventFailed} {
+		r.watchHarbour(50)
+		check.Equal(t, "outcome", r.compact("").State, want)
+	}
+	r.verify()
 }

@@ -81,9 +81,8 @@ type sameAnswer struct {
 }
 
 func (a sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if sent, err := io.ReadAll(req.Body); err != nil || !json.Valid(sent) {
-		a.t.Errorf("after %q: got request %s, %v", a.body, sent, err)
-	}
+	sent, err := io.ReadAll(req.Body)
+	check.That(a.t, err == nil && json.Valid(sent), "after %q: got request %s, %v", a.body, sent, err)
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
 		Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(a.body))),
@@ -122,9 +121,8 @@ func TestManySmallPartsUseLittleMemory(t *testing.T) {
 					runtime.ReadMemStats(&before)
 					_, err := model.Generate(t.Context(), hello, nil)
 					runtime.ReadMemStats(&after)
-					if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err == nil || took > 40 {
-						t.Errorf("%v; got %d MiB used", err, took)
-					}
+					took := (after.TotalAlloc - before.TotalAlloc) >> 20
+					check.That(t, err != nil && took <= 40, "%v; got %d MiB used", err, took)
 				})
 			}
 		}

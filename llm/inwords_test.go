@@ -39,9 +39,8 @@ func TestDeprivedInWords(t *testing.T) {
 		return llm.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: "green"}
 	}
 	whole := []llm.Message{{Role: llm.RoleUser, Text: "tea?"}, call("a", false), result("a")}
-	if got := llm.DeprivedInWords(whole); &got[0] != &whole[0] {
-		t.Error("messages without calls are copied")
-	}
+	got := llm.DeprivedInWords(whole)
+	check.That(t, &got[0] == &whole[0], "messages without calls are copied")
 	told := llm.DeprivedInWords(append(slices.Clip(whole), call("b", true), result("b"), call("c", false), result("c")))
 	var ids []string
 	for _, m := range told {
@@ -61,9 +60,7 @@ func TestJoined(t *testing.T) {
 	if len(joined) != 3 || !strings.HasPrefix(joined[0].Text, "0\n\n1\n\n2") || len(joined[0].Images) != 1 || joined[2].Text != "and?" {
 		t.Errorf("got %+v", joined)
 	}
-	if said[0].Text != "0" || said[0].Images != nil {
-		t.Errorf("the argument changed: %+v", said[0])
-	}
+	check.That(t, said[0].Text == "0" && said[0].Images == nil, "the argument changed: %+v", said[0])
 	if n := testing.AllocsPerRun(5, func() { llm.Joined(said) }); n > 100 {
 		t.Errorf("%.0f allocations for %d messages: each one copies those before it", n, len(said))
 	}

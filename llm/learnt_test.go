@@ -12,42 +12,29 @@ import (
 )
 
 func TestFactor(t *testing.T) {
-	t.Run("is 1 until something was counted", func(t *testing.T) {
-		var l llm.Learnt
-		l.Counted(0, 100)
-		l.Counted(100, 0)
-		check.Equal(t, "factor", l.Factor(), 1)
-		check.Equal(t, "scale", l.Scale(), 100)
-	})
-	t.Run("follows each count by three tenths", func(t *testing.T) {
-		var l llm.Learnt
-		for _, want := range []float64{1.3, 1.51, 1.657} {
-			if l.Counted(1000, 2000); math.Abs(l.Factor()-want) > 1e-9 {
-				t.Fatalf("%v, want %v", l.Factor(), want)
-			}
+	var l llm.Learnt // is 1 until something was counted
+	l.Counted(0, 100)
+	l.Counted(100, 0)
+	check.That(t, l.Factor() == 1 && l.Scale() == 100, "got factor %v, scale %d", l.Factor(), l.Scale())
+	for _, want := range []float64{1.3, 1.51, 1.657} { // it follows each count by three tenths
+		l.Counted(1000, 2000)
+		check.That(t, math.Abs(l.Factor()-want) <= 1e-9, "%v, want %v", l.Factor(), want)
+	}
+	var high, low llm.Learnt
+	for range 50 {
+		high.Counted(10, 1000)
+		low.Counted(1000, 10)
+	}
+	check.That(t, high.Factor() == 2.5 && high.Scale() == 225, "got factor %v, scale %d", high.Factor(), high.Scale())
+	check.That(t, low.Factor() == 0.5 && low.Scale() == 100, "got factor %v, scale %d", low.Factor(), low.Scale())
+	changes, last := 0, l.Scale()
+	for i := range 200 { // around the edge of a step
+		if l.Counted(1000, 1200+i%2*120); i > 20 && l.Scale() != last {
+			changes++
 		}
-	})
-	t.Run("stays within 0.5 and 2.5 whatever is counted", func(t *testing.T) {
-		var high, low llm.Learnt
-		for range 50 {
-			high.Counted(10, 1000)
-			low.Counted(1000, 10)
-		}
-		check.Equal(t, "factor", high.Factor(), 2.5)
-		check.Equal(t, "factor", low.Factor(), 0.5)
-		check.Equal(t, "steps", high.Scale(), 225)
-		check.Equal(t, "scale", low.Scale(), 100)
-	})
-	t.Run("the scale changes in steps, without oscillating", func(t *testing.T) {
-		var l llm.Learnt
-		changes, last := 0, l.Scale()
-		for i := range 200 { // around the edge of a step
-			if l.Counted(1000, 1200+i%2*120); l.Scale() != last {
-				changes, last = changes+1, l.Scale()
-			}
-		}
-		check.That(t, changes <= 1, "%d changes", changes)
-	})
+		last = l.Scale()
+	}
+	check.That(t, changes <= 1, "%d changes", changes)
 }
 
 // memoryShelf stores a notebook's pages.
@@ -96,9 +83,8 @@ func TestNotebook(t *testing.T) {
 			check.NoError(t, page.Keep(t.Context()))
 		}
 		check.That(t, s.writes != 0 && s.writes <= 6, "%d writes for 500 calls", s.writes)
-		if f := s.facts["m"].Factor; math.Abs(f-1.2) > 0.031 {
-			t.Errorf("got factor %v, want 1.2", f)
-		}
+		f := s.facts["m"].Factor
+		check.That(t, math.Abs(f-1.2) <= 0.031, "got factor %v, want 1.2", f)
 	})
 	t.Run("failed writes are retried", func(t *testing.T) {
 		s := &memoryShelf{err: errors.New("the disk is full")}
@@ -120,7 +106,7 @@ func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
 	}
 	called := llmtest.Use(llmtest.Call("a", "echo", map[string]int{}))
 	called.Usage.Prompt = 4096
-	for name, tt := range map[string]struct {
+	for name, c := range map[string]struct {
 		resp llm.Response
 		over bool
 	}{
@@ -131,10 +117,9 @@ func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
 		"a call":                                            {called, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := script(tt.resp, llmtest.Say("done"))
+			model, retried := script(c.resp, llmtest.Say("done")), 0
 			model.Tokens = 4096
-			retried := 0
-			loop := llm.Loop{
+			resp, err := llm.Loop{
 				Model: model, MaxCalls: 3,
 				Request: func(context.Context, int) (llm.Request, error) {
 					return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
@@ -143,11 +128,8 @@ func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
 					retried++
 					return llm.KindOf(err) == llm.KindOverflow
 				},
-			}
-			resp, err := loop.Run(t.Context())
-			if err != nil || tt.over != (retried == 1) || tt.over && resp.Message.Text != "done" {
-				t.Errorf("%d retries, then %q, %v", retried, resp.Message.Text, err)
-			}
+			}.Run(t.Context())
+			check.That(t, err == nil && c.over == (retried == 1) && (!c.over || resp.Message.Text == "done"), "%d retries, then %q, %v", retried, resp.Message.Text, err)
 		})
 	}
 }
@@ -171,9 +153,7 @@ func TestChoose(t *testing.T) {
 				offered = append(offered, llm.Offered{ID: id, Window: 7})
 			}
 			got, ok := llm.Choose(preferred, offered)
-			if got.ID != c.want || ok != (c.want != "") || ok && got.Window != 7 {
-				t.Errorf("got %+v, %v, want %q", got, ok, c.want)
-			}
+			check.That(t, got.ID == c.want && ok == (c.want != "") && (!ok || got.Window == 7), "got %+v, %v, want %q", got, ok, c.want)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"cairn/internal/check"
@@ -59,9 +60,7 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 		{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`},
 		{Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`},
 	} {
-		if got := records[0].results[i]; got.Role != want.Role || got.CallID != want.CallID || got.Tool != want.Tool || got.Text != want.Text {
-			t.Errorf("result %d: got %+v, want %+v", i, got, want)
-		}
+		check.That(t, reflect.DeepEqual(records[0].results[i], want), "result %d: got %+v, want %+v", i, records[0].results[i], want)
 	}
 }
 
@@ -107,9 +106,7 @@ func TestLoopReportsToolFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), 2, c.tools...)
-			if err != nil || resp.Message.Text != "sorry" {
-				t.Fatalf("the loop did not continue: %q, %v", resp.Message.Text, err)
-			}
+			check.Require(t, err == nil && resp.Message.Text == "sorry", "the loop did not continue: %q, %v", resp.Message.Text, err)
 			got := records[0].results[0].Text
 			check.HasPrefix(t, "tool result", got, "Error: ")
 			check.Contains(t, "tool result", got, c.want)
@@ -122,10 +119,7 @@ func TestLoopEndsWithFinalTool(t *testing.T) {
 	last.Ends = true
 	model := script(llmtest.Use(llmtest.Call("1", "last", 1)))
 	resp, records, err := run(t, model, 5, last)
-	if err != nil || len(resp.Message.Calls) != 1 || len(records) != 1 {
-		t.Fatalf("got %+v, recorded %d, %v", resp, len(records), err)
-	}
-	check.Equal(t, "model calls", len(model.Requests()), 1)
+	check.That(t, err == nil && len(resp.Message.Calls) == 1 && len(records) == 1 && len(model.Requests()) == 1, "got %+v, recorded %d, %v", resp, len(records), err)
 }
 
 func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
@@ -174,20 +168,16 @@ func TestLoopRetriesWithNewRequest(t *testing.T) {
 func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	recorded := false
-	loop := llm.Loop{
+	slow := tool("slow", func(string) (string, error) {
+		cancel()
+		return "half", nil
+	})
+	err := check.ErrorOf(llm.Loop{
 		Model: script(llmtest.Use(llmtest.Call("1", "slow", 1)), llmtest.Say("never")), MaxCalls: 2,
-		Request: func(context.Context, int) (llm.Request, error) {
-			return llm.Request{Tools: []llm.Tool{tool("slow", func(string) (string, error) {
-				cancel()
-				return "half", nil
-			})}}, nil
-		},
-		Record: func(llm.Message, []llm.Message) { recorded = true },
-	}
-	if _, err := loop.Run(ctx); !errors.Is(err, context.Canceled) || recorded {
-		t.Errorf("got %v, recorded %v", err, recorded)
-	}
+		Request: func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: []llm.Tool{slow}}, nil },
+		Record:  func(llm.Message, []llm.Message) { t.Error("recorded") },
+	}.Run(ctx))
+	check.Error(t, err, context.Canceled)
 }
 
 func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
@@ -204,5 +194,34 @@ func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
 		for i, result := range records[0].results {
 			check.HasPrefix(t, arguments, result.Text, want[i])
 		}
+	}
+}
+
+// TestLoopCountsEverything that is billed, also for responses it turns into failures.
+func TestLoopCountsEverything(t *testing.T) {
+	used := func(resp llm.Response, prompt int) llm.Response {
+		resp.Usage.Prompt = prompt
+		return resp
+	}
+	call := llmtest.Use(llmtest.Call("c", "echo", 1))
+	for name, c := range map[string]struct {
+		responses []llm.Response
+		err       error
+		want      []int
+	}{
+		"answers with tools and without":            {[]llm.Response{used(call, 1), used(llmtest.Say("fine"), 2)}, nil, []int{1, 2}},
+		"none, because the prompt fills the window": {[]llm.Response{used(llm.Response{FinishReason: llm.FinishLength}, 100)}, nil, []int{100}},
+		"a failed attempt":                          {[]llm.Response{used(llm.Response{}, 7)}, errors.New("it broke"), []int{7}},
+	} {
+		var counted []int
+		_, _ = llm.Loop{ // some fail
+			Model:    &llmtest.Model{Tokens: 100, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { return c.responses[n-1], c.err }},
+			MaxCalls: 3,
+			Request: func(context.Context, int) (llm.Request, error) {
+				return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
+			},
+			Count: func(u llm.Usage) { counted = append(counted, u.Prompt) },
+		}.Run(t.Context())
+		check.EqualAll(t, name, counted, c.want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -56,20 +55,8 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 		Show: func(delta string) { pieces++; shown.WriteString(delta) },
 	}.Run(t.Context())
 	check.NoError(t, err)
-	if shown.String() != resp.Message.Text || pieces < 2 {
-		t.Errorf("got %q shown in %d pieces, answer %q", shown.String(), pieces, resp.Message.Text)
-	}
+	check.That(t, shown.String() == resp.Message.Text && pieces >= 2, "got %q shown in %d pieces, answer %q", shown.String(), pieces, resp.Message.Text)
 	return resp.Message.Text, asked
-}
-
-func holds(t *testing.T, answer string, parts ...string) {
-	t.Helper()
-	check.Contains(t, "answer", answer, parts...)
-}
-
-func lacks(t *testing.T, answer string, parts ...string) {
-	t.Helper()
-	check.Lacks(t, "answer", answer, parts...)
 }
 
 const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"
@@ -78,56 +65,54 @@ func TestOfflineModelQuotes(t *testing.T) {
 	t.Run("it asks both tools for the person's words alone", func(t *testing.T) {
 		said := "<kept>\nold\n</kept>\n\n[#40 2023-07-01 09:59 Eve] hello there\n\n[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?\n\n<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
 		_, asked := talk(t, said, memories, transcript)
-		want := []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"}
-		check.That(t, reflect.DeepEqual(asked, want), "got question %q, want %q", asked, want)
+		check.EqualAll(t, "questions", asked, []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"})
 	})
 	t.Run("it quotes what it found with who, when and where, once", func(t *testing.T) {
 		answer, _ := talk(t, question, memories, transcript)
-		holds(t, answer, "Ada, 2023-05-08 13:56 (#12): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")
-		lacks(t, answer, "green tea", "#14")
+		check.Contains(t, "answer", answer, "Ada, 2023-05-08 13:56 (#12): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")
+		check.Lacks(t, "answer", answer, "green tea", "#14")
 		check.Equal(t, "copies in the answer", strings.Count(answer, "adopted"), 1)
 	})
 	t.Run("it tells how to set a model the first time, briefly later", func(t *testing.T) {
 		first, _ := talk(t, question, memories, transcript)
-		holds(t, first, "OPENAI_API_KEY", "base_url", "config.toml")
+		check.Contains(t, "answer", first, "OPENAI_API_KEY", "base_url", "config.toml")
 		later, _ := talk(t, question, memories, transcript, llm.Message{Role: llm.RoleUser, Text: question}, llm.Message{Role: llm.RoleAssistant, Text: first})
-		holds(t, later, "No language model is set")
-		lacks(t, later, "OPENAI_API_KEY")
+		check.Contains(t, "answer", later, "No language model is set")
+		check.Lacks(t, "answer", later, "OPENAI_API_KEY")
 	})
 	t.Run("it says plainly that it found nothing, and how to set a model", func(t *testing.T) {
 		first, _ := talk(t, question, noMemories, noTranscript)
 		again, _ := talk(t, question, noMemories, noTranscript, llm.Message{Role: llm.RoleAssistant, Text: first})
-		holds(t, again, "found nothing", "OPENAI_API_KEY")
+		check.Contains(t, "answer", again, "found nothing", "OPENAI_API_KEY")
 	})
 	t.Run("a question of common words gets what the tools found", func(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Ada] Who am I?", memories, noTranscript)
-		holds(t, answer, "Pixel")
+		check.Contains(t, "answer", answer, "Pixel")
 	})
 	t.Run("its own earlier answers do not count as results", func(t *testing.T) {
 		hint, _ := talk(t, question, noMemories, noTranscript)
 		told := llm.Message{Role: llm.RoleAssistant, Text: hint}
 		own, _ := talk(t, question, memories, transcript, told)
-		holds(t, own, "Pixel")
+		check.Contains(t, "answer", own, "Pixel")
 		for _, own := range []string{own, "Saved as message #41. It goes with this:\n- Ada: “Pixel”", "It is kept."} {
-			text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
-			check.NoError(t, err)
+			text := check.Must(json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}}))(t)
 			answer, _ := talk(t, question, noMemories, string(text))
-			holds(t, answer, "found nothing")
+			check.Contains(t, "answer", answer, "found nothing")
 		}
 	})
 	t.Run("a failing tool is reported, and the other one still answers", func(t *testing.T) {
 		both, _ := talk(t, question, "", "")
-		holds(t, both, "could not look it up", "the disk is full")
+		check.Contains(t, "answer", both, "could not look it up", "the disk is full")
 		one, _ := talk(t, question, "", transcript)
-		holds(t, one, "(#12)")
-		lacks(t, one, "disk")
+		check.Contains(t, "answer", one, "(#12)")
+		check.Lacks(t, "answer", one, "disk")
 	})
 }
 
 func TestOfflineModelAnswersStatements(t *testing.T) {
 	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
 		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
-		holds(t, answer, "Hello!")
+		check.Contains(t, "answer", answer, "Hello!")
 		check.Len(t, "asked", asked, 0)
 	})
 	t.Run("a statement is acknowledged", func(t *testing.T) {
@@ -138,21 +123,17 @@ func TestOfflineModelAnswersStatements(t *testing.T) {
 	t.Run("a question without a mark is one, in any script", func(t *testing.T) {
 		for _, said := range []string{"hey what did Ada adopt", "tell me about the cat", "阿达的猫叫什么？"} {
 			answer, _ := talk(t, said, noMemories, noTranscript)
-			holds(t, answer, "found nothing")
+			check.Contains(t, "answer", answer, "found nothing")
 		}
 	})
 	t.Run("without tools it answers at once", func(t *testing.T) {
 		resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question}}}, nil)
-		if err != nil || resp.FinishReason != llm.FinishStop || len(resp.Message.Calls) != 0 {
-			t.Fatalf("%+v, %v", resp, err)
-		}
-		holds(t, resp.Message.Text, "OPENAI_API_KEY")
+		check.Require(t, err == nil && resp.FinishReason == llm.FinishStop && len(resp.Message.Calls) == 0, "%+v, %v", resp, err)
+		check.Contains(t, "answer", resp.Message.Text, "OPENAI_API_KEY")
 	})
 	t.Run("an ended context is an error", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := llm.NewOffline(0).Generate(ctx, llm.Request{}, nil); !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %v", err)
-		}
+		check.Error(t, check.ErrorOf(llm.NewOffline(0).Generate(ctx, llm.Request{}, nil)), context.Canceled)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,13 +58,10 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
 			err := fmt.Errorf("turn 7: %w", Located(f.err, where))
-			if kind := KindOf(err); kind != "" && kind != f.kind {
-				t.Errorf("got kind %q, want %q", kind, f.kind)
-			}
+			check.Equal(t, "kind", KindOf(err), f.kind)
 			r, ok := RemedyOf(err)
-			if !ok || !strings.Contains(r.Person, f.said) || r.Reason == "" {
-				t.Errorf("got %q for people, want it to contain %q", r.Person, f.said)
-			}
+			check.Contains(t, "for people", r.Person, f.said)
+			check.That(t, ok && r.Reason != "", "got no reason")
 			check.Lacks(t, "sentence for people", r.Person, where.Address, where.Model, "there.test", "HTTP", "near")
 			var line bytes.Buffer
 			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)
@@ -71,25 +69,13 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 				"model=test-model", "address=http://there.test/v1", f.todo, string(f.kind))
 			var e *Error
 			errors.As(err, &e)
-			for i, c := range causes {
-				if c.is(e) {
-					used[i] = true
-					break
-				}
-			}
+			used[slices.IndexFunc(causes, func(c cause) bool { return c.is(e) })] = true
+			temporary := []Kind{KindRateLimited, KindOverloaded, KindUnreachable, KindTruncated}
+			check.Equal(t, "temporary", e.Temporary(), slices.Contains(temporary, f.kind))
 		})
 	}
 	for i, c := range causes {
 		check.That(t, used[i], "no test covers the row %q", c.reason)
-	}
-}
-
-func TestTemporaryErrorsAreRetried(t *testing.T) {
-	for _, f := range failures {
-		var e *Error
-		errors.As(f.err, &e)
-		temporary := map[Kind]bool{KindRateLimited: true, KindOverloaded: true, KindUnreachable: true, KindTruncated: true}[f.kind]
-		check.Equal(t, f.name+": temporary", e.Temporary(), temporary)
 	}
 }
 
@@ -106,4 +92,88 @@ func TestAFailureIsLocatedOnce(t *testing.T) {
 	}
 	other := errors.New("other")
 	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)
+}
+
+// unsupported are real refusals of servers, and what they reject: "tools", "images", or "" for
+// other failures.
+var unsupported = []struct {
+	name   string
+	status int
+	body   string
+	says   string
+}{
+	{"tools, Ollama", 400, `{"error":{"message":"registry.ollama.ai/library/gemma3:12b does not support tools","type":"api_error","param":null,"code":null}}`, "tools"},
+	{"tools, OpenRouter", 404, `{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/guides/routing/provider-selection","code":404}}`, "tools"},
+	{"tools, vLLM", 400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}`, "tools"},
+	{"tools, llama.cpp", 500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, "tools"},
+	{"tools, Gemini", 400, `[{"error":{"code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}]`, "tools"},
+	{"tools, Groq", 400, "{\"error\":{\"message\":\"`tool calling` is not supported with this model\"}}", "tools"},
+	{"tools, DeepInfra", 405, `{"error":{"message":"Tool calling is not supported for model: mistralai/Mistral-Small-24B-Instruct-2501"}}`, "tools"},
+	{"images, OpenAI", 400, `{"error":{"message":"Invalid content type. image_url is only supported by certain models.","type":"invalid_request_error","param":"messages.[0].content.[1].type","code":null}}`, "images"},
+	{"images, OpenRouter", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, "images"},
+	{"images, vLLM", 400, `{"object":"error","message":"Qwen/Qwen3-8B is not a multimodal model","type":"BadRequestError","param":null,"code":400}`, "images"},
+	{"images, llama.cpp", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, "images"},
+	{"images, Ollama", 400, `{"error":{"message":"this model does not support image input (ref: b8bd630e)","type":"api_error"}}`, "images"},
+	{"images, DeepSeek", 400, "{\"error\":{\"message\":\"Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 746109\",\"type\":\"invalid_request_error\"}}", "images"},
+	{"images, Gemini", 400, `[{"error":{"code":400,"message":"Image input modality is not enabled for models/gemma-3-1b-it","status":"INVALID_ARGUMENT"}}]`, "images"},
+	{"not of images, pictures as output", 404, `{"error":{"message":"No endpoints found that support the requested output modalities: image, text","code":404}}`, ""},
+	{"not of images, too many", 400, `{"object":"error","message":"At most 1 image(s) may be provided in one request.","type":"BadRequestError","code":400}`, ""},
+	{"not of images, a broken one", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Could not process image"}}`, ""},
+	{"images, in a gateway's words", 400, `{"error":{"message":"Error code: 400 - {'error': {'message': 'this model does not support image input', 'type': 'api_error'}}"}}`, "images"},
+	{"not of images, several", 400, `{"error":{"message":"This model does not support multiple images"}}`, ""},
+	{"not of images, a format", 400, `{"error":{"message":"The type image/gif is not supported"}}`, ""},
+	{"not of images, the making of pictures", 400, `{"error":{"message":"This model does not support image generation."}}`, ""},
+	{"not of images, what somebody said", 400, `{"error":{"message":"Invalid value for 'messages[3].content': \"why? it does not support images\" was filtered"}}`, ""},
+	{"not of tools, what somebody said", 422, `{"detail":"1 validation error for Request\nmessages.3.name [type=string_pattern, input_value='it does not support tools', input_type=str]"}`, ""},
+	{"not of images, an overflow", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens, images included. However, you requested 9001 tokens."}}`, ""},
+	{"not of tools, a schema", 400, "Invalid schema for function 'recall': In context=('properties', 'query'), 'format' is not supported.", ""},
+	{"not of tools, a name", 400, "Invalid 'tools[0].function.name': string does not match pattern", ""},
+	{"not of tools, a tool that failed", 400, "the tool server is not available", ""},
+}
+
+func TestUnsupportedFieldsAreRecognized(t *testing.T) {
+	check.SkipUnderRace(t)
+	for _, c := range unsupported {
+		t.Run(c.name, func(t *testing.T) {
+			err := Refused(c.status, nil, []byte(c.body))
+			wrapped := fmt.Errorf("the turn failed: %w", err)
+			tools, images := RefusesTools(wrapped), TakesNoImages(wrapped)
+			check.That(t, tools == (c.says == "tools") && images == (c.says == "images"), "%q: refuses tools %v, pictures %v", err, tools, images)
+			check.That(t, (c.says == "" || !err.Temporary()) && (!images || RefusesImages(wrapped)), "%q: retried unchanged", err)
+		})
+	}
+	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
+		check.That(t, !RefusesTools(err) && !RefusesImages(err) && !WantsReasoning(err), "%v: got a refusal, want none", err)
+	}
+	check.Equal(t, "a failing server is classified", Refused(500, nil, []byte("a tool server failed")).Kind, KindOverloaded)
+}
+
+func TestRequiredFieldsAreRecognized(t *testing.T) {
+	for text, want := range map[string]string{
+		"The `reasoning_content` in the thinking mode must be passed back to the API.":                                                             "reasoning",
+		"Missing `reasoning_content` field in the assistant message at message index 2. For more information, please refer to https://example.org": "reasoning",
+		"thinking is enabled but reasoning_content is missing in assistant tool call message at index 3":                                           "reasoning",
+		"Unknown field: reasoning_content":                                                            "",
+		"Extra inputs are not permitted: messages.2.reasoning_content":                                "",
+		"Unsupported value: 'reasoning_effort' does not support 'minimal'":                            "",
+		"Thinking mode does not support this tool_choice":                                             "free choice",
+		"The tool_choice parameter does not support being set to required or object in thinking mode": "free choice",
+		"tool_choice: type tool is not supported for this model":                                      "free choice",
+		"messages.2: tool results are missing":                                                        "",
+		"this model does not support tools":                                                           "",
+		"tools[0].function.parameters is not a schema":                                                "",
+	} {
+		var got []string
+		err := Refused(400, nil, []byte(text))
+		if WantsReasoning(err) {
+			got = append(got, "reasoning")
+		}
+		if RefusesForced(err) {
+			got = append(got, "free choice")
+		}
+		check.Equal(t, text, strings.Join(got, ", "), want)
+	}
+	if WantsReasoning(Refused(503, nil, []byte("reasoning_content is missing"))) || RefusesForced(Refused(500, nil, []byte("tool_choice crashed"))) {
+		t.Error("a temporary failure counts as a refusal")
+	}
 }

@@ -1,8 +1,11 @@
-// What a prompt may contain, on every protocol.
+// Prompts, thoughts that a model writes in tags before its answer, and requests that are changed because a
+// server refuses their form, on every protocol.
 
 package llm_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"cairn/internal/check"
@@ -31,26 +34,22 @@ func TestPromptAlternatesRoles(t *testing.T) {
 	call := llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "lookup", Arguments: `{"broken":`}}}
 	result := llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: ""}
 	system := llm.Message{Role: llm.RoleSystem, Text: "be kind"}
-	for name, messages := range map[string][]llm.Message{
-		"an assistant first":                   {system, assistant("Hi."), user("hello")},
-		"a call first":                         {system, call, result},
-		"a blank user":                         {system, user("one"), assistant("Hi."), user(" \n")},
-		"two assistants":                       {system, user("hello"), assistant("Hi."), assistant("There."), user("bye")},
-		"an assistant and a call":              {system, user("hello"), assistant("Hi."), call, result},
-		"a blank assistant between users":      {system, user("one"), assistant(" \n"), user("two")},
-		"broken arguments and empty results":   {system, user("one"), call, result},
-		"an answer, a call and another answer": {system, user("one"), call, result, assistant("so"), user("and?")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			forEveryProtocol(t, func(t *testing.T, w wire) {
-				server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
-				req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
-				if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
-					t.Errorf("%v %q", err, server.Refusals())
-				}
-			})
-		})
-	}
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, messages := range map[string][]llm.Message{
+			"an assistant first":                {system, assistant("Hi."), user("hello")},
+			"a call first":                      {system, call, result},
+			"a blank user":                      {system, user("one"), assistant("Hi."), user(" \n")},
+			"two assistants":                    {system, user("hello"), assistant("Hi."), assistant("There."), user("bye")},
+			"an assistant and a call":           {system, user("hello"), assistant("Hi."), call, result},
+			"a blank assistant between users":   {system, user("one"), assistant(" \n"), user("two")},
+			"a call, broken, and other answers": {system, user("one"), call, result, assistant("so"), user("and?")},
+		} {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
+			_, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil)
+			check.That(t, err == nil, "%s: %v %q", name, err, server.Refusals())
+		}
+	})
 }
 
 func TestUnusualTextArrivesWhole(t *testing.T) {
@@ -62,5 +61,151 @@ func TestUnusualTextArrivesWhole(t *testing.T) {
 		check.Equal(t, "reply", resp.Message.Text, odd+"!")
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil)))
 		check.Equal(t, "invalid UTF-8 was sent", server.Requests()[1].Last().Text(), "a\uFFFDb\x01")
+	})
+}
+
+var thoughts = map[string]struct {
+	pieces []string
+	text   string
+}{
+	"a thought":                         {[]string{"<think>They greet me.</think>\n\nHello"}, "Hello"},
+	"a thought in pieces":               {[]string{"<thi", "nk>", "They ", "greet</thi", "nking> me.</th", "ink>", "\n", "\n", "Hello", " ", "\n", "there"}, "Hello \nthere"},
+	"a thought after white space":       {[]string{"\n", " <thinking>They greet me.</think></thin", "king>", "Hello"}, "\nHello"},
+	"only a thought":                    {[]string{"<think>They greet me.", "</think>", "\n"}, ""},
+	"an answer about the tag":           {[]string{"Write <think>", "this</think>", " first."}, "Write <think>this</think> first."},
+	"an answer that begins like one":    {[]string{"<thi", "s> is no tag"}, "<this> is no tag"},
+	"an answer that ends where one may": {[]string{"<", "think"}, "<think"},
+}
+
+func TestThoughtInTagsIsNotPartOfTheAnswer(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, tt := range thoughts {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say(tt.pieces...) })
+			shown := ""
+			resp := check.Must(w.model(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta }))(t)
+			check.Equal(t, name, strings.TrimLeft(resp.Message.Text, "\n"), strings.TrimLeft(tt.text, "\n"))
+			check.HasPrefix(t, name, resp.Message.Text, shown)
+		}
+	})
+}
+
+// The templates of some models contain the opening tag, so their servers do not send it.
+func TestThoughtWithoutItsOpeningTag(t *testing.T) {
+	for text, want := range map[string]string{
+		"They greet me.\n</think>\n\nHello":                  "Hello",
+		"They greet me.\n</thinking>":                        "",
+		"Close it with `</think>`\nand answer.":              "Close it with `</think>`\nand answer.",
+		"```\nthought\n</think>\nanswer\n```":                "```\nthought\n</think>\nanswer\n```",
+		"It is <think>\nthought\n</think>\nthen the answer.": "It is <think>\nthought\n</think>\nthen the answer.",
+	} {
+		forEveryProtocol(t, func(t *testing.T, w wire) {
+			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Say(text) }))(t)
+			check.Equal(t, text, resp.Message.Text, want)
+		})
+	}
+}
+
+// A model that has only reasoned, up to the limit, gets room immediately, in whatever form it reasons.
+// Some servers show nothing of it.
+func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {
+	for name, reason := range map[string]func(*llmtest.Exchange){
+		"in a field": func(x *llmtest.Exchange) { x.Think("so") },
+		"in tags":    func(x *llmtest.Exchange) { x.Piece("<think>so") },
+		"hidden":     func(*llmtest.Exchange) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEveryProtocol(t, func(t *testing.T, w wire) {
+				server := w.open(t, func(x *llmtest.Exchange) {
+					if x.Counted = (llm.Usage{Prompt: 9, Completion: 1}); x.Request.MaxTokens > 100 {
+						x.Say("ok")
+						return
+					}
+					reason(x)
+					x.Finish(llm.FinishLength)
+					x.Done()
+				})
+				var failed []llm.Usage
+				req := llm.Request{Messages: hello.Messages, MaxTokens: 100, Failed: func(u llm.Usage) { failed = append(failed, u) }}
+				model := w.model(t, server, openai.Options{})
+				for range 2 {
+					check.Equal(t, "the reply", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Text, "ok")
+				}
+				want := []llm.Usage{{Prompt: 9, Completion: 1}}
+				if w.name == llm.WireResponses { // where there is always room
+					want = nil
+				}
+				check.EqualAll(t, "the usage of answers without room", failed, want)
+			})
+		})
+	}
+}
+
+const noForced = "This model does not support the tool_choice."
+
+// forcing is a request with a field that a server may refuse.
+func forcing() llm.Request {
+	req := hello
+	req.Tools, req.ForceTool = []llm.Tool{look}, look.Name
+	return req
+}
+
+func TestEachAttemptIsCharged(t *testing.T) {
+	spent := errors.New("all spent")
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, c := range map[string]struct {
+			refuse           func(*llmtest.Exchange)
+			budget, requests int
+			kind             llm.Kind // "": the error is spent
+		}{
+			"no call without budget":       {func(x *llmtest.Exchange) { x.Say("fine") }, 0, 0, ""},
+			"no retry without budget":      {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, 2, 2, llm.KindOverloaded},
+			"no other form without budget": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", noForced) }, 1, 1, llm.KindBadRequest},
+			"none after text was shown": {func(x *llmtest.Exchange) {
+				x.Piece("half ")
+				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noForced)
+			}, 9, 1, llm.KindBadRequest},
+		} {
+			t.Run(name, func(t *testing.T) {
+				server, req := w.open(t, c.refuse), forcing()
+				req.Spend = func() error {
+					if c.budget--; c.budget < 0 {
+						return spent
+					}
+					return nil
+				}
+				_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, func(string) {})
+				check.Equal(t, "error kind", llm.KindOf(err), c.kind)
+				check.Equal(t, "the budget is the error", errors.Is(err, spent), c.kind == "")
+				check.Len(t, "requests", server.Requests(), c.requests)
+			})
+		}
+	})
+}
+
+func TestLongestAnswerIsLearned(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, refusal := range map[string]string{
+			"OpenAI":    "max_tokens is too large: 16484. This model supports at most 8192 completion tokens, whereas you provided 16484.",
+			"Responses": "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 8192, but got 16484 instead.",
+			"Anthropic": "max_tokens: 16484 > 8192, which is the maximum allowed number of output tokens for m",
+		} {
+			t.Run(name, func(t *testing.T) {
+				var bounds []int
+				server := w.open(t, func(x *llmtest.Exchange) {
+					if bounds = append(bounds, x.Request.MaxTokens); x.Request.MaxTokens > 8192 {
+						x.Reject(400, "invalid_request_error", refusal)
+						return
+					}
+					x.Say("ok")
+				})
+				model := w.model(t, server, openai.Options{})
+				req := hello
+				req.MaxTokens, req.Reasoning = 100, "high"
+				for range 2 {
+					check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
+				}
+				check.EqualAll(t, "bounds", bounds, []int{16484, 8192, 8192})
+			})
+		}
 	})
 }

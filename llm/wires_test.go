@@ -9,7 +9,6 @@ import (
 	"net/http/httptrace"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -74,8 +73,7 @@ func (w wire) model(t *testing.T, server *llmtest.Server, o openai.Options) llm.
 		o.MaxRetries = -1
 	}
 	o.RetryDelay = time.Millisecond
-	model := check.Must(w.connect(o))(t)
-	return model
+	return check.Must(w.connect(o))(t)
 }
 
 func user(text string) llm.Message      { return llm.Message{Role: llm.RoleUser, Text: text} }
@@ -112,9 +110,9 @@ func TestTextIsStreamed(t *testing.T) {
 				seen <- delta
 			}
 		})
-		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop || resp.Message.Role != llm.RoleAssistant {
-			t.Errorf("got %+v, shown as %q, %v", resp, shown, err)
-		}
+		check.NoError(t, err)
+		check.EqualAll(t, "shown", shown, []string{"first ", "last"})
+		check.That(t, resp.Message.Text == "first last" && resp.FinishReason == llm.FinishStop && resp.Message.Role == llm.RoleAssistant, "got %+v", resp)
 		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
 		withoutRefusals(t, server)
 	})
@@ -185,19 +183,16 @@ func TestForcedTool(t *testing.T) {
 		for range 2 {
 			check.Len(t, "a server that takes no forced tool", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Calls, 1)
 		}
-		if n := len(server.Requests()); n != 3 || !llm.LearntOf(model, nil).Facts().RefusesForced {
-			t.Errorf("got %d requests: the refusal was not learned", n)
-		}
+		n := len(server.Requests())
+		check.That(t, n == 3 && llm.LearntOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
 	})
 }
 
 func TestStopReasons(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for _, reason := range []string{llm.FinishLength, llm.FinishFilter} {
-			resp, err := w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() })
-			if err != nil || resp.FinishReason != reason || resp.Message.Text != "so far" {
-				t.Errorf("%s: got %+v, %v", reason, resp, err)
-			}
+			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() }))(t)
+			check.Equal(t, "answer", resp.FinishReason+" "+resp.Message.Text, reason+" so far")
 		}
 	})
 }
@@ -219,25 +214,20 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 		if err != nil || len(resp.Message.Native) == 0 || resp.Message.Text != "" {
 			t.Fatalf("got %+v, %v %q", resp, err, server.Refusals())
 		}
-		stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
-		check.NoError(t, err)
-		var again llm.Message
-		check.NoError(t, json.Unmarshal(stored, &again))
+		var again llm.Message // the transcript stores it between two requests
+		check.NoError(t, json.Unmarshal(check.Must(json.Marshal(resp.Message))(t), &again))
 		req.Messages = append(slices.Clone(req.Messages), again, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: "found"})
-		sent := func(model llm.Model) string {
+		sent := func(server *llmtest.Server, model llm.Model) string {
 			if _, err := model.Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err, server.Refusals())
 			}
 			all := server.Requests()
 			return string(all[len(all)-1].Raw)
 		}
-		check.Contains(t, "got no reasoning", sent(model), "they ask for tea")
-		check.Lacks(t, "another model was called", sent(w.model(t, server, openai.Options{Model: "other-model"})), "they ask for tea")
+		check.Contains(t, "got no reasoning", sent(server, model), "they ask for tea")
+		check.Lacks(t, "another model was called", sent(server, w.model(t, server, openai.Options{Model: "other-model"})), "they ask for tea")
 		other := w.open(t, func(x *llmtest.Exchange) { x.Say("done") })
-		if _, err := w.model(t, other, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
-			t.Fatal(err, other.Refusals())
-		}
-		check.Lacks(t, "another server was called", string(other.Requests()[0].Raw), "they ask for tea")
+		check.Lacks(t, "another server was called", sent(other, w.model(t, other, openai.Options{})), "they ask for tea")
 		withoutRefusals(t, server)
 	})
 }

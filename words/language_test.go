@@ -27,21 +27,14 @@ func TestStemsByLanguage(t *testing.T) {
 		{"tr", "Kediler çok güzel ama köpek yok", "Kedi nerede, neden bana sordun?", "tr:kedi"},
 		{"ga", "Tá na leabhair ar an mbord agus sin é", "Cá bhfuil mo bhord?", "ga:bord"},
 	} {
-		t.Run(c.code, func(t *testing.T) {
-			if stems := Stems(c.one); !slices.Contains(stems, c.stem) {
-				t.Errorf("%s: got %q, want %s", c.one, stems, c.stem)
-			}
-			if stems := Stems(c.other); !slices.Contains(stems, c.stem) {
-				t.Errorf("%s: got %q, want %s", c.other, stems, c.stem)
-			}
-		})
+		for _, text := range []string{c.one, c.other} {
+			check.That(t, slices.Contains(Stems(text), c.stem), "%s: got %q, want %s", text, Stems(text), c.stem)
+		}
 	}
 	for _, text := range []string{
 		"The houses are all made of wood", "I can see him in the garden", "docker compose up", "Häuser? No, houses: I have them all", "Собаки были дома", "猫が好き", "",
 	} {
-		if stems := Stems(text); stems != nil {
-			t.Errorf("%q: got %q", text, stems)
-		}
+		check.Len(t, text, Stems(text), 0)
 	}
 	spoken := func() ([]string, error) { return []string{"de", "fr"}, nil }
 	for _, c := range []struct{ claim, text, want string }{
@@ -49,9 +42,7 @@ func TestStemsByLanguage(t *testing.T) {
 		{"a question in the language of the question", "Wo sind die Häuser?", "map[die:[de:die] hauser:[de:haus] sind:[de:sind] wo:[de:wo]]"},
 		{"a question in English by its terms alone", "Where are the Häuser?", "map[]"},
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			check.Equal(t, "fmt.Sprint(stems)", fmt.Sprint(check.Must(StemsToFind(c.text, spoken))(t)), c.want)
-		})
+		check.Equal(t, c.claim, fmt.Sprint(check.Must(StemsToFind(c.text, spoken))(t)), c.want)
 	}
 	check.Len(t, "Languages()", Languages(), 14)
 }
@@ -89,17 +80,41 @@ func TestLanguage(t *testing.T) {
 		{"Ja", "", false},
 	} {
 		code, sure := Language(test.text)
-		if sure != test.sure || sure && code != test.code {
-			t.Errorf("%q: got %q, sure: %v; want %q, %v", test.text, code, sure, test.code, test.sure)
-		}
+		check.That(t, sure == test.sure && (!sure || code == test.code), "%q: got %q, sure: %v; want %q, %v", test.text, code, sure, test.code, test.sure)
 	}
 }
 
 func FuzzLanguage(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		if code, sure := Language(text); sure && len(code) != 2 {
-			t.Errorf("%q: detected as certain %q", text, code)
-		}
+		code, sure := Language(text)
+		check.That(t, !sure || len(code) == 2, "%q: detected as certain %q", text, code)
 	})
+}
+
+func TestRespell(t *testing.T) {
+	for _, c := range []struct{ claim, typo, meant string }{
+		{"two letters swapped", "adpotion", "adoption"},
+		{"a letter missing", "harbur", "harbour"},
+		{"a letter too many", "harrbour", "harbour"},
+		{"a wrong letter", "hatbour", "harbour"},
+		{"the first letter", "garbour", "harbour"},
+		{"the last letter", "harbout", "harbour"},
+		{"in an ending", "paintign", "painting"},
+		{"in a form no rule explains", "cihldren", "children"},
+		{"Russian", "сбоака", "собака"},
+		{"Ukrainian", "вулця", "вулиця"},
+		{"Greek", "αδερφή", "αδελφή"},
+		{"Hebrew", "ירושלם", "ירושלים"},
+		{"Arabic, as it is often typed", "القاهره", "القاهرة"},
+	} {
+		check.That(t, slices.Contains(Respell(Fold(c.typo)), Terms(c.meant)[0]), "%s: %q is not corrected to %q", c.claim, c.typo, c.meant)
+	}
+	check.Equal(t, "the likeliest is first", Respell("aple")[0], stem("pale"))
+	for _, word := range []string{"", "tea", "猫猫猫猫", "1234", "x100y", strings.Repeat("a", 100), "\xff\xff\xff\xff"} {
+		check.Len(t, word, Respell(word), 0)
+	}
+	terms := Respell("harbour")
+	slices.Sort(terms)
+	check.That(t, len(slices.Compact(terms)) == len(terms) && !slices.Contains(terms, stem("harbour")), "other terms")
 }

@@ -61,118 +61,81 @@ func TestQuotesOfAnExtractAreItsSpeakers(t *testing.T) {
 
 func TestExtractText(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Run("days are headings above the speakers' messages, in order", func(t *testing.T) {
-		got := Extract(harbour, 130, 0, "").Text
-		want := `4 March 2024:
-Ines: I bought wooden sailing boat from my uncle in Lisbon yesterday (3 March).
-Paul: I decided to quit my job at bank. We agreed that June 30 is my last day.
-7 March:
-Ines: I need to repaint hull before regatta on May 12.
-Paul: I love green tea, and I'm allergic to shellfish, Ines.
-Cairn: Regatta starts at old lighthouse at 08:30.`
-		check.That(t, strings.HasPrefix(got, "4 March 2024:\nInes: ") && containsLines(got, want), "got:\n%s", got)
-	})
-	t.Run("one speaker's messages of a day are grouped", func(t *testing.T) {
-		got := Extract(said("Ines: I sold my boat in Lisbon.", "Paul: I moved to Braga, Portugal.", "Ines: I met Clara in Sintra.", "+1", "Ines: I paint violins."), 130, 0, "").Text
-		want := `4 March 2024:
-Ines: I sold my boat in Lisbon. I met Clara in Sintra.
-Paul: I moved to Braga, Portugal.
-5 March:
-Ines: I paint violins.`
-		check.Equal(t, "result", got, want)
-	})
-	t.Run("two messages come before a repetition of one", func(t *testing.T) {
-		messages := said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra.")
-		check.Contains(t, "extracted summary", Extract(messages, 42, 0, "").Text, "cousin")
-	})
-	t.Run("a year is named where it starts", func(t *testing.T) {
-		got := Extract(said("Ines: I sold my boat in Lisbon.", "+300", "Paul: I moved to Braga, Portugal.", "+40", "Ines: I met Clara in Sintra."), 130, 0, "").Text
-		want := `4 March 2024:
-Ines: I sold my boat in Lisbon.
-29 December:
-Paul: I moved to Braga, Portugal.
-7 February 2025:
-Ines: I met Clara in Sintra.`
-		check.Equal(t, "result", got, want)
-	})
-	t.Run("the summary stays within its target, and is never empty", func(t *testing.T) {
-		for target := 1; target < 150; target++ {
-			got := Extract(harbour, target, 0, "").Text
-			if tokens.Estimate(got) > target {
-				t.Errorf("got %d tokens for a target of %d:\n%s", tokens.Estimate(got), target, got)
-			}
-			check.That(t, got != "" || target < 4, "got nothing for a target of %d", target)
-		}
-	})
-	t.Run("a small budget keeps the most informative messages", func(t *testing.T) {
-		got := Extract(harbour, 40, 0, "").Text
-		check.Lacks(t, "extracted summary", got, "How are you", "cool")
-		check.Contains(t, "extracted summary", got, "Lisbon")
-	})
-	t.Run("focus ranks what it names higher", func(t *testing.T) {
-		check.Contains(t, "extracted summary", Extract(harbour, 40, 0, "allergies, tea").Text, "shellfish")
-	})
-	t.Run("questions rank below statements", func(t *testing.T) {
-		messages := said("Ines: Did the caravel from Lisbon reach Madeira on Friday?", "Paul: The caravel sank somewhere near the coast.")
-		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "").Text, "sank")
-	})
-	t.Run("repetitions appear once", func(t *testing.T) {
-		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
-		got := Extract(messages, 49, 0, "").Text
-		check.Equal(t, "strings.Count(Extract(messages, 49, 0, \"\").Text, \"ferry\")", strings.Count(got, "ferry"), 1)
-		check.Contains(t, "extracted summary", got, "violins")
-	})
+	whole := Extract(harbour, 130, 0, "").Text
+	check.HasPrefix(t, "days are headings above the speakers' messages", whole, "4 March 2024:\nInes: ")
+	checkOrder(t, whole, "Ines: I bought wooden sailing boat from my uncle in Lisbon yesterday (3 March).",
+		"Paul: I decided to quit my job at bank. We agreed that June 30 is my last day.", "7 March:", "Ines: I need to repaint hull before regatta on May 12.",
+		"Paul: I love green tea, and I'm allergic to shellfish, Ines.", "Cairn: Regatta starts at old lighthouse at 08:30.")
+	for claim, c := range map[string]struct {
+		said []string
+		want string
+	}{
+		"one speaker's messages of a day are grouped": {
+			[]string{"Ines: I sold my boat in Lisbon.", "Paul: I moved to Braga, Portugal.", "Ines: I met Clara in Sintra.", "+1", "Ines: I paint violins."},
+			"4 March 2024:\nInes: I sold my boat in Lisbon. I met Clara in Sintra.\nPaul: I moved to Braga, Portugal.\n5 March:\nInes: I paint violins.",
+		},
+		"a year is named where it starts": {
+			[]string{"Ines: I sold my boat in Lisbon.", "+300", "Paul: I moved to Braga, Portugal.", "+40", "Ines: I met Clara in Sintra."},
+			"4 March 2024:\nInes: I sold my boat in Lisbon.\n29 December:\nPaul: I moved to Braga, Portugal.\n7 February 2025:\nInes: I met Clara in Sintra.",
+		},
+	} {
+		check.Equal(t, claim, Extract(said(c.said...), 130, 0, "").Text, c.want)
+	}
+	for target := 1; target < 150; target++ {
+		got := Extract(harbour, target, 0, "").Text
+		check.That(t, tokens.Estimate(got) <= target && (got != "" || target < 4), "got %d tokens for a target of %d:\n%s", tokens.Estimate(got), target, got)
+	}
+	check.Equal(t, "text for a target of nothing", Extract(harbour, 0, 0, "").Text+Extract(harbour, -1, 0, "").Text, "")
+	again := Extract(harbour, 70, 5, "tea")
+	check.That(t, reflect.DeepEqual(again, Extract(harbour, 70, 5, "tea")), "equal arguments give other results")
 }
 
-func TestExtractTextOfUnusualSpans(t *testing.T) {
-	t.Run("text of neighboring summaries is not repeated", func(t *testing.T) {
-		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
-		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "").Text, "ferry")
-		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
-		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "", beside...).Text, "violins")
-	})
-	t.Run("small talk alone still leaves a text", func(t *testing.T) {
-		for _, text := range []string{"Wow!", "Hi", "?", "👍", "Thanks, Paul!"} {
-			check.Contains(t, "text", Extract(said("Ines: "+text), 50, 0, "").Text, text)
-		}
-	})
-	t.Run("no messages give no summary", func(t *testing.T) {
-		for _, messages := range [][]chat.Message{nil, said("Ines: "), {{Seq: 1, Role: llm.RoleTool, Text: "result"}}} {
-			got := Extract(messages, 100, 5, "")
-			check.Equal(t, "extracted summary", got.Text, "")
-			check.Len(t, "extracted memories", got.Memories, 0)
-		}
-	})
-	t.Run("a budget of zero gives no summary", func(t *testing.T) {
-		check.Equal(t, "result", Extract(harbour, 0, 0, "").Text+Extract(harbour, -1, 0, "").Text, "")
-	})
-	t.Run("tool results are omitted, the assistant's answers are not", func(t *testing.T) {
-		messages := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
-		got := Extract(messages, 100, 0, "").Text
-		check.Lacks(t, "extracted summary", got, "RAW")
-		check.Contains(t, "extracted summary", got, "Cascais")
-	})
-	t.Run("pictures are mentioned", func(t *testing.T) {
-		messages := said("Ines: Look at this.")
-		messages[0].Attachments = []chat.Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
-		check.Contains(t, "extracted summary", Extract(messages, 60, 0, "").Text, "[image: boat.png, a wooden boat on a beach]")
-	})
-	t.Run("one endless sentence is clipped, not the whole summary", func(t *testing.T) {
-		messages := append(said("Paul: "+strings.Repeat("blue whale ", 20_000)), harbour...)
-		check.Contains(t, "extracted summary", Extract(messages, 250, 0, "").Text, "Lisbon", "characters left out")
-	})
-	t.Run("other scripts are summarized too", func(t *testing.T) {
-		messages := said("小林: 你好！", "小林: 我昨天在上海买了一艘木船。你呢？", "小林: 我决定六月辞职。", "Оля: Я переехала в Казань в 2021 году.")
-		got := Extract(messages, 60, 0, "").Text
-		check.Contains(t, "result", got, "小林: ", "木船", "Казань")
-	})
-	t.Run("equal arguments give equal results", func(t *testing.T) {
-		for range 5 {
-			if a, b := Extract(harbour, 70, 5, "tea"), Extract(harbour, 70, 5, "tea"); !reflect.DeepEqual(a, b) {
-				t.Fatalf("%+v\n%+v", a, b)
-			}
-		}
-	})
+func TestExtractChoosesMessages(t *testing.T) {
+	const ferry, violins = "Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living."
+	picture := said("Ines: Look at this.")
+	picture[0].Attachments = []chat.Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
+	tide := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
+	for claim, c := range map[string]struct {
+		messages      []chat.Message
+		target        int
+		focus, beside string
+		want, lacks   []string
+	}{
+		"a small budget keeps the most informative": {harbour, 40, "", "", []string{"Lisbon"}, []string{"How are you", "cool"}},
+		"focus ranks what it names higher":          {harbour, 40, "allergies, tea", "", []string{"shellfish"}, nil},
+		"two messages come before a repetition of one": {
+			said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra."),
+			42, "", "",
+			[]string{"cousin"},
+			nil,
+		},
+		"questions rank below statements": {
+			said("Ines: Did the caravel from Lisbon reach Madeira on Friday?", "Paul: The caravel sank somewhere near the coast."), 25, "", "", []string{"sank"}, nil,
+		},
+		"repetitions appear once":                          {said(ferry, strings.Replace(ferry, "Ines", "Paul", 1), violins), 49, "", "", []string{"ferry", "violins"}, nil},
+		"without neighboring summaries a text is chosen":   {said(ferry, violins), 25, "", "", []string{"ferry"}, nil},
+		"text of neighboring summaries is not repeated":    {said(ferry, violins), 25, "", "Ines: The Porto ferry to Madeira leaves on Friday at 07:45.", []string{"violins"}, nil},
+		"tool results are omitted, answers are not":        {tide, 100, "", "", []string{"Cascais"}, []string{"RAW"}},
+		"pictures are mentioned":                           {picture, 60, "", "", []string{"[image: boat.png, a wooden boat on a beach]"}, nil},
+		"one endless sentence is clipped, not the summary": {append(said("Paul: "+strings.Repeat("blue whale ", 20_000)), harbour...), 250, "", "", []string{"Lisbon", "characters left out"}, nil},
+		"other scripts are summarized too": {
+			said("小林: 你好！", "小林: 我昨天在上海买了一艘木船。你呢？", "小林: 我决定六月辞职。", "Оля: Я переехала в Казань в 2021 году."), 60, "", "", []string{"小林: ", "木船", "Казань"}, nil,
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			got := Extract(c.messages, c.target, 0, c.focus, c.beside).Text
+			check.Contains(t, "extracted summary", got, c.want...)
+			check.Lacks(t, "extracted summary", got, c.lacks...)
+			check.That(t, strings.Count(got, "ferry") < 2, "got a repetition: %s", got)
+		})
+	}
+	for _, text := range []string{"Wow!", "?", "👍", "Thanks, Paul!"} {
+		check.Contains(t, "small talk alone", Extract(said("Ines: "+text), 50, 0, "").Text, text)
+	}
+	for _, messages := range [][]chat.Message{nil, said("Ines: "), {{Seq: 1, Role: llm.RoleTool, Text: "result"}}} {
+		got := Extract(messages, 100, 5, "")
+		check.That(t, got.Text == "" && len(got.Memories) == 0, "no messages: got %+v", got)
+	}
 }
 
 func TestExtractTakesTextAsData(t *testing.T) {
@@ -198,16 +161,14 @@ func TestExtractTakesTextAsData(t *testing.T) {
 	}
 }
 
-// containsLines reports whether got contains each line of want, in that order.
-func containsLines(got, want string) bool {
-	for line := range strings.SplitSeq(want, "\n") {
-		at := strings.Index(got, line)
-		if at < 0 {
-			return false
-		}
-		got = got[at+len(line):]
+// checkOrder fails unless a text contains all parts, in that order.
+func checkOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		_, rest, found := strings.Cut(text, part)
+		check.Require(t, found, "%q is missing, or out of order, in:\n%s", part, text)
+		text = rest
 	}
-	return true
 }
 
 func FuzzExtract(f *testing.F) {
@@ -219,9 +180,7 @@ func FuzzExtract(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text string, target int) {
 		messages := append(said("Paul: I moved to Braga last year."), chat.Message{Seq: 2, Role: llm.RoleUser, Author: name, Text: text, Time: monday})
 		s := Extract(messages, target, 5, text)
-		if tokens.Estimate(s.Text) > max(target, 0) {
-			t.Fatalf("%d tokens for %d: %q", tokens.Estimate(s.Text), target, s.Text)
-		}
+		check.Require(t, tokens.Estimate(s.Text) <= max(target, 0), "%d tokens for %d: %q", tokens.Estimate(s.Text), target, s.Text)
 		for _, m := range s.Memories {
 			check.Require(t, !strings.ContainsAny(m.Content, "\n\r"), "lines in %q", m.Content)
 		}

@@ -22,9 +22,7 @@ func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Requ
 	if _, err := connect(t, server, options).Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err, server.Refusals())
 	}
-	if n := len(server.Requests()); n != 1 {
-		t.Fatalf("%d requests", n)
-	}
+	check.Len(t, "requests", server.Requests(), 1)
 	return server.Requests()[0]
 }
 
@@ -66,28 +64,27 @@ func TestRequestTranslation(t *testing.T) {
 func marked(t *testing.T, r llmtest.Request) (texts []string) {
 	t.Helper()
 	type block struct {
-		Text, Name, Content string
-		ID                  string          `json:"tool_use_id"`
-		Cache               json.RawMessage `json:"cache_control"`
+		Text, Name string
+		ID         string          `json:"tool_use_id"`
+		Cache      json.RawMessage `json:"cache_control"`
+		Content    json.RawMessage // of a message: its blocks
 	}
-	add := func(blocks []block) {
+	for _, name := range []string{"tools", "system", "messages"} {
+		var blocks []block
+		if raw := r.Body[name]; raw != nil {
+			check.NoError(t, json.Unmarshal(raw, &blocks))
+		}
 		for _, b := range blocks {
-			if b.Cache != nil {
-				texts = append(texts, b.Name+b.Text+b.ID)
+			inner := []block{b}
+			if name == "messages" {
+				check.NoError(t, json.Unmarshal(b.Content, &inner))
+			}
+			for _, b := range inner {
+				if b.Cache != nil {
+					texts = append(texts, b.Name+b.Text+b.ID)
+				}
 			}
 		}
-	}
-	var tools, system []block
-	var messages []struct{ Content []block }
-	for name, into := range map[string]any{"tools": &tools, "system": &system, "messages": &messages} {
-		if raw := r.Body[name]; raw != nil {
-			check.NoError(t, json.Unmarshal(raw, into))
-		}
-	}
-	add(tools)
-	add(system)
-	for _, m := range messages {
-		add(m.Content)
 	}
 	return texts
 }
@@ -110,15 +107,11 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 		"a tool step":             {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: "x"}}, []llm.Tool{{Name: "f"}}, 1, "system 1 a"},
 		"a message that is empty": {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: " "}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
-			check.Equal(t, "texts with a mark", strings.Join(marked(t, got), " "), c.want)
-		})
+		got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
+		check.Equal(t, name+": texts with a mark", strings.Join(marked(t, got), " "), c.want)
 	}
-	t.Run("with an hour if configured", func(t *testing.T) {
-		got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
-		check.Contains(t, "sent", string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
-	})
+	got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
+	check.Contains(t, "marks for an hour", string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
 }
 
 // TestEachRequestExtendsPrevious: without its marks and its end, a request is the

@@ -2,8 +2,10 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/check"
 	"cairn/llm"
@@ -37,62 +39,48 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 			x.Say("done")
 		}
 	}
-	ask := func(t *testing.T, server *llmtest.Server) llm.Request {
-		req := llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}, Reasoning: "high"}
-		return step(t, connect(t, server, anthropic.Options{}), req)
+	for name, c := range map[string]struct {
+		change  func(req *llm.Request)
+		blocks  int // of thinking sent back
+		refused bool
+		want    string // the field of the last request
+	}{
+		"whole and in order": {func(*llm.Request) {}, 2, false, `{"type":"adaptive"}`},
+		"when somebody writes during the loop": {func(req *llm.Request) {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: "hurry"})
+		}, 2, false, `{"type":"adaptive"}`},
+		"not after the next question": {func(req *llm.Request) {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: "done"}, question)
+		}, 0, false, `{"type":"adaptive"}`},
+		"not if thinking is disabled": {func(req *llm.Request) { req.Reasoning = "none" }, 0, false, `{"type":"disabled"}`},
+		"not when its signature is refused": {func(req *llm.Request) {
+			req.Messages[1].Native = json.RawMessage(strings.ReplaceAll(string(req.Messages[1].Native), "first", "forged"))
+		}, 0, true, `{"type":"disabled"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, script)
+			req := llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}, Reasoning: "high"}
+			req = step(t, connect(t, server, anthropic.Options{}), req)
+			c.change(&req)
+			req = step(t, connect(t, server, anthropic.Options{}), req)
+			requests := server.Requests()
+			last := requests[len(requests)-1]
+			field(t, last.Body, "thinking", c.want)
+			check.Len(t, "thinking sent back", last.Messages[1].Reasoning, c.blocks)
+			check.Equal(t, "refused", strings.Contains(strings.Join(server.Refusals(), " "), "signature"), c.refused)
+			check.That(t, req.Messages[len(req.Messages)-1].Native == nil, "thinking of an answer without calls is stored")
+			if c.blocks == 0 {
+				return
+			}
+			var order []string
+			var blocks []struct{ Type, Thinking, Text string }
+			check.NoError(t, json.Unmarshal(last.Messages[1].Body["content"], &blocks))
+			for _, b := range blocks {
+				order = append(order, b.Type+" "+b.Thinking+b.Text)
+			}
+			check.Equal(t, "sent", strings.Join(order, "|"), "thinking first <thought>|text Let me see.|thinking second|tool_use |tool_use ")
+		})
 	}
-	t.Run("whole and in order", func(t *testing.T) {
-		server := serve(t, script)
-		req := step(t, connect(t, server, anthropic.Options{}), ask(t, server))
-		content := string(server.Requests()[1].Messages[1].Body["content"])
-		var order []string
-		var blocks []struct{ Type, Thinking, Text string }
-		check.NoError(t, json.Unmarshal([]byte(content), &blocks))
-		for _, b := range blocks {
-			order = append(order, b.Type+" "+b.Thinking+b.Text)
-		}
-		check.Equal(t, "sent", strings.Join(order, "|"), "thinking first <thought>|text Let me see.|thinking second|tool_use |tool_use ")
-		if last := req.Messages[len(req.Messages)-1]; last.Native != nil {
-			t.Errorf("thinking of an answer without calls is stored: %s", last.Native)
-		}
-	})
-	t.Run("not after the next question", func(t *testing.T) {
-		server := serve(t, script)
-		model := connect(t, server, anthropic.Options{})
-		req := step(t, model, ask(t, server))
-		req.Messages = append(req.Messages, question)
-		step(t, model, req)
-		for _, m := range server.Requests()[2].Messages {
-			check.Len(t, "sent", m.Reasoning, 0)
-		}
-	})
-	t.Run("also when somebody writes during the loop", func(t *testing.T) {
-		server := serve(t, script)
-		req := ask(t, server)
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: "hurry"})
-		step(t, connect(t, server, anthropic.Options{}), req)
-		check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 2)
-	})
-	t.Run("not if thinking is disabled", func(t *testing.T) {
-		server := serve(t, script)
-		req := ask(t, server)
-		req.Reasoning = "none"
-		step(t, connect(t, server, anthropic.Options{}), req)
-		got := server.Requests()[1]
-		check.Len(t, "sent", got.Messages[1].Reasoning, 0)
-		check.Equal(t, "thinking", string(got.Body["thinking"]), `{"type":"disabled"}`)
-	})
-	t.Run("not when the server refuses its signature", func(t *testing.T) {
-		server := serve(t, script)
-		req := ask(t, server)
-		req.Messages[1].Native = json.RawMessage(strings.ReplaceAll(string(req.Messages[1].Native), "first", "forged"))
-		step(t, connect(t, server, anthropic.Options{}), req)
-		if got := server.Refusals(); len(got) != 1 || !strings.Contains(got[0], "signature") {
-			t.Errorf("refused %v", got)
-		}
-		got := server.Requests()
-		check.Equal(t, "thinking", string(got[len(got)-1].Body["thinking"]), `{"type":"disabled"}`)
-	})
 }
 
 func TestRedactedThinkingIsReturnedUnchanged(t *testing.T) {
@@ -128,8 +116,79 @@ func TestReasoningIsTranslated(t *testing.T) {
 		got := sent(t, req, anthropic.Options{})
 		field(t, got.Body, "thinking", want[0])
 		field(t, got.Body, "output_config", want[1])
-		if thinks := want[1] != ""; thinks != (got.MaxTokens > 500) {
-			t.Errorf("%q: got max_tokens %d", effort, got.MaxTokens)
-		}
+		thinks := want[1] != ""
+		check.That(t, thinks == (got.MaxTokens > 500), "%q: got max_tokens %d", effort, got.MaxTokens)
+	}
+}
+
+// TestRefusedFieldsAreOmitted: models accept different fields. A rejected field is sent once and
+// never again.
+func TestRefusedFieldsAreOmitted(t *testing.T) {
+	tools := []llm.Tool{{Name: "f"}}
+	for name, c := range map[string]struct {
+		model    string
+		req      llm.Request
+		refusals int
+		absent   []string
+		want     map[string]string
+	}{
+		"adaptive thinking":                      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, []string{"output_config"}, map[string]string{"thinking": `{"type":"enabled","budget_tokens":4096}`}},
+		"no thinking at all":                     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, []string{"thinking"}, map[string]string{"output_config": `{"effort":"low"}`}},
+		"forced while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, []string{"tool_choice"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, ok)
+			var log check.Buffer
+			model := connect(t, server, anthropic.Options{Model: c.model, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			c.req.Messages = hello.Messages
+			for range 2 {
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
+			}
+			check.Len(t, "refused", server.Refusals(), c.refusals)
+			check.Equal(t, "log lines", strings.Count(log.String(), "_refused "), c.refusals)
+			for _, r := range server.Requests() {
+				for _, name := range c.absent {
+					field(t, r.Body, name, "")
+				}
+				for name, want := range c.want {
+					field(t, r.Body, name, want)
+				}
+			}
+			check.Equal(t, "learned that it refuses a forced tool", model.Learnt().Facts().RefusesForced, c.req.ForceTool != "" && c.refusals > 0)
+		})
+	}
+}
+
+// TestRefusalTexts: the same for texts the double does not send. what is a field that is rejected
+// while it has this value.
+func TestRefusalTexts(t *testing.T) {
+	for name, c := range map[string]struct {
+		words, field, value string
+		req                 llm.Request
+		want                string
+	}{
+		"an effort by its value": {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
+		"thinking as a whole":    {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
+		"marks":                  {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused := 0
+			server := serve(t, func(x *llmtest.Exchange) {
+				if strings.Contains(string(x.Request.Body[c.field]), c.value) {
+					refused++
+					x.Reject(400, "invalid_request_error", c.words)
+					return
+				}
+				x.Say("ok")
+			})
+			model := connect(t, server, anthropic.Options{CacheTTL: time.Hour})
+			c.req.Messages = hello.Messages
+			for range 2 {
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
+			}
+			requests := server.Requests()
+			got := string(requests[len(requests)-1].Body[c.field])
+			check.That(t, refused == 1 && (c.want == "" || got == c.want), "got %d refusals, then %s, want %s", refused, got, c.want)
+		})
 	}
 }

@@ -2,9 +2,6 @@ package openai_test
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -42,89 +39,82 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 	model := connect(t, server, options)
 	check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
 	for range 2 {
-		if resp, err := model.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
-			t.Fatalf("got %q, %v", resp.Message.Text, err)
-		}
+		check.Equal(t, "answer", check.Must(model.Generate(t.Context(), hello, nil))(t).Message.Text, "ok")
 	}
 	check.Equal(t, "asked", wiresOf(server), "chat responses responses")
 	check.Equal(t, "then", model.Wire(), llm.WireResponses)
-	if n := strings.Count(log.String(), "wire_changed"); n != 1 {
-		t.Errorf("%d lines: %s", n, log)
-	}
+	check.Equal(t, "log lines", strings.Count(log.String(), "wire_changed"), 1)
 	check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
 }
 
-func TestServerWithoutResponsesUsesChat(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-	server.Speak(llm.WireChat)
-	model := connect(t, server, openai.Options{})
-	model.Learnt().Demand(llm.WireResponses)
-	for range 2 {
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-	}
-	check.Equal(t, "asked", wiresOf(server), "chat chat")
-	check.Equal(t, "then", model.Wire(), llm.WireChat)
-}
-
 func TestProtocolChangesOnceEachWay(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
-	server.Speak(llm.WireChat)
-	model := connect(t, server, openai.Options{MaxRetries: 3})
-	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
-	check.Equal(t, "asked", wiresOf(server), "chat chat")
-}
-
-func TestConfiguredProtocolStays(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
-	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
-	check.Equal(t, "asked", wiresOf(server), "chat")
+	refuse := func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) }
+	ok := func(x *llmtest.Exchange) { x.Say("ok") }
+	for name, c := range map[string]struct {
+		answer  func(*llmtest.Exchange)
+		options openai.Options
+		demand  string
+		kind    llm.Kind
+		asked   string
+	}{
+		"a server without Responses is asked on chat": {ok, openai.Options{}, llm.WireResponses, "", "chat"},
+		"back again, and no further":                  {refuse, openai.Options{MaxRetries: 3}, "", llm.KindBadRequest, "chat chat"},
+		"not from the protocol that is set":           {refuse, openai.Options{Wire: llm.WireChat}, "", llm.KindBadRequest, "chat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Serve(t, c.answer)
+			server.Speak(llm.WireChat)
+			model := connect(t, server, c.options)
+			if c.demand != "" {
+				model.Learnt().Demand(c.demand)
+			}
+			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
+			check.Equal(t, "asked", wiresOf(server), c.asked)
+			check.Equal(t, "then", model.Wire(), llm.WireChat)
+		})
+	}
 }
 
 func TestAddressWithoutV1(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-	for name, model := range map[string]string{"with a model": "m", "without": ""} {
-		t.Run(name, func(t *testing.T) {
-			log := new(bytes.Buffer)
-			m, err := openai.New(openai.Options{
-				BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1,
-				Log: slog.New(slog.NewTextHandler(log, nil)),
-			})
-			check.NoError(t, err)
-			for range 2 {
-				if resp, err := m.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
-					t.Fatalf("got %q, %v", resp.Message.Text, err)
-				}
-			}
-			check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 1)
-			check.Contains(t, "log", log.String(), "works="+server.URL)
-			check.Len(t, "the models", check.Must(m.Models(t.Context()))(t), 1)
-		})
-	}
-	t.Run("one retry if the other form fails too", func(t *testing.T) {
-		m := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1}))(t)
+	for _, model := range []string{"m", ""} {
+		log := new(bytes.Buffer)
+		m := check.Must(openai.New(openai.Options{
+			BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1, Log: slog.New(slog.NewTextHandler(log, nil)),
+		}))(t)
 		for range 2 {
-			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindWrongAddress)
+			check.Equal(t, "answer", check.Must(m.Generate(t.Context(), hello, nil))(t).Message.Text, "ok")
 		}
-	})
-	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
+		check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 1)
+		check.Contains(t, "log", log.String(), "works="+server.URL)
+		check.Len(t, "the models", check.Must(m.Models(t.Context()))(t), 1)
+	}
+	// The other form is used only where it exists, and its error tells more.
+	for unauthorized, c := range map[string]struct {
+		kind  llm.Kind
+		posts []string
+	}{
+		"":     {llm.KindWrongAddress, []string{"/chat/completions", "/chat/completions"}},
+		"/v1/": {llm.KindAuth, []string{"/chat/completions", "/v1/chat/completions", "/v1/chat/completions"}},
+	} {
 		var posts []string
 		locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				posts = append(posts, r.URL.Path)
 			}
-			if strings.HasPrefix(r.URL.Path, "/v1/") {
+			if unauthorized != "" && strings.HasPrefix(r.URL.Path, unauthorized) {
 				http.Error(w, `{"error":{"message":"wrong key","code":"invalid_api_key"}}`, http.StatusUnauthorized)
 				return
 			}
 			http.NotFound(w, r)
 		}))
-		t.Cleanup(locked.Close)
 		m := check.Must(openai.New(openai.Options{BaseURL: locked.URL, Model: "m", MaxRetries: -1}))(t)
 		for range 2 {
-			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
+			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), c.kind)
 		}
-		check.EqualAll(t, "requests", posts, []string{"/chat/completions", "/v1/chat/completions", "/v1/chat/completions"})
-	})
+		check.EqualAll(t, "requests", posts, c.posts)
+		locked.Close()
+	}
 }
 
 func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
@@ -152,17 +142,13 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 				req := hello
 				req.Reasoning = c.wanted
 				for range 2 {
-					if _, err := model.Generate(t.Context(), req, nil); err != nil {
-						t.Fatal(wire, err)
-					}
+					check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 				}
-				last := server.Requests()[len(server.Requests())-1].Body
+				requests := server.Requests()
+				check.Len(t, wire+": requests", requests, 3)
+				sent := string(requests[2].Body["reasoning_effort"]) + string(requests[2].Body["reasoning"])
 				want := map[string]string{llm.WireChat: `"` + c.want + `"`, llm.WireResponses: `{"effort":"` + c.want + `"}`}[wire]
-				if c.want == "" {
-					want = ""
-				}
-				check.Equal(t, wire+": sent", string(last["reasoning_effort"])+string(last["reasoning"]), want)
-				check.Equal(t, wire+": requests", len(server.Requests()), 3)
+				check.That(t, sent == want || sent+c.want == "", "%s: sent %s", wire, sent)
 				check.Equal(t, wire+": how often the log tells of it", strings.Count(log.String(), "reasoning_refused"), 1)
 			}
 		})
@@ -196,9 +182,8 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 			requests := server.Requests()
 			check.Len(t, "requests", requests, 3)
 			check.Equal(t, "limit of the answer", requests[2].MaxTokens, requests[0].MaxTokens)
-			if cache := name == "prompt_cache_retention" || name == "prompt_cache_breakpoint"; cache != (model.CacheTTL() < before) {
-				t.Errorf("the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
-			}
+			cache := name == "prompt_cache_retention" || name == "prompt_cache_breakpoint"
+			check.That(t, cache == (model.CacheTTL() < before), "the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
 		})
 	}
 }
@@ -208,9 +193,8 @@ func TestRequiredReasoningIsLearned(t *testing.T) {
 		x.Reject(http.StatusBadRequest, "invalid_request_error", "The `reasoning_content` in the thinking mode must be passed back to the API.")
 	})
 	model := connect(t, server, openai.Options{})
-	if _, err := model.Generate(t.Context(), hello, nil); !llm.WantsReasoning(err) || !model.Learnt().Facts().WantsReasoning {
-		t.Errorf("got %v, %+v", err, model.Learnt().Facts())
-	}
+	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
+	check.That(t, llm.WantsReasoning(err) && model.Learnt().Facts().WantsReasoning, "got %v, %+v", err, model.Learnt().Facts())
 }
 
 // TestReasoningHasExtraTokens: providers count it as answer.
@@ -235,16 +219,13 @@ func TestReasoningHasExtraTokens(t *testing.T) {
 			model := connect(t, server, c.options)
 			c.req.Messages, c.req.MaxTokens = hello.Messages, 100
 			for range 2 {
-				if resp, err := model.Generate(t.Context(), c.req, nil); err != nil || resp.Message.Text != "ok" {
-					t.Fatal(resp, err)
-				}
+				check.Equal(t, "answer", check.Must(model.Generate(t.Context(), c.req, nil))(t).Message.Text, "ok")
 			}
-			for i, r := range server.Requests() {
-				var bound int
-				check.NoError(t, json.Unmarshal([]byte(cmp.Or(string(r.Body["max_tokens"]), string(r.Body["max_output_tokens"]))), &bound))
-				check.Equal(t, fmt.Sprintf("the bound of request %d", i), bound, c.bounds[i])
+			var bounds []int
+			for _, r := range server.Requests() {
+				bounds = append(bounds, r.MaxTokens)
 			}
-			check.Equal(t, "requests", len(server.Requests()), len(c.bounds))
+			check.EqualAll(t, "bounds", bounds, c.bounds)
 		})
 	}
 }

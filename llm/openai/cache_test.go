@@ -30,8 +30,7 @@ func (a asHost) RoundTrip(r *http.Request) (*http.Response, error) {
 func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
 	t.Helper()
 	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
-	model := check.Must(openai.New(o))(t)
-	return model
+	return check.Must(openai.New(o))(t)
 }
 
 // conversation returns a head of three messages, and this many turns with tools after it.
@@ -77,6 +76,17 @@ func marked(t *testing.T, r llmtest.Request) string {
 	return strings.Join(found, ", ")
 }
 
+// send sends a request to the server at base, and returns what it got.
+func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
+	t.Helper()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	m := at(t, base, server, o)
+	if _, err := m.Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err, server.Refusals())
+	}
+	return m, server.Requests()[0]
+}
+
 const atOpenAI = "https://api.openai.com/v1"
 
 func TestOpenAICacheFields(t *testing.T) {
@@ -86,29 +96,24 @@ func TestOpenAICacheFields(t *testing.T) {
 	}{
 		"gpt-6-astra":     {"summary, begin, found more, next", "", 30 * time.Minute},
 		"gpt-5.6-terra":   {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.5":         {"", `"24h"`, 24 * time.Hour},
 		"gpt-5.1":         {"", `"24h"`, 24 * time.Hour},
 		"gpt-5-mini":      {"", "", 5 * time.Minute},
-		"gpt-4o":          {"", "", 5 * time.Minute},
 		"ft:gpt-5.6:mine": {"", "", 5 * time.Minute},
 	} {
-		t.Run(model, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			m := at(t, atOpenAI, server, openai.Options{Model: model})
-			if _, err := m.Generate(t.Context(), conversation(1), nil); err != nil {
-				t.Fatal(err, server.Refusals())
-			}
-			got := server.Requests()[0]
-			check.Equal(t, "requests", got.Wire, llm.WireResponses)
-			check.Equal(t, "protocol", m.Wire(), llm.WireResponses)
-			check.Equal(t, "marked", marked(t, got), c.marks)
-			field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
-			field(t, got.Body, "prompt_cache_retention", c.retention)
-			field(t, got.Body, "prompt_cache_options", "")
-			ttl := m.CacheTTL()
-			check.Equal(t, "cache lifetime", ttl, c.ttl)
-		})
+		m, got := send(t, atOpenAI, openai.Options{Model: model}, conversation(1))
+		check.Equal(t, model+": protocol", m.Wire()+" "+got.Wire, llm.WireResponses+" "+llm.WireResponses)
+		check.Equal(t, model+": marked", marked(t, got), c.marks)
+		field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
+		field(t, got.Body, "prompt_cache_retention", c.retention)
+		check.Equal(t, model+": cache lifetime", m.CacheTTL(), c.ttl)
 	}
+	req := conversation(1)
+	req.MaxTokens = 100
+	_, got := send(t, atOpenAI, openai.Options{Model: "gpt-5.1", Wire: llm.WireChat}, req)
+	field(t, got.Body, "max_completion_tokens", "100")
+	field(t, got.Body, "max_tokens", "")
+	field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
+	field(t, got.Body, "prompt_cache_retention", `"24h"`)
 }
 
 func TestCacheBreakpointsFollowHead(t *testing.T) {
@@ -122,14 +127,8 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 		"a head with a blank message":       {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant}, {Role: llm.RoleUser, Text: "b"}, {Role: llm.RoleUser, Text: "c"}}, 3, "b, c"},
 		"a head that begins with an answer": {[]llm.Message{{Role: llm.RoleAssistant, Text: "x"}, {Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "a, b"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			req := llm.Request{Messages: c.messages, Head: c.head}
-			if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-6-sol"}).Generate(t.Context(), req, nil); err != nil {
-				t.Fatal(err, server.Refusals())
-			}
-			check.Equal(t, "marked", marked(t, server.Requests()[0]), c.want)
-		})
+		_, got := send(t, atOpenAI, openai.Options{Model: "gpt-6-sol"}, llm.Request{Messages: c.messages, Head: c.head})
+		check.Equal(t, name, marked(t, got), c.want)
 	}
 }
 
@@ -143,36 +142,12 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`},
 		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			m := at(t, c.base, server, openai.Options{Model: c.model, CacheTTL: c.ttl})
-			if _, err := m.Generate(t.Context(), conversation(1), nil); err != nil {
-				t.Fatal(err, server.Refusals())
-			}
-			got := server.Requests()[0]
-			field(t, got.Body, "cache_control", c.want)
-			field(t, got.Body, "prompt_cache_key", "")
-			field(t, got.Body, "prompt_cache_retention", "")
-			if bytes.Contains(got.Raw, []byte("breakpoint")) || got.Wire != llm.WireChat {
-				t.Errorf("sent on %s: %s", got.Wire, got.Raw)
-			}
-			check.Equal(t, "cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
-		})
+		m, got := send(t, c.base, openai.Options{Model: c.model, CacheTTL: c.ttl}, conversation(1))
+		field(t, got.Body, "cache_control", c.want)
+		check.Lacks(t, name, string(got.Raw), "prompt_cache_key", "prompt_cache_retention", "breakpoint")
+		check.Equal(t, name+": protocol", got.Wire, llm.WireChat)
+		check.Equal(t, name+": cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
 	}
-}
-
-func TestOpenAIChatFieldNames(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-	req := conversation(1)
-	req.MaxTokens = 100
-	if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-5.1", Wire: llm.WireChat}).Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
-	got := server.Requests()[0].Body
-	field(t, got, "max_completion_tokens", "100")
-	field(t, got, "max_tokens", "")
-	field(t, got, "prompt_cache_key", `"conversation-1"`)
-	field(t, got, "prompt_cache_retention", `"24h"`)
 }
 
 // grow appends a random step of a conversation to messages: a turn's end and the next
@@ -199,21 +174,14 @@ func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 // a prefix of the next request, whatever else differs.
 func TestEachRequestExtendsPrevious(t *testing.T) {
 	check.SkipUnderRace(t)
-	for name, c := range map[string]struct {
-		base, model string
-		end         string // what follows the messages
-	}{
-		"on chat":                        {"http://localhost/v1", "m", `],"stream":`},
-		"on Responses":                   {atOpenAI, "gpt-5.1", `],"stream":`},
-		"on Responses, with breakpoints": {atOpenAI, "gpt-6-sol", `],"stream":`},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for model, base := range map[string]string{"m": "http://localhost/v1", "gpt-5.1": atOpenAI, "gpt-6-sol": atOpenAI} { // on chat, on Responses, and with breakpoints
+		t.Run(model, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			m := at(t, c.base, server, openai.Options{Model: c.model})
+			m := at(t, base, server, openai.Options{Model: model})
 			r := rand.New(rand.NewPCG(1, 2))
 			req := conversation(0)
 			var before []byte
-			for n := range 60 {
+			for n := range 40 {
 				req.MaxTokens, req.ForceTool = 100+n, ""
 				if n%7 == 0 {
 					req.ForceTool = "f"
@@ -222,10 +190,8 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 					t.Fatal(err, server.Refusals())
 				}
 				raw := server.Requests()[n].Raw
-				if !bytes.HasPrefix(raw, before) {
-					t.Fatalf("request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
-				}
-				before = raw[:bytes.LastIndex(raw, []byte(c.end))]
+				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
+				before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
 				req.Messages = grow(r, n, req.Messages)
 			}
 		})

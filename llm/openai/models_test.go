@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +29,6 @@ func TestWindowSources(t *testing.T) {
 		"what Ollama loaded":   {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 4096, Source: "GET /api/ps"}},
 		"what is listed":       {map[string]string{"/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 65536, Source: "GET /models"}},
 		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
-		"Mistral's field":      {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_context_length":32768}]}`}, 0, llm.Window{Tokens: 32768, Source: "GET /models"}},
 		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}},
 		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}},
 		"nobody":               {nil, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
@@ -62,9 +60,8 @@ func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	server.Tell("/api/ps", `{"models":[]}`)
 	model := connect(t, server, openai.Options{})
-	if got := model.Window(t.Context()); got.Tokens != llm.DefaultWindow {
-		t.Fatalf("got %+v before the model was loaded", got)
-	}
+	got := model.Window(t.Context())
+	check.Require(t, got.Tokens == llm.DefaultWindow, "got %+v before the model was loaded", got)
 	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
 	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 	check.Equal(t, "window", model.Window(t.Context()).Tokens, 4096)
@@ -82,18 +79,11 @@ func TestOverflowLowersWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				limit := c.limits[x.N-1]
-				body := `{"error":{"message":"prompt is too long"}}`
-				if limit > 0 {
-					body = `{"error":{"type":"exceed_context_size_error","message":"no","n_ctx":` + strconv.Itoa(limit) + `}}`
-				}
-				x.Refuse(400, "", body)
+				x.Refuse(400, "", fmt.Sprintf(`{"error":{"type":"exceed_context_size_error","message":"no","n_ctx":%d}}`, c.limits[x.N-1]))
 			})
 			model := connect(t, server, openai.Options{Window: c.setting, MaxRetries: 2})
 			for range c.limits {
-				if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindOverflow {
-					t.Fatal(err)
-				}
+				check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindOverflow)
 			}
 			check.Equal(t, "window", model.Window(t.Context()), c.want)
 		})
@@ -106,10 +96,9 @@ func TestWindowWarningIsLoggedOnce(t *testing.T) {
 		list    string
 		want    string // of the one warning; empty: none
 	}{
-		"when it is a guess":               {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
-		"when the setting is above it":     {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
-		"not when the setting is below it": {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
-		"not when the server told":         {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+		"when it is a guess":           {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
+		"when the setting is above it": {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
+		"not when the server told":     {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
@@ -134,17 +123,14 @@ func TestWindowWarningIsLoggedOnce(t *testing.T) {
 func TestModelsShareNothing(t *testing.T) {
 	notebook := new(llm.Notebook)
 	at := func(url, model string) *llm.Learnt {
-		m := check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t)
-		return m.Learnt()
+		return check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t).Learnt()
 	}
 	one := at("http://localhost:1/v1", "m")
 	check.That(t, at("http://key:secret@localhost:1/v1/", "m") == one, "the same model on the same server does not share facts")
 	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
 		check.That(t, other != one, "two models share learned facts")
 	}
-	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
-		t.Error("two models without a name share learned facts")
-	}
+	check.That(t, at("http://localhost:1/v1", "") != at("http://localhost:1/v1", ""), "two models without a name share learned facts")
 }
 
 func TestModelCapabilities(t *testing.T) {

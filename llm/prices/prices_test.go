@@ -19,9 +19,8 @@ func TestCost(t *testing.T) {
 		"nothing costs nothing":                                    {Tokens{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := p.Cost(c.tokens); math.Abs(got-c.want) > 1e-12 {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			got := p.Cost(c.tokens)
+			check.That(t, math.Abs(got-c.want) <= 1e-12, "got %v, want %v", got, c.want)
 		})
 	}
 }

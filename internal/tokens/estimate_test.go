@@ -1,4 +1,4 @@
-package compactor
+package tokens
 
 import (
 	"encoding/base64"
@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/check"
-	"cairn/internal/tokens"
 	"cairn/words/wordstest"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -48,92 +47,62 @@ func samples() map[string]string {
 func TestEstimateOfUniformText(t *testing.T) {
 	codec := check.Must(tokenizer.Get(tokenizer.O200kBase))(t)
 	for kind, text := range samples() {
-		estimate, real := tokens.Estimate(text), check.Must(codec.Count(text))(t)
-		if by := float64(estimate)/float64(real) - 1; by < -0.12 || by > 0.25 {
-			t.Errorf("%s: got an error of %+.1f%%", kind, 100*by)
-		}
+		estimate, real := Estimate(text), check.Must(codec.Count(text))(t)
+		by := float64(estimate)/float64(real) - 1
+		check.That(t, by >= -0.12 && by <= 0.25, "%s: got an error of %+.1f%%", kind, 100*by)
 	}
 }
 
 func TestEstimate(t *testing.T) {
-	t.Run("empty text costs nothing", func(t *testing.T) {
-		check.Equal(t, "estimate of an empty text", tokens.Estimate(""), 0)
-	})
-	t.Run("any text costs at least one token", func(t *testing.T) {
-		for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
-			if got := tokens.Estimate(text); got < 1 {
-				t.Errorf("Estimate(%q) = %d", text, got)
-			}
-		}
-	})
-	t.Run("a thousand Han cost at least 600", func(t *testing.T) {
-		if got := tokens.Estimate(strings.Repeat("我", 1000)); got < 600 {
-			t.Errorf("%d", got)
-		}
-	})
-	t.Run("base64 and hex cost more than half a token a character, long words do not", func(t *testing.T) {
-		for kind, per := range map[string]float64{"base64": 0.64, "hex": 0.54} {
-			if text := samples()[kind]; float64(tokens.Estimate(text)) < per*float64(len(text)) {
-				t.Errorf("%s: %d for %d characters", kind, tokens.Estimate(text), len(text))
-			}
-		}
-		if text := strings.Repeat("donaudampfschifffahrt", 10); tokens.Estimate(text) > len(text)/3 {
-			t.Errorf("%d for %d letters", tokens.Estimate(text), len(text))
-		}
-	})
-	t.Run("a number does not include the blank before it", func(t *testing.T) {
-		if one, two := tokens.Estimate("a b c d"), tokens.Estimate("1 2 3 4"); two < one+2 {
-			t.Errorf("%d with letters, %d with numbers", one, two)
-		}
-	})
-	t.Run("a sign between two words joins the next word", func(t *testing.T) {
-		if apart, linked := tokens.Estimate("fmt . Errorf . Wrap . Unwrap"), tokens.Estimate("fmt.Errorf.Wrap.Unwrap"); linked >= apart {
-			t.Errorf("%d apart, %d linked", apart, linked)
-		}
-	})
-	t.Run("estimating allocates nothing", func(t *testing.T) {
-		text := english + chinese
-		check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { tokens.Estimate(text) }), 0)
-	})
+	check.Equal(t, "estimate of an empty text", Estimate(""), 0)
+	for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
+		check.That(t, Estimate(text) >= 1, "Estimate(%q) = %d", text, Estimate(text))
+	}
+	for kind, per := range map[string]float64{"base64": 0.64, "hex": 0.54} {
+		text := samples()[kind]
+		check.That(t, float64(Estimate(text)) >= per*float64(len(text)), "%s: %d for %d characters", kind, Estimate(text), len(text))
+	}
+	for _, c := range []struct {
+		claim, text string
+		least, most int
+	}{
+		{"a thousand Han cost at least 600", strings.Repeat("我", 1000), 600, 2000},
+		{"long words are no data", strings.Repeat("donaudampfschifffahrt", 10), 1, 70},
+		{"a number does not include the blank before it", "1 2 3 4", Estimate("a b c d") + 2, 100},
+		{"a sign between two words joins the next word", "fmt.Errorf.Wrap.Unwrap", 1, Estimate("fmt . Errorf . Wrap . Unwrap") - 1},
+	} {
+		check.That(t, Estimate(c.text) >= c.least && Estimate(c.text) <= c.most, "%s: got %d", c.claim, Estimate(c.text))
+	}
+	text := english + chinese
+	check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { Estimate(text) }), 0)
 }
 
 func TestClip(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Run("text within the budget is unchanged", func(t *testing.T) {
-		check.Equal(t, "text clipped to its own size", tokens.Clip(english, tokens.Estimate(english)), english)
-	})
+	check.Equal(t, "text clipped to its own size", Clip(english, Estimate(english)), english)
+	check.Equal(t, "text clipped to nothing", Clip(english, 0)+Clip(english, -5), "")
+	small := Clip(english, 6)
+	check.That(t, small != "" && strings.HasPrefix(english, small), "a small budget keeps the beginning: got %q", small)
 	t.Run("both ends are kept, and the line between counts the removed characters", func(t *testing.T) {
 		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
-		got := tokens.Clip(text, 200)
+		got := Clip(text, 200)
 		head, rest, _ := strings.Cut(got, "\n[… ")
 		count, tail, ok := strings.Cut(rest, " characters left out …]\n")
 		check.Require(t, ok && strings.HasPrefix(head, "HEAD") && strings.HasSuffix(tail, "TAIL"), "got %q", got)
 		check.Equal(t, "removed characters", count, fmt.Sprint(len(text)-len(head)-len(tail)))
-		if n := tokens.Estimate(got); n > 200 || n < 170 {
-			t.Errorf("got %d tokens, want at most 200", n)
-		}
-	})
-	t.Run("a budget of zero leaves nothing", func(t *testing.T) {
-		check.Equal(t, "text clipped to nothing", tokens.Clip(english, 0)+tokens.Clip(english, -5), "")
-	})
-	t.Run("a small budget keeps the beginning", func(t *testing.T) {
-		if got := tokens.Clip(english, 6); got == "" || !strings.HasPrefix(english, got) {
-			t.Errorf("got %q", got)
-		}
+		n := Estimate(got)
+		check.That(t, n <= 200 && n >= 170, "got %d tokens, want at most 200", n)
 	})
 	for name, unit := range map[string]string{"letters": "a", "blanks": " ", "accents": "\u0301", "Han": "猫", "joined emoji": "👩‍💻", "invalid bytes": "\xff", "base64": "QmFzZTY0c3RyaW5n9"} {
-		t.Run("a megabyte on one line is clipped: "+name, func(t *testing.T) {
-			checkClip(t, strings.Repeat(unit, 1<<20/len(unit)), 500)
-		})
+		t.Run("much on one line is clipped: "+name, func(t *testing.T) { checkClip(t, strings.Repeat(unit, 1<<18/len(unit)), 500) })
 	}
 }
 
 func checkClip(t *testing.T, text string, cost int) {
 	t.Helper()
-	got := tokens.Clip(text, cost)
-	if n := tokens.Estimate(got); n > max(cost, 0) {
-		t.Errorf("Clip(%.40q, %d) costs %d: %.200q", text, cost, n, got)
-	}
+	got := Clip(text, cost)
+	n := Estimate(got)
+	check.That(t, n <= max(cost, 0), "Clip(%.40q, %d) costs %d: %.200q", text, cost, n, got)
 	check.That(t, utf8.ValidString(got), "Clip(%.40q, %d) is no valid UTF-8: %.200q", text, cost, got)
 	check.That(t, got != "" || cost < 30 || text == "", "Clip(%.40q, %d) left nothing", text, cost)
 }

@@ -1,7 +1,8 @@
 package compactor_test
 
 import (
-	"fmt"
+	"context"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // another returns a value of a setting that differs from the default, and makes a valid policy.
@@ -19,6 +22,7 @@ func another(t *testing.T, key string) string {
 	special := map[string]string{
 		"background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97", "prepare_threshold": "0.5",
 		"compact_at_tokens": "5000", "notify": "message", "stack_budget": "0.2", "worker_reasoning": "high",
+		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700", "strategy": compactor.StrategyWindow,
 	}
 	if v := special[key]; v != "" {
 		return v
@@ -43,18 +47,6 @@ func another(t *testing.T, key string) string {
 	return ""
 }
 
-// valid returns another value in the setting's range.
-func valid(t *testing.T, key string) string {
-	t.Helper()
-	switch key {
-	case "tail_tokens", "span_tokens", "max_summary_tokens":
-		return "700"
-	case "strategy":
-		return compactor.StrategyWindow
-	}
-	return another(t, key)
-}
-
 // A new field must have a key, and every layer, merge, copy and check must handle it.
 func TestPatchCoversEveryPolicyField(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
@@ -65,28 +57,20 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 	for i, key := range compactor.Keys() {
 		t.Run(key, func(t *testing.T) {
 			f := policy.Field(i)
-			check.Equal(t, fmt.Sprintf("its tags are %q", f.Tag), f.Tag.Get("toml"), key)
-			check.Equal(t, fmt.Sprintf("its tags are %q f.Tag.Get(\"json\")", f.Tag), f.Tag.Get("json"), key)
+			check.Equal(t, "tags", f.Tag.Get("toml")+" "+f.Tag.Get("json"), key+" "+key)
 			usual := compactor.DefaultPolicy()
-			value := valid(t, key)
+			value := another(t, key)
 			patch := compactor.Patch{key: value}
 			got, wrong := patch.Over(usual)
-			if len(wrong) > 0 || got.Value(key) != value {
-				t.Errorf("a patch makes %q of %q, %v", value, got.Value(key), wrong)
-			}
+			check.That(t, len(wrong) == 0 && got.Value(key) == value, "a patch makes %q of %q, %v", value, got.Value(key), wrong)
 			for other := range policy.NumField() {
 				same := reflect.ValueOf(got).Field(other).Interface() == reflect.ValueOf(usual).Field(other).Interface()
-				if same == (other == i) {
-					t.Errorf("after a patch of %s, %s is the same: %v", key, policy.Field(other).Name, same)
-				}
+				check.That(t, same == (other != i), "after a patch of %s, %s is the same: %v", key, policy.Field(other).Name, same)
 			}
 			check.Equal(t, "the base was changed", usual, compactor.DefaultPolicy())
-			if back := compactor.PatchOf(got, key); !reflect.DeepEqual(back, patch) {
-				t.Errorf("got patch %v", back)
-			}
-			if fitted, left := patch.Fit(usual); fitted != got || len(left) > 0 {
-				t.Errorf("got conflicts: %v", left)
-			}
+			check.That(t, maps.Equal(compactor.PatchOf(got, key), patch), "got patch %v", compactor.PatchOf(got, key))
+			fitted, left := patch.Fit(usual)
+			check.That(t, fitted == got && len(left) == 0, "got conflicts: %v", left)
 			check.Equal(t, "merged", compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil)[key], value)
 			check.That(t, got.Hash() != usual.Hash(), "the hash ignores the setting")
 			if slices.Contains(free, key) {
@@ -183,32 +167,96 @@ func TestSubAgentPatchLayers(t *testing.T) {
 	}
 
 	child := compactor.Spawn(parent, definition, call)
-	t.Run("the call overrides the parent, and the parent the definition", func(t *testing.T) {
-		if p := policy(child); p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 || p.KeepFirst != 5 {
-			t.Errorf("got %+v", p)
-		}
-	})
-	t.Run("false, zero and empty are values; unset keys have defaults", func(t *testing.T) {
-		if p := policy(child); p.Enabled || p.ExtractMemories || p.Focus != "" || p.AggressiveThreshold != 0.85 {
-			t.Errorf("got %+v", p)
-		}
-		if p := policy(compactor.Spawn(parent, definition, nil)); p.KeepLastN != 0 || !p.Enabled || p.Focus != "names" {
-			t.Errorf("got %+v", p)
-		}
-	})
-	t.Run("keys unset in the parent do not hide the definition", func(t *testing.T) {
-		check.Equal(t, "background_threshold", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
-	})
-	t.Run("layers work over three levels", func(t *testing.T) {
-		second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
-		third := compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"})
-		p := policy(third)
-		if p.KeepFirst != 0 || p.PinBudget != 50 || time.Duration(p.Cooldown) != time.Minute || p.MaxTurns != 3 || p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 {
-			t.Errorf("got %+v", p)
-		}
-		check.Equal(t, "the child's call reached its parent", policy(second).KeepFirst, 5)
-	})
-	t.Run("the inputs are unchanged", func(t *testing.T) {
-		check.That(t, len(parent) == 3 && len(definition) == 4 && len(call) == 3 && len(compactor.Patch(nil)) == 0, "value")
-	})
+	p := policy(child)
+	check.That(t, p.KeepLastN == 7 && p.BackgroundThreshold == 0.7 && p.KeepFirst == 5, "the call overrides the parent, and the parent the definition: %+v", p)
+	check.That(t, !p.Enabled && !p.ExtractMemories && p.Focus == "" && p.AggressiveThreshold == 0.85, "false and empty are values; unset keys have defaults: %+v", p)
+	p = policy(compactor.Spawn(parent, definition, nil))
+	check.That(t, p.KeepLastN == 0 && p.Enabled && p.Focus == "names", "without a call: %+v", p)
+	check.Equal(t, "what the parent does not set", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
+
+	second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
+	p = policy(compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"}))
+	check.That(t, p.KeepFirst == 0 && p.PinBudget == 50 && time.Duration(p.Cooldown) == time.Minute && p.MaxTurns == 3 && p.KeepLastN == 7 && p.BackgroundThreshold == 0.7,
+		"over three levels: %+v", p)
+	check.Equal(t, "keep_first: the child's call reached its parent", policy(second).KeepFirst, 5)
+	check.That(t, len(parent) == 3 && len(definition) == 4 && len(call) == 3, "the inputs were changed")
+}
+
+func TestLevelsByHeadroom(t *testing.T) {
+	for name, c := range map[string]struct {
+		b, a, e             float64 // as the settings have them
+		window              int
+		wantB, wantA, wantE float64
+	}{
+		"shares stay":                              {0.8, 0.85, 0.95, 100_000, 0.8, 0.85, 0.95},
+		"tokens before the end":                    {-40_000, -30_000, -10_000, 200_000, 0.8, 0.85, 0.95},
+		"at most half of the window stays free":    {-40_000, -30_000, -10_000, 16_000, 0.49, 0.495, 0.5},
+		"in a very large window":                   {-20_000, -15_000, -5_000, 2_000_000, 0.985, 0.99 - 0.005, 0.99},
+		"a higher level pulls the lower down":      {-5_000, 0.85, 0.95, 100_000, 0.845, 0.85, 0.95},
+		"emergency by headroom below the others":   {0.8, 0.85, -30_000, 100_000, 0.69, 0.695, 0.7},
+		"one in tokens below those that are given": {-40_000, 0.85, 0.95, 100_000, 0.6, 0.85, 0.95},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := compactor.DefaultPolicy()
+			p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = c.b, c.a, c.e
+			check.Len(t, "faults", p.Validate(), 0)
+			p = p.At(c.window)
+			near := func(a, b float64) bool { return math.Abs(a-b) < 0.0051 }
+			check.That(t, near(p.BackgroundThreshold, c.wantB) && near(p.AggressiveThreshold, c.wantA) && near(p.EmergencyThreshold, c.wantE),
+				"%g, %g, %g; want %g, %g, %g", p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold, c.wantB, c.wantA, c.wantE)
+			check.That(t, p.Prepare() < p.BackgroundThreshold, "got prepare threshold %g and background level %g", p.Prepare(), p.BackgroundThreshold)
+			check.Len(t, "faults in the window", p.Validate(), 0)
+			check.Equal(t, "policy", p.At(c.window/3), p)
+		})
+	}
+}
+
+func TestImpossibleHeadroom(t *testing.T) {
+	for name, edit := range map[string]func(*compactor.Policy){
+		"too few tokens":     func(p *compactor.Policy) { p.EmergencyThreshold = -100 },
+		"a part of a token":  func(p *compactor.Policy) { p.EmergencyThreshold = -1000.5 },
+		"a negative share":   func(p *compactor.Policy) { p.BackgroundThreshold = -0.8 },
+		"far too many":       func(p *compactor.Policy) { p.BackgroundThreshold = -2_000_000 },
+		"in the wrong order": func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -10_000, -20_000 },
+		"shares, one apart": func(p *compactor.Policy) {
+			p.BackgroundThreshold, p.EmergencyThreshold, p.AggressiveThreshold = 0.9, 0.8, -5000
+		},
+	} {
+		p := compactor.DefaultPolicy()
+		edit(&p)
+		wrong := p.Validate()
+		check.That(t, len(wrong) == 1 && wrong[0].Want != "", "%s: %v", name, wrong)
+	}
+}
+
+func TestRunningJobKeepsItsPolicy(t *testing.T) {
+	started, goOn := make(chan struct{}, 9), make(chan struct{})
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		started <- struct{}{}
+		<-goOn
+		return goodSummary(ctx, n, req)
+	}})
+	r.policy.Focus = "names"
+	hashes := []string{r.policy.Hash()}
+	r.chat(20)
+	r.c.Compact(compactor.OnManual, "")
+	<-started
+	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
+	r.c.Check(t.Context())
+	close(goOn)
+	r.waitIdle()
+	hashes = append(hashes, r.policy.Hash())
+	r.chat(20)
+	r.compactAndWait()
+	r.policy.Focus = "places" // the policy stored in a row is never used as the policy
+	hashes = append(hashes, r.policy.Hash())
+	r.restart()
+	r.chat(20)
+	r.compactAndWait()
+	stack := r.c.Status().Stack
+	check.Len(t, "rows", stack, 3)
+	for i, focus := range []string{"names", "numbers", "places"} {
+		check.Equal(t, "policy of a row", stack[i].PolicyHash+" "+stack[i].Focus, hashes[i]+" "+focus)
+	}
+	r.verify()
 }

@@ -3,14 +3,17 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -118,4 +121,100 @@ func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
 	check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
 	r.verify()
 	r.renderAfterRestart()
+}
+
+// A connector stores edits and deletions while the loop works: a decision made before the loop has
+// noticed them is made again, at once or after the loop has noticed a deletion.
+func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
+	check.SkipUnderRace(t)
+	steps := map[string]func(r *rig) error{
+		"an emergency": func(r *rig) error {
+			r.resize(1100)
+			r.c.Overflow(t.Context()) // only takes its steps
+			check.That(r.t, len(r.c.Status().Stack) != 0, "got no hidden messages")
+			return nil
+		},
+		"a compaction": func(r *rig) error { r.compactAndWait(); return nil },
+		"a new session": func(r *rig) error {
+			started, err := r.c.StartSession(t.Context())
+			if started {
+				r.ends = append(r.ends, int64(len(r.said)))
+			}
+			return err
+		},
+		"an undo": func(r *rig) error { r.compactAndWait(); return check.ErrorOf(r.c.Undo(t.Context())) },
+	}
+	changes := map[string]func(r *rig){
+		"a deletion": func(r *rig) { check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3))) },
+		"a pin":      func(r *rig) { check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
+		"a deletion of which the head alone was read": func(r *rig) {
+			check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3)))
+			r.c.Reread()
+		},
+	}
+	for step, do := range steps {
+		for what, change := range changes {
+			t.Run(fmt.Sprintf("%s after %s", step, what), func(t *testing.T) {
+				r := newRig(t, 8000, nil)
+				r.deliverMany(12, 50)
+				r.talk("question 12?", "a result "+filler(60), "another result "+filler(60))
+				change(r)
+				err := do(r)
+				r.apply(slices.Collect(maps.Keys(r.gone))...)
+				r.c.Reread()
+				if r.c.Check(t.Context()); err != nil {
+					check.NoError(t, do(r))
+				}
+				r.waitIdle()
+				check.NoError(t, r.checkShown())
+				check.NoError(t, r.checkPublishedState())
+				r.verify()
+			})
+		}
+	}
+}
+
+// A process may end after a summary is stored, but before the fold that makes room for it: the
+// summary still waits for the fold.
+func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
+	check.SkipUnderRace(t)
+	for name, worker := range map[string]*llmtest.Model{"with a model": wordyWorker(filler(600)), "without a model, on request": nil} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 100_000, worker)
+			r.policy.StackBudget = 0.02
+			var most atomic.Int64
+			r.tune = func(o *compactor.Options) {
+				o.After = func(compactor.Event) {
+					stack := 0
+					for _, row := range r.c.Compactor.StatusReader()().Stack {
+						stack += row.Tokens
+					}
+					most.Store(max(most.Load(), int64(stack)))
+				}
+			}
+			r.restart()
+			for range 3 {
+				r.deliverMany(10, 400)
+				r.compactAndWait()
+			}
+			r.deliverMany(10, 400)
+			stack := r.c.Status().Stack
+			row := compactor.Compaction{
+				Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
+				Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
+			}
+			row.Messages = int(row.To - row.From + 1)
+			j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
+			check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
+			r.restart()
+			if worker == nil {
+				r.c.Compact(compactor.OnManual, "")
+			}
+			r.waitIdle()
+			g := r.c.Status()
+			check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
+			check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
+			r.verify()
+		})
+	}
 }

@@ -3,16 +3,21 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 // prefills is a model that reads for a while, during which its server sends keep-alives if beat is
@@ -94,7 +99,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 		r := newRig(t, 100_000, worker)
 		compact := func() compactor.Event {
 			pieces = nil
-			r.chat(300)
+			r.chat(250)
 			e := r.compact("")
 			time.Sleep(time.Hour) // no failure counts
 			return e
@@ -105,11 +110,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 		for e := compact(); e.State != compactor.EventApplied; e = compact() {
 			check.Require(t, r.c.Status().Lines <= 3000, "pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
 		}
-		for i, tokens := range pieces {
-			if took := float64(tokens) / perSecond; took > 200 {
-				t.Errorf("piece %d of %v takes %.0f s", i, pieces, took)
-			}
-		}
+		check.That(t, float64(slices.Max(pieces))/perSecond <= 200, "pieces of %v tokens take too long", pieces)
 		slow = false
 		small := pieces[0]
 		for range 3 {
@@ -130,8 +131,7 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 			r.policy.PrepareThreshold, r.policy.SpanTokens = 0.2, 4000
 			for i := range 120 {
 				r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(150)))
-				r.c.Check(context.Background())
-				check.NoError(t, r.c.Wait(context.Background()))
+				check.NoError(t, r.c.Wait(t.Context()))
 			}
 			measured := false // by the first one
 			for _, e := range r.events {
@@ -147,4 +147,96 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 	}
 	fast, slow := spans(1000), spans(8)
 	check.That(t, slow != 0 && 2*fast >= 3*slow, "got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
+}
+
+// followsInstructions is a worker that writes as many tokens as requested, in words of its
+// material, and records how many.
+func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		text := req.Messages[1].Text
+		ask := text[strings.LastIndex(text, "Sum up messages"):]
+		var first, last, about int
+		if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
+			return llm.Response{}, err
+		}
+		*asked = append(*asked, about)
+		var b strings.Builder
+		for i := first; i <= last && tokens.Estimate(b.String()) < about*9/10; i++ {
+			fmt.Fprintf(&b, "Ada noted %d: %s.\n", i, filler((about*9/10-tokens.Estimate(b.String()))/(last-i+1)))
+		}
+		return summary(b.String()), nil
+	}
+}
+
+func TestLargeSpanKeepsItsShare(t *testing.T) {
+	check.SkipUnderRace(t)
+	for _, c := range []struct {
+		window    int
+		withModel bool
+	}{{16_000, true}, {16_000, false}, {40_000, true}} {
+		t.Run(fmt.Sprintf("window %d, a model %v", c.window, c.withModel), func(t *testing.T) {
+			var asked []int
+			var worker *llmtest.Model
+			if c.withModel {
+				worker = &llmtest.Model{Tokens: c.window, Func: followsInstructions(&asked)}
+			}
+			r := newRig(t, c.window, worker)
+			r.policy.Enabled = false
+			random := rand.New(rand.NewPCG(1, 2))
+			for i := 0; r.c.Status().Used < c.window*6/10; i++ {
+				text := fmt.Sprintf("note %d:", i)
+				for range 60 {
+					text += fmt.Sprintf(" w%d", random.IntN(100_000))
+				}
+				r.arrive(slices.Repeat([]store.Inbound{{Text: text, Addressed: true}}, 20)...)
+			}
+			r.c.Speak()
+			span := 0
+			for _, m := range r.said {
+				span += chat.TokensOf(m)
+			}
+			e := r.compact("")
+			row := r.c.Status().Stack[0]
+			share, budget := float64(row.Tokens)/float64(span), int(r.policy.StackBudget*float64(c.window))
+			check.That(t, e.State == compactor.EventApplied && share >= 0.15 && row.Tokens <= budget, "of %d tokens: got %d kept, %.1f%%, budget %d: %s", span, row.Tokens, 100*share, budget, e.State)
+			for _, n := range asked {
+				check.That(t, n <= 3000, "got a request for %d tokens at once", n)
+			}
+		})
+	}
+}
+
+var pasted = regexp.MustCompile(`paste-\d+ `)
+
+// TestLongMessageIsReadInParts: the middle of a long paste is in some request, in order, and the
+// notes of all parts are in the summary.
+func TestLongMessageIsReadInParts(t *testing.T) {
+	var text strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&text, "paste-%d is a line of a long log that Ada pasted here\n", i)
+	}
+	for _, window := range []int{6000, 100_000} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			var read []string
+			r := newRig(t, 200_000, &llmtest.Model{Tokens: window, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+				material := materialIn(req)
+				found := pasted.FindAllString(material, -1)
+				switch {
+				case strings.Contains(material, "<summary "): // what was made of the parts
+					return summary("All of them: " + strings.Join(found, "")), nil
+				case len(found) == 0:
+					return summary("Ada took notes."), nil
+				}
+				read = append(read, found...)
+				return summary("Ada pasted " + found[0] + "and more."), nil
+			}})
+			r.deliverNotes(text.String())
+			r.chat(20)
+			e := r.compact("")
+			check.Equal(t, "outcome", e.State, compactor.EventApplied)
+			check.Contains(t, "summary", e.Summary, "paste-0 ")
+			check.Equal(t, "lines read", strings.Join(read, ""), strings.Join(pasted.FindAllString(text.String(), -1), ""))
+			r.verify()
+		})
+	}
 }

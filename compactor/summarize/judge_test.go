@@ -1,0 +1,148 @@
+package summarize
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/words"
+)
+
+// sample is a span with a good summary.
+type sample struct {
+	lang, summary string
+	messages      []chat.Message
+}
+
+func readJudgeFile(t *testing.T, name string) string {
+	t.Helper()
+	return strings.TrimSpace(string(check.Must(os.ReadFile("../../bench/testdata/judge/" + name))(t)))
+}
+
+func goodSamples(t *testing.T) (all []sample) {
+	for block := range strings.SplitSeq(readJudgeFile(t, "good.txt"), "\n\n") {
+		lines := strings.Split(block, "\n")
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "= ") })
+		all = append(all, sample{lines[0], lines[at][2:], said(slices.Delete(lines, at, at+1)[1:]...)})
+	}
+	return all
+}
+
+// The judge refuses texts that summarize nothing, and summaries of other spans.
+func TestJudgeSeparatesGoodFromBad(t *testing.T) {
+	check.SkipUnderRace(t)
+	samples, spans := goodSamples(t), map[string][][]chat.Message{}
+	var refused, unrelated, pairs, texts, accepted int
+	for i, s := range samples {
+		spans[s.lang] = append(spans[s.lang], s.messages)
+		if err := Judge(s.summary, s.messages); err != nil {
+			refused++
+			t.Logf("refused: %s %q: %v", s.lang, s.summary, err)
+		}
+		for _, other := range slices.Concat(samples[max(i-2, 0):i], samples[i+1:min(i+3, len(samples))]) {
+			if s.lang != other.lang {
+				continue
+			}
+			if pairs++; Judge(other.summary, s.messages) == nil {
+				unrelated++
+				t.Logf("accepted: %s %q for %q", s.lang, other.summary, s.messages[0].Text)
+			}
+		}
+	}
+	for line := range strings.SplitSeq(readJudgeFile(t, "bad.txt"), "\n") {
+		lang, text, _ := strings.Cut(line, "\t")
+		list := spans[lang]
+		whole := slices.Concat(list[len(list)/2:]...) // which has the most words
+		texts++
+		for _, messages := range [][]chat.Message{list[texts%len(list)], whole} {
+			if Judge(strings.ReplaceAll(text, `\n`, "\n"), messages) == nil {
+				accepted++
+				t.Logf("accepted: %s %q of %d messages beginning %q", lang, text, len(messages), messages[0].Text)
+			}
+		}
+	}
+	if len(samples) < 100 || texts < 200 || pairs < 250 || refused > 1 || accepted > 2 || unrelated*100 > pairs {
+		t.Errorf("got %d of %d good summaries rejected, %d of %d bad texts accepted, %d of %d unrelated ones", refused, len(samples), accepted, texts, unrelated, pairs)
+	}
+}
+
+func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
+	whole := map[string][]chat.Message{}
+	for _, s := range goodSamples(t) {
+		whole[s.lang] = append(whole[s.lang], s.messages...)
+	}
+	for lang, messages := range whole {
+		var lines, choice []string
+		for i, m := range messages {
+			if lines = append(lines, m.Author+": "+m.Text); i%5 == 2 {
+				choice = append(choice, lines[i])
+			}
+		}
+		n, first := len(messages), messages[0]
+		for what, text := range map[string]string{
+			"its last message":                  messages[n-1].Text,
+			"its last message, with the name":   lines[n-1],
+			"its beginning":                     strings.Join(lines[:n/3], "\n"),
+			"its end":                           strings.Join(lines[n-n/3:], "\n"),
+			"its end, without names":            messages[n-3].Text + " " + messages[n-2].Text + " " + messages[n-1].Text,
+			"its labels":                        `<message id="1" time="2026-03-02 09:01" from="` + first.Author + `">` + first.Text + "</message>",
+			"a header of the chat":              "[#1 2026-03-02 09:01 " + first.Author + "] " + first.Text,
+			"the names of two who speak, alone": first.Author + ", " + messages[1].Author + ".",
+		} {
+			check.That(t, Judge(text, messages) != nil, "%s: span of %d messages: %s accepted as the summary: %q", lang, n, what, text)
+		}
+		err := Judge(strings.Join(choice, "\n"), messages)
+		check.That(t, err == nil, "%s: a selection of messages is rejected: %v", lang, err)
+	}
+}
+
+// The numbers of messages, which the prompt asks for, are in every span.
+func TestJudgeIgnoresCitations(t *testing.T) {
+	texts, spans := map[string][2]string{}, map[string][]chat.Message{} // by language: summaries of one half of the samples, and of the other
+	for i, s := range goodSamples(t) {
+		both := texts[s.lang]
+		if both[i%2] += s.summary + "\n"; i%2 == 0 {
+			for _, m := range s.messages {
+				m.Seq = int64(101 + len(spans[s.lang]))
+				spans[s.lang] = append(spans[s.lang], m)
+			}
+		}
+		texts[s.lang] = both
+	}
+	for lang, messages := range spans {
+		for _, form := range []string{" (#%d, #%d)", "（#%d、#%d）", " [#%d–#%d]"} {
+			cited := func(sentences []string) string {
+				var b strings.Builder
+				for i, sentence := range sentences {
+					fmt.Fprintf(&b, "- %s"+form+"\n", sentence, 101+2*i%len(messages), 101+(2*i+1)%len(messages))
+				}
+				return b.String()
+			}
+			err := Judge(cited(words.Sentences(texts[lang][0])), messages)
+			check.That(t, err == nil, "%s: a good summary with%s is rejected: %v", lang, form, err)
+			check.That(t, Judge(cited(words.Sentences(texts[lang][1])), messages) != nil, "%s: a summary of other messages with%s is accepted", lang, form)
+			var end []string
+			for _, m := range messages[len(messages)/2:] {
+				end = append(end, m.Author+": "+m.Text)
+			}
+			check.That(t, Judge(cited(end), messages) != nil, "%s: the end of the span with%s is accepted as its summary", lang, form)
+		}
+	}
+}
+
+func TestRefusalsHaveReasons(t *testing.T) {
+	for why, texts := range map[Refusal][]string{
+		RefusedEmpty:    {"", "<think>I should sum up</think>", "[thinking] I should sum up [/thinking]", "I should sum up</think>"},
+		refusedNothing:  {"...", "Summary unavailable", "[summary]"},
+		RefusedDeclined: {"I'm unable to help with that request.", "Please provide the transcript you would like me to summarize.", "抱歉，我无法总结这段对话。"},
+		refusedTools:    {`summarize({"summary": "Ada took notes."})`, `<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`},
+	} {
+		for _, text := range texts {
+			check.Error(t, Judge(text, harbour), why)
+		}
+	}
+}
