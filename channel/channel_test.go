@@ -3,14 +3,14 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -20,28 +20,11 @@ func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
 	r.overhear("the door code is 4711")
 	check.Len(t, "requests", r.model.Requests(), 0)
 	r.ask("what is the code?")
-	last := r.model.Requests()[0].Messages
-	check.Contains(t, "prompt", last[len(last)-1].Text, "4711")
+	check.Contains(t, "prompt", r.lastRequestText(), "4711")
 }
 
 // Deliver does not wait for the turn.
 func TestBurstBecomesOneTurn(t *testing.T) {
-	r, release := newBusyRig(t)
-	for i := range 5 {
-		r.say(fmt.Sprint("more ", i), i != 2)
-	}
-	release()
-	r.waitForReplies()
-	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-	check.EqualAll(t, "transcript", r.transcript(), []string{
-		"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
-	})
-	check.Equal(t, "id of the reply", r.connector.sent[1].Reply, "reply-8")
-	check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
-}
-
-func TestMessageDuringTurnIsAcceptedWithoutSeq(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			time.Sleep(5 * time.Second)
@@ -49,14 +32,20 @@ func TestMessageDuringTurnIsAcceptedWithoutSeq(t *testing.T) {
 		})
 		r.say("one", true)
 		synctest.Wait()
-		r.say("two", true)
+		for i := range 5 {
+			r.say(fmt.Sprint("more ", i), i != 2)
+		}
 		time.Sleep(2 * time.Second)
-		r.connector.mu.Lock()
-		check.EqualAll(t, "accepted after two seconds", r.connector.accepted, []string{"m1=1", "m2=0"})
-		r.connector.mu.Unlock()
+		check.EqualAll(t, "accepted during the first turn", slices.Sorted(slices.Values(r.connector.accepted)), []string{"m1=1", "m2=0", "m3=0", "m4=0", "m5=0", "m6=0"})
 		r.waitForReplies()
+		check.EqualAll(t, "accepted after it", r.connector.accepted[6:], []string{"m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{
+			"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
+		})
+		check.Equal(t, "id of the reply", r.connector.sent[1].Reply, "reply-8")
+		check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
 		r.stop()
-		check.EqualAll(t, "accepted after the turn", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
 	})
 }
 
@@ -66,39 +55,33 @@ func TestDuplicateIDIsIgnored(t *testing.T) {
 	for range 3 {
 		r.post(m)
 	}
-	m2 := m
-	m2.ID = "other"
-	r.post(m2)
+	m.ID = "other"
+	r.post(m)
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
 func TestTools(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch n {
-		case 1:
+		if n == 1 {
 			resp := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
 				llmtest.Call("call_1", "no_such_tool", map[string]any{}))
 			resp.Message.Text = "Let me note that."
 			return resp, nil
-		case 2:
-			last := req.Messages[len(req.Messages)-1]
-			check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
-			check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
-			return llmtest.Say("Noted."), nil
 		}
-		return echo(t.Context(), n, req)
+		last := req.Messages[len(req.Messages)-1]
+		check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
+		check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
+		return llmtest.Say("Noted."), nil
 	})
 	r.ask("I like tea")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
 	check.Equal(t, "stored rows", len(r.transcript()), 5)
-	check.Contains(t, "answer to /memories", r.run("/memories tea"), "Ada likes tea.")
+	r.wantAnswer("/memories tea", "Ada likes tea.")
 }
 
 func TestStop(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llmtest.Say("word " + strings.Repeat("word ", 1000)), nil
-	})
+	r := newRig(t, alwaysSay("word "+strings.Repeat("word ", 1000)))
 	r.model.Delay = 5 * time.Millisecond
 	check.Equal(t, "answer to /stop without a turn", r.run("/stop"), "There is nothing to stop.")
 	r.say("tell me everything", true)
@@ -110,8 +93,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %d rows: the stored part of the stopped answer differs from the shown part", len(stored))
 	}
 	r.model.Func, r.model.Delay = echo, 0
-	r.ask("and now?")
-	check.HasPrefix(t, "reply after /stop", r.lastText(), "answer")
+	check.HasPrefix(t, "reply after /stop", r.ask("and now?"), "answer")
 }
 
 func TestEvictionWaitsForWorker(t *testing.T) {
@@ -123,38 +105,32 @@ func TestEvictionWaitsForWorker(t *testing.T) {
 			case <-ctx.Done():
 				return llm.Response{}, ctx.Err()
 			}
-			return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
+			return summarizeRequest(ctx, 0, llm.Request{})
 		}}
 		r.opts.Idle = time.Second
 		r.reopen()
-		for i := range 10 {
-			r.say(fmt.Sprint("message ", i, strings.Repeat(" word", 60)), false)
-		}
-		r.waitForReplies()
+		r.sendNotes(10)
 		r.run("/compact")
 		time.Sleep(2 * time.Minute)
 		r.stop()
-		for _, e := range r.connector.events {
-			check.That(t, e.State != compactor.EventFailed, "the worker was canceled: %s", e.Error)
-		}
-		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventApplied {
-			t.Error("got no applied summary")
-		}
+		check.Len(t, "failures, as of a canceled worker", r.eventsIn(compactor.EventFailed), 0)
+		check.Len(t, "applied summaries", r.eventsIn(compactor.EventApplied), 1)
 	})
 }
 
 func TestEveryWriterIsSentOrCanceled(t *testing.T) {
-	r := newRig(t, echo)
-	r.connector.failures = 1 // the sender is busy retrying when the next reply is written
-	for i := range 5 {
-		r.say(fmt.Sprint("message ", i), true)
-		r.connector.until(t, "the answer", func() bool { return r.connector.opened > i })
-		time.Sleep(200 * time.Millisecond)
-	}
-	r.waitForReplies()
-	if r.connector.opened != len(r.connector.sent)+r.connector.canceled {
-		t.Errorf("%d writers were opened, %d sent, %d canceled", r.connector.opened, len(r.connector.sent), r.connector.canceled)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.connector.failures = 1 // the sender is busy retrying when the next reply is written
+		for i := range 5 {
+			r.say(fmt.Sprint("message ", i), true)
+			time.Sleep(200 * time.Millisecond)
+		}
+		r.waitForReplies()
+		check.That(t, r.connector.opened >= 5, "got %d writers", r.connector.opened)
+		check.Equal(t, "writers sent or canceled", len(r.connector.sent)+r.connector.canceled, r.connector.opened)
+		r.stop()
+	})
 }
 
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {

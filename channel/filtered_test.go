@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/internal/check"
-
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )

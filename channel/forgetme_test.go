@@ -11,26 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
-
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
 )
-
-// sayAs delivers an unaddressed message of a person.
-func (r *rig) sayAs(id, name, where, text string) {
-	r.t.Helper()
-	m := r.inbound(text, false)
-	m.AuthorID, m.Author = id, name
-	check.Must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
-	r.waitIdle(where)
-}
 
 func TestForgetMe(t *testing.T) {
 	const other = "test:server/other"

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/prompts"
@@ -164,5 +166,28 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A fold of earlier summaries that is applied together with a summary adds no messages.
+func TestAppliedWordsCountMessagesOnce(t *testing.T) {
+	language := "en"
+	c := &conversation{hub: &Hub{}}
+	c.speaks.Store(&language)
+	row := func(kind compactor.Kind, from, to int64) compactor.Compaction {
+		return compactor.Compaction{Kind: kind, Span: compactor.Span{From: from, To: to}, Messages: int(to - from + 1), Focus: "tea"}
+	}
+	e := compactor.Event{From: 121, To: 130, BeforeTokens: 900, AfterTokens: 500, Window: 1000, Set: []compactor.Compaction{
+		row(compactor.Rollup, 1, 100), row(compactor.Leaf, 101, 120), row(compactor.Leaf, 121, 130),
+	}}
+	check.Equal(t, "words", c.appliedWords(e, "tea"), "Summarized 30 messages (#101 to #130): 900 → 500 tokens of 1000.")
+}
+
+func TestTruncatedArgumentsMaskSecret(t *testing.T) {
+	const part = "aB3dE5gH7jK9"
+	for n := 130; n < 200; n += 4 { // wherever the cut is
+		text := strings.Repeat("word ", n) + "sk-proj-" + strings.Repeat(part, 4) + strings.Repeat(" word", 600)
+		shown := shownArguments(json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)))
+		check.Lacks(t, fmt.Sprintf("%d words before it", n), shown, part)
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"cairn/internal/check"
-
-	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -27,114 +24,78 @@ func (c learningModel) Learnt() *llm.Learnt { return c.page }
 func (r *rig) contextTokens() (tokens int) {
 	r.t.Helper()
 	_, line, _ := strings.Cut(r.run("/context"), "\nused")
-	if _, err := fmt.Sscan(line, &tokens); err != nil {
-		r.t.Fatalf("got used tokens %q in /context: %v", line, err)
-	}
+	check.Must(fmt.Sscan(line, &tokens))(r.t)
 	return tokens
 }
 
-func responseWithUsage(text string, prompt int) llm.Response {
-	resp := llmtest.Say(text)
-	resp.Usage = llm.Usage{Prompt: prompt, Completion: 3}
-	return resp
+// withoutTools returns a model that refuses tools.
+func withoutTools(f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
+		}
+		return f(ctx, n, req)
+	}
 }
 
 func TestContextShowsProviderCount(t *testing.T) {
 	prompt := 0 // the provider's count; 0: it does not count
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return responseWithUsage("ok", prompt), nil
+		return withBilledTokens(llmtest.Say("ok"), prompt, 0, 0, 3), nil
 	})
 	r.ask("hello")
-	estimated := r.contextTokens()
-	prompt = estimated * 11 / 10
+	prompt = r.contextTokens() * 11 / 10
 	r.ask("hello again")
 	// The reserve of 500 and the answer, without the context block of the question.
-	if used, want := r.contextTokens(), prompt+500; used < want-60 || used > want+20 {
-		t.Errorf("got %d tokens used; the provider counted %d for the prompt", used, prompt)
-	}
+	used, want := r.contextTokens(), prompt+500
+	check.That(t, used >= want-60 && used <= want+20, "got %d tokens used; the provider counted %d for the prompt", used, prompt)
 }
 
 func TestCountWithoutToolsIsNotReused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) == 0 {
-			return responseWithUsage("done", 90_000), nil
+			return withBilledTokens(llmtest.Say("done"), 90_000, 0, 0, 3), nil
 		}
-		resp := llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"}))
-		return resp, nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"})), nil
 	})
 	r.ask("look for tea")
-	if used := r.contextTokens(); used > 20_000 {
-		t.Errorf("got %d tokens used", used)
-	}
+	used := r.contextTokens()
+	check.That(t, used <= 20_000, "got %d tokens used", used)
 }
 
 // A worker that runs in parallel may learn of a refusal before the turn does.
 func TestToolRefusalLearnedByWorkerDoesNotFailTurn(t *testing.T) {
 	page := new(llm.Notebook).Page("tiny@here")
-	r := newRig(t, nil)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			page.NoTools() // like the worker
-			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
 		}
-		return echo(ctx, n, req)
-	}
+		return withoutTools(echo)(ctx, n, req)
+	})
 	r.agent.Model = learningModel{r.model, page}
-	r.ask("hello")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2"})
+	check.Equal(t, "answer", r.ask("hello"), "answer 2")
 }
 
 func TestLearnedFactsSurviveRestart(t *testing.T) {
-	var mu sync.Mutex
-	writes := 0
-	r := newRig(t, nil)
-	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 {
-			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
-		}
-		size := 0
-		for _, m := range req.Messages {
-			size += len(m.Text)
-		}
-		return responseWithUsage("answer", size/3), nil
-	}
+	r := newRig(t, withoutTools(func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		return withBilledTokens(llmtest.Say("answer"), len(textOf(req))/3, 0, 0, 3), nil
+	}))
 	open := func() {
-		known := check.Must(r.store.Models().List(t.Context()))(t)
 		notebook := new(llm.Notebook)
-		notebook.Open(known, func(ctx context.Context, model string, f llm.Facts) error {
-			mu.Lock()
-			writes++
-			mu.Unlock()
-			return r.store.Models().Keep(ctx, model, f)
-		})
+		notebook.Open(check.Must(r.store.Models().List(t.Context()))(t), r.store.Models().Keep)
 		r.agent.Model = learningModel{r.model, notebook.Page("tiny@here")}
 	}
 	open()
-	for range 25 {
+	for range 10 {
 		r.ask("hello " + strings.Repeat("word ", 30))
-	}
-	check.That(t, writes != 0 && writes <= 15, "got %d writes in 25 turns", writes)
-	refused := 0
-	for _, req := range r.model.Requests() {
-		if len(req.Tools) > 0 {
-			refused++
-		}
 	}
 	before := r.contextTokens()
 	r.reopen()
 	open()
 	r.ask("hello once more")
-	for _, req := range r.model.Requests() {
-		if len(req.Tools) > 0 {
-			refused--
-		}
-	}
-	check.Equal(t, "requests with tools after a restart", refused, 0)
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	look := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
-	if look.Used < before*9/10 || look.Used > before*11/10 {
-		t.Errorf("got %d tokens used after a restart, want %d", look.Used, before)
-	}
+	check.Len(t, "requests, with one for what it learned", r.model.Requests(), 12)
+	used := r.contextTokens()
+	check.That(t, used >= before*9/10 && used <= before*11/10, "got %d tokens used after a restart, want %d", used, before)
 }
 
 func TestOverflowTeachesWindowAndFactor(t *testing.T) {
@@ -159,42 +120,29 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	r.reopen()
 	for i := range 40 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
+		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)
 	}
-	for _, sent := range r.connector.sent {
-		check.Require(t, !sent.Failure, "got notice %q", sent.Text)
-	}
-	if f := page.Facts(); f.Window != window || f.Factor < 1.2 {
-		t.Errorf("got learned facts %+v", f)
-	}
+	f := page.Facts()
+	check.That(t, f.Window == window && f.Factor >= 1.2, "got learned facts %+v", f)
 	check.That(t, overflows != 0 && overflows <= 8, "got %d overflows in 40 turns", overflows)
 }
 
 func TestSilentOverflowCompacts(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 6000
-	full := true
-	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n > 10 && full {
-			full = false
-			return responseWithUsage("", 6000), nil
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 11 {
+			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
 		}
-		return responseWithUsage(fmt.Sprint("answer ", n), 0), nil
+		return echo(ctx, n, req)
 	}
 	for i := range 11 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
 	}
 	reqs := r.model.Requests()
-	if len(reqs) != 12 || len(reqs[11].Messages) >= len(reqs[10].Messages) {
-		t.Errorf("%d requests; the last has %d messages, the one before %d", len(reqs), len(reqs[11].Messages), len(reqs[10].Messages))
-	}
-	texts := r.connector.texts()
-	check.Len(t, "sent", texts, 11)
-	check.Equal(t, "last piece sent", texts[10], "answer 12")
-	asked := 0
-	for _, row := range r.transcript() {
-		if strings.HasPrefix(row, "user: question 10 ") {
-			asked++
-		}
-	}
-	check.Equal(t, "copies of the question in the transcript", asked, 1)
+	check.Len(t, "requests", reqs, 12)
+	check.That(t, len(reqs[11].Messages) < len(reqs[10].Messages), "the request was repeated as it was")
+	check.Len(t, "sent", r.connector.texts(), 11)
+	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
 }

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/observe"
 	"cairn/llm"
 )

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )

@@ -293,3 +293,8 @@ func (r *rig) transcript() []string {
 func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
 }
+
+// always returns a model with one response.
+func always(resp llm.Response) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, nil }
+}

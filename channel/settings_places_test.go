@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // In a direct message everyone has management rights. Settings that cost money still belong to the

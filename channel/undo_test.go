@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -28,14 +27,6 @@ func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Res
 func (r *rig) compact() {
 	r.t.Helper()
 	check.HasPrefix(r.t, "the end of /compact", r.finished(r.runAsManager("/compact")), "Summarized")
-}
-
-// wantAnswer fails unless the answer to a manager's command contains each of want.
-func (r *rig) wantAnswer(line string, want ...string) string {
-	r.t.Helper()
-	answer := r.run(line)
-	check.Contains(r.t, line, answer, want...)
-	return answer
 }
 
 // promptText returns what the model gets next.
