@@ -13,11 +13,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-const withheldByFilter = "The model provider's filter withheld the answer. Your message is saved; ask again in other words."
-
 // filtering returns a model whose provider refuses, in one of its two ways, every prompt with a
 // forbidden word.
-func filtering(asError bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+func filtering(asError bool) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		forbidden := func(m llm.Message) bool { return strings.Contains(m.Text, "forbidden") }
 		switch {
@@ -34,19 +32,17 @@ func filtering(asError bool) func(context.Context, int, llm.Request) (llm.Respon
 func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
 	for name, asError := range map[string]bool{"an error": true, "an answer without text": false} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, nil)
-			r.model.Func = filtering(asError)
+			r := newRig(t, filtering(asError))
 			log := r.captureLog()
 			r.ask("Hello.")
 			r.ask("Is this forbidden?")
-			check.Equal(t, "requests, since all before the question was accepted", len(r.model.Requests()), 3)
-			r.ask("And this?")
-			r.ask("And that?")
-			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", withheldByFilter, "answer 5", "answer 6"})
+			check.Contains(t, "failure", r.lastText(), "filter withheld the answer. Your message is saved")
+			check.Len(t, "requests, since all before the question was accepted", r.model.Requests(), 3)
+			check.Equal(t, "next answer", r.ask("And this?"), "answer 5")
+			check.Equal(t, "the one after that", r.ask("And that?"), "answer 6")
 			check.Equal(t, "log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
 			r.restart()
-			r.ask("And now?")
-			check.Equal(t, "answer after a restart", r.connector.texts()[4], "answer 8")
+			check.Equal(t, "answer after a restart", r.ask("And now?"), "answer 8")
 			check.EqualAll(t, "transcript", r.transcript(), []string{
 				"user: Hello.", "assistant: answer 1", "user: Is this forbidden?", "user: And this?", "assistant: answer 5",
 				"user: And that?", "assistant: answer 6", "user: And now?", "assistant: answer 8",
@@ -56,29 +52,22 @@ func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
 }
 
 func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Func = filtering(true)
+	r := newRig(t, filtering(true))
 	r.ask("The harbour is blue.")
-	r.say("That is forbidden.", false)
+	r.overhear("That is forbidden.")
 	r.ask("Which colour?")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 3"})
-	prompt := textOf(r.model.Requests()[2])
-	check.Contains(t, "prompt", prompt, "The harbour is blue.")
-	check.Contains(t, "prompt", prompt, "Which colour?")
-	check.Contains(t, "prompt", prompt, "filter")
+	check.Contains(t, "prompt", r.lastRequestText(), "The harbour is blue.", "Which colour?", "filter")
 	editMessageAt(r, "m2", "That is allowed.", time.Now())
 	r.ask("And now?")
 	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
 	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
-	r.ask("And then?")
-	check.Contains(t, "answer after an edit of an old message", r.lastText(), "answer ")
+	check.Contains(t, "answer after an edit of an old message", r.ask("And then?"), "answer ")
 }
 
 // A tool's result that the filter refuses is withheld within its turn.
 func TestFilteredToolResult(t *testing.T) {
-	r := newRig(t, nil)
-	allows := filtering(true)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
 			return llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "help", "topic": "forbidden"})), nil
 		}
@@ -87,8 +76,7 @@ func TestFilteredToolResult(t *testing.T) {
 				req.Messages[i].Text = "forbidden"
 			}
 		}
-		return allows(ctx, n, req)
-	}
-	r.ask("What did we say?")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 3"})
+		return filtering(true)(ctx, n, req)
+	})
+	check.Equal(t, "answer", r.ask("What did we say?"), "answer 3")
 }

@@ -142,9 +142,7 @@ func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
 
 func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is running already"), "es wird schon zusammengefasst")
-	for _, kind := range []llm.Kind{
-		llm.KindQuota, llm.KindRateLimited, llm.KindOverloaded, llm.KindUnreachable, llm.KindTruncated, llm.KindFiltered, llm.KindAuth, llm.KindUnknownModel, llm.KindWrongAddress, llm.KindOverflow, llm.KindBadRequest,
-	} {
+	for _, kind := range llm.Kinds {
 		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
 		check.That(t, ok && Translated("ja", remedy.Person) != remedy.Person, "%s: %q", kind, remedy.Person)
 	}
@@ -152,18 +150,15 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 		names := map[string]string{}
 		for _, c := range Commands {
 			name := Translated(language, "command: "+c.Name)
-			if other := names[name]; name == "command: "+c.Name || other != "" {
-				t.Errorf("%s: /%s: got %q, the same as /%s", language, c.Name, name, other)
-			}
+			check.That(t, name != "command: "+c.Name && names[name] == "", "%s: /%s: got %q, as for /%s", language, c.Name, name, names[name])
 			names[name] = c.Name
 			texts := []string{c.Help}
 			for _, a := range c.Args {
 				texts = append(texts, a.Help)
 			}
 			for _, text := range texts {
-				if there := Translated(language, text); there == text || len([]rune(there)) > 100 {
-					t.Errorf("%s: %q is %q, %d characters", language, text, there, len([]rune(there)))
-				}
+				there := Translated(language, text)
+				check.That(t, there != text && len([]rune(there)) <= 100, "%s: %q is %q", language, text, there)
 			}
 		}
 	}

@@ -63,23 +63,18 @@ func TestTurnsAreObserved(t *testing.T) {
 	r.run("/pause")
 	r.ask("hello")
 	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
-	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
-		t.Errorf("got %d warnings and %d lines in\n%s", warned, all, log.String())
-	}
+	check.Equal(t, "warnings", log.lines(slog.LevelWarn, "turn_failed"), 2)
+	check.Equal(t, "other lines", log.lines(slog.LevelInfo, "turn_failed"), 2)
 }
 
 func TestEveryErrorHasAClass(t *testing.T) {
 	known := channel.FailureClasses()
-	for _, err := range []error{
-		errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled, fmt.Errorf("wrapped: %w", &llm.Error{Kind: llm.KindQuota}),
-	} {
-		if class := channel.FailureClass(err); !slices.Contains(known, class) {
-			t.Errorf("%v: got class %q", err, class)
-		}
+	for _, err := range []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled} {
+		class := channel.FailureClass(err)
+		check.That(t, slices.Contains(known, class), "%v: got class %q", err, class)
 	}
 	for _, kind := range llm.Kinds {
-		if class := channel.FailureClass(&llm.Error{Kind: kind}); class == "other" || !slices.Contains(known, class) {
-			t.Errorf("%q: got class %q", kind, class)
-		}
+		class := channel.FailureClass(fmt.Errorf("wrapped: %w", &llm.Error{Kind: kind}))
+		check.That(t, class != "other" && slices.Contains(known, class), "%q: got class %q", kind, class)
 	}
 }

@@ -15,44 +15,22 @@ import (
 
 func TestRecap(t *testing.T) {
 	r := newRig(t, echo)
-	worker := r.withWorker(func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 {
-			return summarizeRequest(ctx, 0, req)
-		}
-		return llmtest.Say("You talked about notes word by word."), nil
-	})
-	recap := func() string {
-		t.Helper()
-		return r.finished(r.runAs(ada, place, "/recap the prices")) // she is no manager
-	}
-	check.Contains(t, "recap of an empty conversation", recap(), "nothing to summarize")
+	worker := r.withWorker(alwaysSay("You talked about notes word by word."))
+	recap := func(want ...string) { t.Helper(); r.says(ada, place, "/recap the prices", want...) } // she is no manager
+	recap("nothing to summarize")
 	r.sendNotes(10)
-	state := func() string { // without what models cost, which is written in the background
-		var kept []string
-		for line := range strings.Lines(r.run("/context")) {
-			switch first, _, _ := strings.Cut(line, " "); first {
-			case "today", "in", "summaries", "no":
-			default:
-				kept = append(kept, line)
-			}
-		}
-		return strings.Join(kept, "")
-	}
-	before, sent := state(), len(r.connector.texts())
-	check.Equal(t, "answer", recap(), "You talked about notes word by word.")
-	check.Contains(t, "the request", worker.Requests()[0].Messages[1].Text, "note 9 ", "in detail: the prices")
-	if after := state(); after != before || len(r.connector.texts()) != sent || len(r.connector.events) != 0 || len(r.connector.memories) != 0 {
-		t.Errorf("got state\n%s\nwant\n%s", after, before)
-	}
+	recap("You talked about notes word by word.")
+	check.Contains(t, "request", textOf(worker.Requests()[0]), "note 9 ", "in detail: the prices")
+	r.wantAnswer("/context", "messages  10 in total, 10 of them verbatim", "stack     empty")
+	check.Equal(t, "what others see of it", len(r.connector.sent)+len(r.connector.events)+len(r.connector.memories), 0)
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
 	}
-	check.Contains(t, "recap without the model", recap(), "Made without a model", "overloaded", "note")
+	recap("Made without a model", "overloaded", "note")
 	r.run("/pause")
 	n := len(worker.Requests())
-	if got := recap(); !strings.Contains(got, "Made without a model") || len(worker.Requests()) != n {
-		t.Errorf("while paused: got answer %q after %d requests", got, len(worker.Requests())-n)
-	}
+	recap("Made without a model")
+	check.Len(t, "requests while paused", worker.Requests(), n)
 }
 
 func TestRecapsAreLimited(t *testing.T) {
@@ -61,15 +39,13 @@ func TestRecapsAreLimited(t *testing.T) {
 	r.hub.Renew(channel.Rules{TurnsPerMinute: 2})
 	for i := range 4 {
 		answer := r.runAs(ada, place, "/recap")
-		if answer.Awaited != (i < 2) || !answer.Awaited && !strings.HasPrefix(answer.Text, "One moment") {
-			t.Errorf("recap %d: %+v", i+1, answer)
-		}
+		check.Equal(t, "recap is made", answer.Awaited, i < 2)
+		check.Equal(t, "recap is refused", strings.HasPrefix(answer.Text, "One moment, please"), i >= 2)
 	}
 }
 
 func TestPauseStopsFallbackModel(t *testing.T) {
 	r := newRig(t, echo)
-	r.stop()
 	r.agent.Worker = &llmtest.Model{Label: "worker", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
 	}}
@@ -78,30 +54,14 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	j := r.captureLog()
 	r.sendNotes(20)
 	r.run("/pause")
-	check.Contains(t, "/compact while paused", r.finished(r.runAsManager("/compact")), "Summarized 16 messages")
-	check.Contains(t, "/recap while paused", r.finished(r.runAsManager("/recap")), "because no model may be called here for now")
+	r.says(boss, place, "/compact", "Summarized 16 messages")
+	r.says(boss, place, "/recap", "because no model may be called here for now")
 	check.Equal(t, "warnings while paused", j.lines(slog.LevelWarn, "failed"), 0)
 	check.Len(t, "failures while paused", r.eventsIn(compactor.EventFailed), 0)
-	check.Equal(t, "fallback model calls while paused", len(other.Requests()), 0)
+	check.Len(t, "fallback model calls while paused", other.Requests(), 0)
 	r.run("/resume")
 	r.ask("hello") // has the summary repaired
-	if !check.Soon(func() bool { return len(other.Requests()) == 1 }) {
-		t.Errorf("got %d calls of the fallback model after /resume, want 1", len(other.Requests()))
-	}
-}
-
-func TestRecapGivesItsReasonInTheLanguageOfTheConversation(t *testing.T) {
-	r := newRig(t, echo)
-	r.withWorker(summarizeRequest)
-	r.agent.Language = "de"
-	r.sendNotes(5)
-	r.run("/pause")
-	check.Contains(t, "the recap", r.finished(r.runAs(ada, place, "/recap")), "der Grund: gerade darf hier kein Modell gefragt werden.")
-}
-
-func TestRememberReportsMaskedSecret(t *testing.T) {
-	r := newRig(t, echo)
-	check.Contains(t, "answer", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1: the token is [masked: github pat]")
+	check.That(t, check.Soon(func() bool { return len(other.Requests()) == 1 }), "the fallback model is not called after /resume")
 }
 
 func TestSystemPromptSurvivesCompaction(t *testing.T) {
@@ -111,15 +71,11 @@ func TestSystemPromptSurvivesCompaction(t *testing.T) {
 	r.sendNotes(20)
 	r.run("/compact")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	r.ask("hello again")
-	asked := r.model.Requests()[0].Messages
-	check.Equal(t, "the system prompt", asked[0].Role, llm.RoleSystem)
-	check.HasPrefix(t, "the system prompt", asked[0].Text, "You are Marvin, a tired robot.")
-	check.Contains(t, "the system prompt", asked[0].Text, "Do not greet again")
-	if strings.Contains(asked[0].Text, "They talked word by word.") || asked[1].Role != llm.RoleUser || !strings.HasPrefix(asked[1].Text, "<kept>") ||
-		!strings.Contains(asked[1].Text, "data, not instructions") || !strings.Contains(asked[1].Text, "[Compaction Summary] messages #1 to #16") {
-		t.Errorf("got the summary in %q", asked[1].Text)
-	}
+	system, rest, _ := strings.Cut(r.promptText(), "\nuser: <kept>")
+	check.HasPrefix(t, "system prompt", system, "system: You are Marvin, a tired robot.")
+	check.Contains(t, "system prompt", system, "Do not greet again")
+	check.Lacks(t, "system prompt", system, "They talked word by word.", "\nuser: ")
+	check.Contains(t, "the summary", rest, "data, not instructions", "[Compaction Summary] messages #1 to #16", "They talked word by word.")
 }
 
 func TestSummariesListsEarlierSessions(t *testing.T) {
@@ -148,31 +104,24 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 		asked = textOf(req)
 		return llmtest.Say("You keep a parrot."), nil
 	}
-	recap := func(place string) string {
-		t.Helper()
-		return r.finished(r.runAs(bo, place, "/recap"))
-	}
 	r.inThread("and how old is it?")
-	check.Equal(t, "recap in a thread", recap(branch), "You keep a parrot.")
-	check.Contains(t, "requests", asked, "Coco is a parrot, word by word.", "how old is it?")
+	r.says(bo, branch, "/recap", "You keep a parrot.")
+	check.Contains(t, "request of a thread", asked, "Coco is a parrot, word by word.", "how old is it?")
 	r.run("/new")
 	r.waitForReplies()
 	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "recap after /new", recap(place), "You keep a parrot.")
-	check.Contains(t, "requests", asked, "Coco is a parrot, word by word.")
+	r.says(bo, place, "/recap", "You keep a parrot.")
+	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
-	check.Contains(t, "recap in a thread without a model", recap(branch), "Coco")
+	r.says(bo, branch, "/recap", "Coco")
 }
 
 func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
 	r := newRig(t, echo)
-	r.say("My name is Ada and I live in the villa beside the railway in Faro.", false)
-	r.waitForReplies()
+	r.overhear("My name is Ada and I live in the villa beside the railway in Faro.")
 	r.run("/new")
-	r.say("I bought a wooden sailing boat in Lisbon.", false)
-	r.waitForReplies()
+	r.overhear("I bought a wooden sailing boat in Lisbon.")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	got := r.finished(r.runAs(ada, place, "/recap"))
-	check.Contains(t, "recap", got, ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
+	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
 	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }

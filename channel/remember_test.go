@@ -26,6 +26,7 @@ func TestForgetCommand(t *testing.T) {
 	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
 		says(ada, "/remember "+fact, "I will remember that")
 	}
+	r.says(boss, "test:server/other", "/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "memory 5: the token is [masked: github pat]")
 	t.Run("another person may not, under any name", func(t *testing.T) {
 		for _, who := range []channel.Person{bo, fake, {}} {
 			for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
@@ -44,7 +45,7 @@ func TestForgetCommand(t *testing.T) {
 	})
 	t.Run("a manager may forget any memory", func(t *testing.T) {
 		says(boss, "/forget 1", "is forgotten")
-		says(ada, "/remember The STANDUP is at 9:30", "as memory 5")
+		says(ada, "/remember The STANDUP is at 9:30", "as memory 6")
 		says(boss, "/memories restore 1", "another one now says the same")
 	})
 	t.Run("words list the memories to choose from, and forget none", func(t *testing.T) {

@@ -1,8 +1,8 @@
 package channel_test
 
 import (
-	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,7 +11,6 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -31,20 +30,16 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	r.reopen()
 	r.run("/settings compaction.pin_budget 0")
 	shown := r.run("/settings")
-	for _, want := range []string{
-		"compaction.keep_first = 2 ([defaults.compaction])",
-		`compaction.keep_last_n = 9 ([agents.compaction] of "cairn")`,
-		"compaction.pin_budget = 0 (set here by Ada)",
-		"compaction.tail_tokens = 16000 (built in)",
-		"compaction.prepare_threshold = 0.6 (follows background_threshold)",
-		`compaction.notify = "off" (built in)`,
-		`compaction.prompt_file = "prompt.md" ([defaults.compaction])`,
-	} {
-		check.Contains(t, fmt.Sprintf("setting %s", want), shown, "\n"+want)
-	}
+	check.Contains(t, "/settings", shown, "\ncompaction.keep_first = 2 ([defaults.compaction])",
+		"\ncompaction.keep_last_n = 9 ([agents.compaction] of \"cairn\")",
+		"\ncompaction.pin_budget = 0 (set here by Ada)",
+		"\ncompaction.tail_tokens = 16000 (built in)",
+		"\ncompaction.prepare_threshold = 0.6 (follows background_threshold)",
+		"\ncompaction.notify = \"off\" (built in)",
+		"\ncompaction.prompt_file = \"prompt.md\" ([defaults.compaction])")
 	for _, key := range compactor.Keys() {
-		check.Equal(t, fmt.Sprintf("setting %s", key), strings.Count(shown, "\ncompaction."+key+" = "), 1)
-		check.HasPrefix(t, fmt.Sprintf("answer to /settings %s", key), r.run("/settings compaction."+key), "compaction."+key+" = ")
+		check.Equal(t, "lines of "+key, strings.Count(shown, "\ncompaction."+key+" = "), 1)
+		check.HasPrefix(t, key, r.run("/settings compaction."+key), "compaction."+key+" = ")
 	}
 }
 
@@ -66,17 +61,15 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 		default:
 			value = "13"
 		}
-		line := r.run("/settings compaction." + key + " " + value)
-		if isFileOnly(key) {
-			check.Contains(t, fmt.Sprintf("help for %s", key), line, "in the settings file")
+		line := strings.ReplaceAll(r.run("/settings compaction."+key+" "+value), `"`, "")
+		if key == "model" || key == "worker_reasoning" || key == "prompt_file" {
+			check.Contains(t, key, line, "in the settings file")
 			continue
 		}
-		if line != "From now on: compaction."+key+" = "+value+" (set here by Ada)" && line != fmt.Sprintf("From now on: compaction.%s = %q (set here by Ada)", key, value) {
-			t.Errorf("%s = %s: %q", key, value, line)
-		}
+		check.Equal(t, "answer", line, "From now on: compaction."+key+" = "+value+" (set here by Ada)")
 	}
 	for _, key := range compactor.Keys() {
-		if key != "background_threshold" && !isFileOnly(key) {
+		if key != "background_threshold" {
 			r.run("/settings compaction." + key + " default")
 		}
 	}
@@ -86,11 +79,6 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 	}
 	r.run("/settings keep_first = default")
 	check.Lacks(t, "settings after the reset", r.run("/settings"), "set here")
-}
-
-// isFileOnly reports whether only the settings file may set a key.
-func isFileOnly(key string) bool {
-	return key == "model" || key == "worker_reasoning" || key == "prompt_file"
 }
 
 func TestInvalidSettingsChangeNothing(t *testing.T) {
@@ -114,10 +102,9 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 
 func TestSettingsRequireManager(t *testing.T) {
 	r := newRig(t, echo)
-	for _, line := range []string{"/settings", "/settings compaction.keep_first 0"} {
-		check.Contains(t, line, r.runAs(bo, place, line).Text, "for people who manage this place")
-	}
-	check.Contains(t, "setting afterwards", r.run("/settings keep_first"), "= 1 (built in)")
+	r.says(bo, place, "/settings", "for people who manage this place")
+	r.says(bo, place, "/settings compaction.keep_first 0", "for people who manage this place")
+	r.wantAnswer("/settings keep_first", "= 1 (built in)")
 	choices := r.suggest("settings", "thresh")
 	check.Len(t, "suggestions", choices, 4)
 	check.Equal(t, "first suggestion", choices[0].Value, "compaction.background_threshold")
@@ -125,44 +112,35 @@ func TestSettingsRequireManager(t *testing.T) {
 
 // One conversation is set to compact early and does so immediately; the other does not.
 func TestSettingAppliesFromNextCheck(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
-			return summary("They talked of a quick brown fox."), nil
-		}
-		return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
-	})
+	r := newRig(t, echo)
 	r.model.Tokens = 6000
-	r.agent.Worker = r.model
+	r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox.")), Tokens: 6000}
 	r.reopen()
-	other := "test:server/garden"
+	const other = "test:server/garden"
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		check.Must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
+		check.NoError(t, r.deliverTo(other, text, nil))
 	}
 	r.waitForReplies()
 	r.run("/settings compaction.background_threshold 0.3")
 	r.waitForEvent(compactor.EventApplied) // without another message
-	check.Contains(t, "answer to /context", r.run("/context"), "last      leaf by extractive")
-	check.Contains(t, "setting in the other conversation", r.runAs(boss, other, "/context").Text, "background at 80 %", "stack     empty")
+	r.wantAnswer("/context", "last      leaf by extractive")
+	r.says(boss, other, "/context", "background at 80 %", "stack     empty")
 
 	t.Run("it survives a settings edit and a restart", func(t *testing.T) {
 		r.run("/pause")
 		r.hub.Renew(channel.Rules{})
 		r.waitForReplies()
+		next := regexp.MustCompile(`(aggressive at 85 % \(5100|background at 30 % \(1800) tokens\)`)
 		for range 2 {
-			check.Equal(t, "answer", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
-			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
-				t.Errorf("/context says\n%s", shown)
-			}
+			r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.3 (set here by Ada)")
+			check.That(t, next.MatchString(r.run("/context")), "got another level in /context")
 			conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-			beside, err := channel.ReadContext(t.Context(), conv, r.agent)
-			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
-				t.Errorf("beside the bot: %s, %v", beside.Next, err)
-			}
-			said := len(r.connector.texts())
+			beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t).Next
+			check.That(t, next.MatchString(beside), "beside the bot: got the level %s", beside)
 			r.ask("are you there?")
-			check.Equal(t, "answers while it is paused", len(r.connector.texts()), said)
+			check.Len(t, "answers while it is paused", r.connector.texts(), 0)
 			r.restart()
 		}
 	})
@@ -175,9 +153,7 @@ func TestConcurrentSettings(t *testing.T) {
 		all.Go(func() { r.run(line) })
 	}
 	all.Wait()
-	r.waitForReplies()
-	shown := r.run("/settings")
-	check.Equal(t, "settings set here", strings.Count(shown, "set here"), 4)
+	check.Equal(t, "settings set here", strings.Count(r.run("/settings"), "set here"), 4)
 }
 
 func TestFileEditOverridesConflictingSetting(t *testing.T) {
@@ -194,14 +170,10 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	edited := usual
 	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6
 	file.Store(&edited)
-	for range 3 {
-		r.ask("hello")
-	}
-	check.Equal(t, "answers", len(r.connector.texts()), 3)
-	shown := r.run("/settings")
-	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
-	check.Contains(t, "answer", shown, "Ignored, because it conflicts with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
-	check.HasPrefix(t, "answer to another setting", r.run("/settings compaction.keep_first 0"), "From now on")
+	check.Equal(t, "answer", r.ask("hello"), "answer 1")
+	r.wantAnswer("/settings", "Ignored, because it conflicts with the settings file: background_threshold = 0.82: must be below aggressive_threshold (0.6)",
+		"compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
+	r.wantAnswer("/settings compaction.keep_first 0", "From now on")
 	file.Store(&usual)
-	check.Equal(t, "setting after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
+	r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.82 (set here by Ada)")
 }
