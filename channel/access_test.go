@@ -60,9 +60,13 @@ func TestRespond(t *testing.T) {
 func TestThreads(t *testing.T) {
 	const thread = "test:server/general/7"
 	r := newRig(t, echo)
+	deliver := func(text string, addressed bool) error {
+		return r.deliverTo(thread, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
+	}
 	say := func(text string, addressed bool, answers int) {
 		t.Helper()
-		r.tell(thread, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
+		check.NoError(t, deliver(text, addressed))
+		r.waitIdle(thread)
 		check.Len(t, text+": answers", r.connector.texts(), answers)
 	}
 	say("before a mention", false, 0)
@@ -74,21 +78,14 @@ func TestThreads(t *testing.T) {
 	say("after /stop", false, 3)
 	say("another mention", true, 4)
 	say("and after it", false, 5)
-}
-
-func TestStopInThreadEndsWhatWaitsThere(t *testing.T) {
-	const thread = "test:server/general/7"
-	r := newRig(t, blockUntilCanceled)
-	say := func(addressed bool) {
-		check.NoError(t, r.deliverTo(thread, "hello", func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed }))
+	r.model.Func = blockUntilCanceled // /stop ends what waits, too
+	for range 3 {
+		check.NoError(t, deliver("one more", false))
+		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 6 }), "no turn has begun")
 	}
-	say(true)
-	check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 1 }), "no turn has begun")
-	say(false)
-	say(false)
 	r.runAs(ada, thread, "/stop")
 	r.waitIdle(thread)
-	check.Len(t, "requests", r.model.Requests(), 1)
+	check.Len(t, "requests", r.model.Requests(), 6)
 }
 
 func TestAccess(t *testing.T) {

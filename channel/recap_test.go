@@ -64,20 +64,6 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	check.That(t, check.Soon(func() bool { return len(other.Requests()) == 1 }), "the fallback model is not called after /resume")
 }
 
-func TestSystemPromptSurvivesCompaction(t *testing.T) {
-	r := newRig(t, echo)
-	r.agent.Instructions = "You are Marvin, a tired robot."
-	r.withWorker(summarizeRequest)
-	r.sendNotes(20)
-	r.run("/compact")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	system, rest, _ := strings.Cut(r.promptText(), "\nuser: <kept>")
-	check.HasPrefix(t, "system prompt", system, "system: You are Marvin, a tired robot.")
-	check.Contains(t, "system prompt", system, "Do not greet again")
-	check.Lacks(t, "system prompt", system, "They talked word by word.", "\nuser: ")
-	check.Contains(t, "the summary", rest, "data, not instructions", "[Compaction Summary] messages #1 to #16", "They talked word by word.")
-}
-
 func TestSummariesListsEarlierSessions(t *testing.T) {
 	r := newRig(t, echo)
 	r.wantAnswer("/summaries", "Nothing has been summarized here")

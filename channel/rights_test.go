@@ -70,20 +70,3 @@ func TestWhoMayRunWhat(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("/%s of somebody who is not heard", command.Name), err, channel.ErrRefused)
 	}
 }
-
-// TestCostlySettingsAreFileOnly: a manager of a place is not the person who runs the bot.
-func TestCostlySettingsAreFileOnly(t *testing.T) {
-	r := newRig(t, echo)
-	shown := r.run("/settings")
-	for _, key := range []string{
-		"prompt_file", "compaction.prompt_file", "COMPACTION.PROMPT_FILE", "model", "compaction.model", "base_url", "llm.base_url", "api_key", "llm.api_key", "data_dir", "owners", "discord.owners",
-		"instructions", "agents", "context_window", "turns_per_minute", "share_memories", "compaction.prompt_file ", "compaction.compaction.prompt_file", "compaction\u200b.model",
-	} {
-		for _, value := range []string{"/etc/passwd", "http://evil.example/v1", "file:/etc/passwd", `"x"`, "u66"} {
-			if got := r.run("/settings " + key + " " + value); strings.HasPrefix(got, "From now on") {
-				t.Errorf("%s = %s: %s", key, value, got)
-			}
-		}
-	}
-	check.Equal(t, "the settings", r.run("/settings"), shown)
-}

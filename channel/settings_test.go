@@ -97,14 +97,16 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 	} {
 		check.HasPrefix(t, test.line, r.run(test.line), test.want)
 	}
+	// A manager of a place is not the person who runs the bot: what costs money is set in the file only.
+	for _, key := range []string{
+		"prompt_file", "compaction.prompt_file", "COMPACTION.PROMPT_FILE", "model", "compaction.model", "base_url", "llm.base_url", "api_key", "llm.api_key", "data_dir", "owners", "discord.owners",
+		"instructions", "agents", "context_window", "turns_per_minute", "share_memories", "compaction.compaction.prompt_file", "compaction\u200b.model",
+	} {
+		for _, value := range []string{"/etc/passwd", "http://evil.example/v1", `"x"`, "u66"} {
+			check.Lacks(t, key, r.run("/settings "+key+" "+value), "From now on")
+		}
+	}
 	check.Equal(t, "settings after the mistakes", r.run("/settings"), before)
-}
-
-func TestSettingsRequireManager(t *testing.T) {
-	r := newRig(t, echo)
-	r.says(bo, place, "/settings", "for people who manage this place")
-	r.says(bo, place, "/settings compaction.keep_first 0", "for people who manage this place")
-	r.wantAnswer("/settings keep_first", "= 1 (built in)")
 	choices := r.suggest("settings", "thresh")
 	check.Len(t, "suggestions", choices, 4)
 	check.Equal(t, "first suggestion", choices[0].Value, "compaction.background_threshold")

@@ -24,7 +24,8 @@ func withWorker(t *testing.T, f script, turns int) *rig {
 // compact runs /compact and waits until its summary is applied.
 func (r *rig) compact() {
 	r.t.Helper()
-	check.HasPrefix(r.t, "the end of /compact", r.finished(r.runAsManager("/compact")), "Summarized")
+	r.finished(r.runAsManager("/compact"))
+	r.waitForEvent(compactor.EventApplied)
 }
 
 // promptText returns what the model gets next.
@@ -35,11 +36,18 @@ func (r *rig) promptText() string {
 }
 
 func TestUndo(t *testing.T) {
-	r := withWorker(t, echo, 10)
+	r := newRig(t, echo)
+	r.agent.Instructions = "You are Marvin, a tired robot."
+	r.withWorker(numberedSummaries)
+	r.askTurns(10)
 	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
 	r.compact()
 	view := r.promptText()
-	check.Contains(t, "prompt", view, "says summary 1")
+	system, kept, _ := strings.Cut(view, "\nuser: <kept>")
+	check.HasPrefix(t, "system prompt after a summary", system, "system: You are Marvin, a tired robot.")
+	check.Contains(t, "system prompt after a summary", system, "Do not greet again")
+	check.Lacks(t, "system prompt after a summary", system, "They talked", "\nuser: ")
+	check.Contains(t, "summary", kept, "data, not instructions", "[Compaction Summary] messages #1 to #16", "says summary 1")
 	check.Lacks(t, "prompt", view, "message-1 ")
 	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
 	r.wantAnswer("/context", "stack     empty", "undone")

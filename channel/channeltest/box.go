@@ -1,5 +1,5 @@
 // Package channeltest has test doubles for conversations: the tools of another program, models that
-// use tools, and empty databases. It imports channel, store, llm and llm/llmtest.
+// use tools, and empty databases. It imports channel, llm, llm/llmtest and internal/storetest.
 package channeltest
 
 import (
@@ -8,12 +8,22 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
+
+// Folder returns a data folder with a database without conversations.
+func Folder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	storetest.CopyEmpty(t, dir)
+	return dir
+}
 
 // Box is a toolbox with one server, calc, whose tool calc_add records its arguments.
 type Box struct {
