@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -168,7 +169,6 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	r.run("/settings compaction.background_threshold 0.82")
 	r.run("/settings compaction.keep_last_n 7")
 	r.waitForReplies()
-
 	edited := usual
 	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6
 	file.Store(&edited)
@@ -178,4 +178,80 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	r.wantAnswer("/settings compaction.keep_first 0", "From now on")
 	file.Store(&usual)
 	r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.82 (set here by Ada)")
+}
+
+// In a direct message everyone has management rights. Settings that cost money still belong to the
+// people named in the settings file.
+func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
+	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
+	run := func(where, id, line, want string) {
+		t.Helper()
+		check.HasPrefix(t, line+" of "+id+" in "+where, r.runAs(channel.Person{ID: id, Name: id, Manager: true}, where, line).Text, want)
+	}
+	const direct = "test:@me/d1"
+	for _, key := range compactor.Keys() {
+		if key != "notify" && key != "focus" {
+			run(direct, "u1", "/settings compaction."+key+" "+cmp.Or(compactor.DefaultPolicy().Value(key), "x"), "In a direct message you may set notify and focus.")
+		}
+	}
+	for _, c := range []struct{ where, id, line, want string }{
+		{direct, "u1", "/settings compaction.compact_at_tokens", "compaction.compact_at_tokens = 0 (built in)"},
+		{direct, "u1", "/settings compaction.notify message", `From now on: compaction.notify = "message" (set here by u1)`},
+		{direct, "u2", "/settings compaction.max_turns 3", "From now on"},
+		{direct, "u3", "/settings compaction.max_turns 4", "From now on"},
+		{direct, "u1", "/settings compaction.max_turns default", "In a direct message"},
+		{place, "u1", "/settings compaction.max_turns 5", "From now on"},
+	} {
+		run(c.where, c.id, c.line, c.want)
+	}
+}
+
+func TestThreadInheritsSettings(t *testing.T) {
+	r := newRig(t, echo)
+	const thread = place + "/t1"
+	bob := channel.Person{ID: "u1", Name: "Bob", Manager: true}
+	in := func(line, want string) { t.Helper(); r.says(bob, thread, line, want) }
+	r.tell(thread, strings.Repeat("the quick brown fox ", 50), addressed)
+	in("/pin 1", "#1 is pinned")
+	in("/settings compaction.pin_budget", "compaction.pin_budget = 1000 (built in)")
+
+	r.run("/settings compaction.pin_budget 60") // the thread is open
+	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
+	shows := func() bool {
+		return strings.Contains(r.runAs(bob, thread, "/pins").String(), "Pins may take 60 tokens")
+	}
+	check.That(t, check.Soon(shows), "the open thread keeps its setting")
+
+	in("/settings compaction.pin_budget 70", "From now on: compaction.pin_budget = 70 (set here by Bob)")
+	r.wantAnswer("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set here by Ada)")
+	in("/settings compaction.pin_budget default", "From now on: compaction.pin_budget = 60 (set in the channel by Ada)")
+	in("/settings compaction.background_threshold 0.99", "Nothing was changed.")
+	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
+}
+
+func TestPerMessageSettings(t *testing.T) {
+	r := newRig(t, echo)
+	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
+	r.restart()
+	compactions := func(settings channel.Patch) int {
+		r.sendNotes(40)
+		r.tell(place, "go ahead", func(m *channel.Inbound) { m.Addressed, m.Compaction = true, settings })
+		check.NoError(t, r.hub.Drain(t.Context()))
+		return len(r.eventsIn(compactor.EventApplied))
+	}
+	check.Equal(t, "compactions by the policy", compactions(nil), 0)
+	inTurn := compactions(channel.Patch{"compact_at_tokens": "2000", "strategy": "window", "background_threshold": "0.97"}) // the last is invalid, and ignored
+	check.That(t, inTurn > 0, "got no compaction in the turn")
+	check.Contains(t, "summary", r.connector.events[len(r.connector.events)-1].Summary, "without a summary")
+	r.wantAnswer("/settings compaction.strategy", `"worker" (built in)`)
+	check.Equal(t, "compactions in the next turn", compactions(nil), inTurn)
+}
+
+// The log's warning and /context count the same tools.
+func TestWindowCheckCountsAllTools(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 1000
+	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
+	frame, _, _ := strings.Cut(line, " ")
+	check.Contains(t, "warning", r.agent.ValidateWindow(t.Context()), " "+frame+" are needed for system prompt and tools")
 }
