@@ -86,22 +86,19 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 }
 
 func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
-	t.Run("a turn that fails", func(t *testing.T) {
-		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return withBilledTokens(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
+	for name, end := range map[string]func(r *rig) error{
+		"a turn that fails":                func(*rig) error { return &llm.Error{Kind: llm.KindBadRequest, Message: "no"} },
+		"a turn whose question is deleted": func(r *rig) error { return r.hub.Delete(r.t.Context(), place, "m1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+				return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
+			}
+			r.ask("hello")
+			r.wantUsage(t, "turn scripted 1 50 0 0 1")
 		})
-		r.ask("hello")
-		r.wantUsage(t, "turn scripted 1 50 0 0 1")
-	})
-	t.Run("a turn whose question is deleted", func(t *testing.T) {
-		var r *rig
-		r = newRig(t, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			check.NoError(t, r.hub.Delete(ctx, place, "m1"))
-			return withBilledTokens(llmtest.Say("late"), 70, 0, 0, 2), nil
-		})
-		r.ask("hello")
-		r.wantUsage(t, "turn scripted 1 70 0 0 2")
-	})
+	}
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
 		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
