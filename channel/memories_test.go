@@ -25,60 +25,58 @@ func (r *rig) keep(draft summarize.MemoryDraft, who channel.Person) int64 {
 }
 
 func TestForgetCommand(t *testing.T) {
+	const other = "test:server/other"
 	r := newRig(t, echo)
-	fake := channel.Person{ID: "u3", Name: "Ada"} // who uses Ada's name
-	says := func(who channel.Person, line string, want ...string) { t.Helper(); r.says(who, place, line, want...) }
 	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
-		says(ada, "/remember "+fact, "I will remember that")
+		r.says(ada, place, "/remember "+fact, "I will remember that")
 	}
-	r.says(boss, "test:server/other", "/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "memory 5: the token is [masked: github pat]")
-	t.Run("another person may not, under any name", func(t *testing.T) {
-		for _, who := range []channel.Person{bo, fake, {}} {
-			for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
-				says(who, line, "neither came from you nor is about you")
-			}
+	r.says(boss, other, "/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "memory 5: the token is [masked: github pat]")
+	r.overhear("hello")
+	r.keep(summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, bo)
+	fake := channel.Person{ID: "u3", Name: "Ada"} // another person may not, under any name
+	for _, who := range []channel.Person{bo, fake, {}} {
+		for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
+			r.says(who, place, line, "neither came from you nor is about you")
 		}
-	})
-	t.Run("the author may, and sees what remains and how to undo it", func(t *testing.T) {
-		says(ada, "/forget 1", "Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "purge 1")
-		says(ada, "/forget 1", "Memory 1 is forgotten, so this changes nothing")
-		says(ada, "/memories standup", "no memories")
-		says(bo, "/memories restore 1", "neither came from you")
-		says(ada, "/memories restore 1", "is restored")
-		says(ada, "/memories restore 1", "Memory 1 is active, so this changes nothing")
-		says(ada, "/memories standup", "9:30")
-	})
-	t.Run("a manager may forget any memory", func(t *testing.T) {
-		says(boss, "/forget 1", "is forgotten")
-		says(ada, "/remember The STANDUP is at 9:30", "as memory 6")
-		says(boss, "/memories restore 1", "another one now says the same")
-	})
-	t.Run("words list the memories to choose from, and forget none", func(t *testing.T) {
-		says(ada, "/forget drinks", "Say which one by its number: /forget 12.", "(2) fact: Ada drinks green tea", "(3) fact")
-		says(ada, "/forget bicycles", "no memories like that")
-		says(ada, "/forget 2", "Memory 2 is forgotten: Ada drinks green tea")
-		for _, args := range []string{"restore 2", "garden", `"`, "%", "*", "'; DROP TABLE memories; --", "the", "-1", "99999999999999999999"} {
-			check.Lacks(t, args, r.says(ada, place, "/forget "+args), "is forgotten")
-		}
-		says(ada, "/memories garden", "9 beds")
-	})
-	t.Run("a memory of another conversation is not found", func(t *testing.T) {
-		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
-			r.says(boss, "test:server/other", line, "is from this conversation")
-		}
-		r.says(boss, "test:server/other", "/forget garden", "no memories")
-	})
-	t.Run("others may forget what they said about a person", func(t *testing.T) {
-		r.overhear("hello")
-		id := r.keep(summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, bo)
-		says(fake, fmt.Sprintf("/forget %d", id), "neither came from you")
-		says(ada, fmt.Sprintf("/forget %d", id), "is forgotten")
-	})
-	t.Run("only managers may if the command is restricted", func(t *testing.T) {
-		r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
-		says(ada, "/forget 4", "for people who manage this place")
-		says(boss, "/forget 4", "is forgotten")
-	})
+	}
+	for _, row := range []struct {
+		who         channel.Person
+		where, line string
+		want        []string
+	}{
+		// The author may, and sees what remains and how to undo it.
+		{ada, place, "/forget 1", []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "purge 1"}},
+		{ada, place, "/forget 1", []string{"Memory 1 is forgotten, so this changes nothing"}},
+		{ada, place, "/memories standup", []string{"no memories"}},
+		{bo, place, "/memories restore 1", []string{"neither came from you"}},
+		{ada, place, "/memories restore 1", []string{"is restored"}},
+		{ada, place, "/memories restore 1", []string{"Memory 1 is active, so this changes nothing"}},
+		{ada, place, "/memories standup", []string{"9:30"}},
+		// A manager may forget any memory.
+		{boss, place, "/forget 1", []string{"is forgotten"}},
+		{ada, place, "/remember The STANDUP is at 9:30", []string{"as memory 7"}},
+		{boss, place, "/memories restore 1", []string{"another one now says the same"}},
+		// Words list the memories to choose from.
+		{ada, place, "/forget drinks", []string{"Say which one by its number: /forget 12.", "(2) fact: Ada drinks green tea", "(3) fact"}},
+		{ada, place, "/forget bicycles", []string{"no memories like that"}},
+		{ada, place, "/forget 2", []string{"Memory 2 is forgotten: Ada drinks green tea"}},
+		// A memory of another conversation is not found.
+		{boss, other, "/forget 4", []string{"is from this conversation"}},
+		{boss, other, "/memories pin 4", []string{"is from this conversation"}},
+		{boss, other, "/memories restore 2", []string{"is from this conversation"}},
+		{boss, other, "/forget garden", []string{"no memories"}},
+		// Others may forget what somebody said about them.
+		{fake, place, "/forget 6", []string{"neither came from you"}},
+		{ada, place, "/forget 6", []string{"is forgotten"}},
+	} {
+		r.says(row.who, row.where, row.line, row.want...)
+	}
+	for _, args := range []string{"restore 2", "garden", `"`, "%", "*", "'; DROP TABLE memories; --", "the", "-1", "99999999999999999999"} {
+		check.Lacks(t, args, r.says(ada, place, "/forget "+args), "is forgotten")
+	}
+	r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
+	r.says(ada, place, "/forget 4", "for people who manage this place")
+	r.says(boss, place, "/forget 4", "is forgotten: the garden has 9 beds")
 }
 
 func TestMemoriesCommand(t *testing.T) {
@@ -127,38 +125,35 @@ func TestRememberForServer(t *testing.T) {
 	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
 		check.NoError(t, r.deliverTo(name, "hello", func(m *channel.Inbound) { m.Audience = audience }))
 	}
-	says := func(place, line string, want ...string) { t.Helper(); r.says(ada, place, line, want...) }
-	t.Run("without shared memories a scope word is text", func(t *testing.T) {
-		says(place, "/remember server: alpha is down", "as memory 1: server: alpha is down")
-		says(place, "/memories alpha", "server: alpha is down")
-	})
+	says := func(rows ...[3]string) {
+		t.Helper()
+		for _, row := range rows {
+			r.says(ada, row[0], row[1], row[2])
+		}
+	}
+	says( // without shared memories a scope word is text
+		[3]string{place, "/remember server: alpha is down", "as memory 1: server: alpha is down"},
+		[3]string{place, "/memories alpha", "server: alpha is down"})
 	memory.In(r.store).Share(true)
-	t.Run("with shared memories a person chooses the scope", func(t *testing.T) {
-		says(place, "/remember the cake is in the red cupboard", "I will remember that")
-		says(place, "/remember Server: the keys are in the blue cupboard", "All public channels")
-		says(other, "/memories cupboard", "blue cupboard (Ada")
-		says(other, "/memories keys", "from "+place)
-		for _, name := range []string{private, direct} {
-			says(name, "/memories cupboard", "no memories")
-		}
-		says(other, "/memories cake", "no memories")
-		says(other, "/forget keys", "from "+place)
-		says(other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there")
-	})
-	t.Run("repeated for the server, a memory is shared", func(t *testing.T) {
-		says(place, "/remember server: the cake is in the red cupboard", "already remember that")
-		says(other, "/memories cake", "red cupboard")
-	})
-	t.Run("a private channel or direct message refuses to share", func(t *testing.T) {
-		for _, name := range []string{private, direct} {
-			says(name, "/remember server: the secret is plum", "stays here")
-			says(name, "/remember the secret is plum", "I will remember that")
-			says(other, "/memories plum", "no memories")
-		}
-	})
-	t.Run("an empty text is refused", func(t *testing.T) {
-		says(place, "/remember server:", "Say what to remember")
-	})
+	says( // with them a person chooses the scope
+		[3]string{place, "/remember the cake is in the red cupboard", "I will remember that"},
+		[3]string{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
+		[3]string{other, "/memories cupboard", "blue cupboard (Ada"},
+		[3]string{other, "/memories keys", "from " + place},
+		[3]string{private, "/memories cupboard", "no memories"},
+		[3]string{direct, "/memories cupboard", "no memories"},
+		[3]string{other, "/memories cake", "no memories"},
+		[3]string{other, "/forget keys", "from " + place},
+		[3]string{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
+		// Repeated for the server, a memory is shared.
+		[3]string{place, "/remember server: the cake is in the red cupboard", "already remember that"},
+		[3]string{other, "/memories cake", "red cupboard"},
+		[3]string{place, "/remember server:", "Say what to remember"})
+	for _, name := range []string{private, direct} {
+		says([3]string{name, "/remember server: the secret is plum", "stays here"},
+			[3]string{name, "/remember the secret is plum", "I will remember that"},
+			[3]string{other, "/memories plum", "no memories"})
+	}
 }
 
 // turnContextOf returns the newest turn context of a request.
