@@ -197,17 +197,15 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 // TestTurnRequestLimit: a server that fails every attempt but the last costs no more than a
 // turn may.
 func TestTurnRequestLimit(t *testing.T) {
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.N%4 != 0 {
 			x.Refuse(503, "", "busy")
 			return
 		}
 		x.Use(fmt.Sprint(x.N), "recall", `{"query":"tea"}`)
 	})
-	defer server.Close()
 	r := newRig(t, nil)
-	r.agent.Model = check.Must(openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond}))(t)
-	r.reopen()
+	r.agent.Model = check.Must(openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Microsecond}))(t)
 	r.ask("where is the tea?")
 	check.Len(t, "sent", r.connector.texts(), 1)
 	check.That(t, len(server.Requests()) <= 48, "got %d requests", len(server.Requests()))

@@ -72,7 +72,7 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
 			r.model.Tokens = 8000
-			r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
+			r.withWorker(numberedSummaries)
 			var kept atomic.Bool
 			r.agent.Policy = func() compactor.Policy {
 				p := compactor.DefaultPolicy()
@@ -118,9 +118,7 @@ func TestRecap(t *testing.T) {
 	check.Contains(t, "request", textOf(worker.Requests()[0]), "note 9 ", "in detail: the prices")
 	r.wantAnswer("/context", "messages  10 in total, 10 of them verbatim", "stack     empty")
 	check.Equal(t, "what others see of it", len(r.connector.sent)+len(r.connector.events)+len(r.connector.memories), 0)
-	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
-	}
+	worker.Func = failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503})
 	recap("Made without a model", "overloaded", "note")
 	r.run("/pause")
 	n := len(worker.Requests())
@@ -141,9 +139,7 @@ func TestRecapsAreLimited(t *testing.T) {
 
 func TestPauseStopsFallbackModel(t *testing.T) {
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Label: "worker", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
-	}}
+	r.agent.Worker = &llmtest.Model{Label: "worker", Func: failing(&llm.Error{Kind: llm.KindBadRequest, Status: 404})}
 	other := &llmtest.Model{Label: "other", Func: summarizeRequest}
 	r.agent.Fallback = other
 	j := r.captureLog()

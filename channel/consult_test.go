@@ -82,9 +82,7 @@ func TestConsultableAgents(t *testing.T) {
 	check.Len(t, "requests to the critic", critic.Requests(), 0)
 	check.Len(t, "requests to the conversation's agent", r.model.Requests(), 7)
 	check.Equal(t, "answer if only the name is said", r.ask("@critic"), "critic: No.")
-	critic.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
-	}
+	critic.Func = failing(&llm.Error{Kind: llm.KindAuth, Status: 401})
 	check.Contains(t, "answer if it fails", r.ask("@critic what do you think?"), "rejects my API key")
 	critic.Func = func(context.Context, int, llm.Request) (llm.Response, error) { panic("the critic breaks") }
 	check.Contains(t, "answer if it breaks", r.ask("@critic what do you think?"), "Something went wrong")

@@ -132,9 +132,7 @@ func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 
 // People who write German to the bot get its own sentences in German too.
 func TestNoticesUseConversationLanguage(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
-	})
+	r := newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401}))
 	r.agent.Language = "de"
 	r.withWorker(summarizeRequest)
 	check.Contains(t, "a failure", r.ask("Wann treffen wir uns?"), "Der Server des Modells lehnt meinen Schlüssel ab")

@@ -289,3 +289,8 @@ func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 func always(resp llm.Response) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, nil }
 }
+
+// failing returns a model that fails.
+func failing(err error) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, err }
+}

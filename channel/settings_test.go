@@ -46,21 +46,10 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 
 func TestEverySettingHasAConversationOverride(t *testing.T) {
 	r := newRig(t, echo)
-	values := map[string]string{
-		"enabled": "false", "economy": "true", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
-		"prepare_threshold": "0", "compact_at_tokens": "5000", "stack_budget": "0.2", "notify": "message", "focus": "titles of books",
-		"strategy": "window", "tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700",
-	}
 	for _, key := range compactor.Keys() {
-		value := values[key]
-		switch {
-		case value != "":
-		case strings.HasSuffix(key, "_fraction"):
-			value = "0.4"
-		case key == "cache_ttl" || key == "timeout" || key == "cooldown":
-			value = "7m0s"
-		default:
-			value = "13"
+		value := cmp.Or(compactor.DefaultPolicy().Value(key), "titles of books")
+		if key == "prepare_threshold" { // its default is no value
+			value = "0"
 		}
 		line := strings.ReplaceAll(r.run("/settings compaction."+key+" "+value), `"`, "")
 		if key == "model" || key == "worker_reasoning" || key == "prompt_file" {

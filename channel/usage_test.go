@@ -3,14 +3,20 @@ package channel_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/prices"
@@ -194,4 +200,63 @@ func TestContextShowsSpending(t *testing.T) {
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
 	shown := r.wantAnswer("/context", "in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
 	check.Lacks(t, "answer with a price", shown, "no price")
+}
+
+// stepLog records how steps end, and what happens in them.
+type stepLog struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (w *stepLog) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
+
+func (w *stepLog) Event(s *observe.Step, name string, attrs []slog.Attr) {
+	w.note(fmt.Sprintf("%s in %s of %s: %s", name, s.Kind, s.Conversation, attrs[0]))
+}
+
+func (w *stepLog) End(s *observe.Step) {
+	if s.Kind == observe.Turn {
+		line := "turn " + s.Attr("outcome")
+		if s.Err != nil {
+			line += ": " + channel.FailureClass(s.Err)
+		}
+		w.note(line)
+	}
+}
+
+func (w *stepLog) note(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+}
+
+// A model server that refuses everyone is one incident, a failure in this conversation alone is
+// another: each gets one warning.
+func TestTurnsAreObserved(t *testing.T) {
+	var w stepLog
+	r := newRig(t, echo)
+	r.opts.Observer = &w
+	log := r.captureLog()
+	r.ask("hello")
+	for _, failure := range []error{&llm.Error{Kind: llm.KindAuth}, &llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {
+		r.model.Func = failing(failure)
+		r.ask("hello")
+	}
+	r.run("/pause")
+	r.ask("hello")
+	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
+	check.Equal(t, "warnings", log.lines(slog.LevelWarn, "turn_failed"), 2)
+	check.Equal(t, "other lines", log.lines(slog.LevelInfo, "turn_failed"), 2)
+}
+
+func TestEveryErrorHasAClass(t *testing.T) {
+	known := channel.FailureClasses()
+	for _, err := range []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled} {
+		class := channel.FailureClass(err)
+		check.That(t, slices.Contains(known, class), "%v: got class %q", err, class)
+	}
+	for _, kind := range llm.Kinds {
+		class := channel.FailureClass(fmt.Errorf("wrapped: %w", &llm.Error{Kind: kind}))
+		check.That(t, class != "other" && slices.Contains(known, class), "%q: got class %q", kind, class)
+	}
 }
