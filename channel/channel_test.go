@@ -192,17 +192,17 @@ func TestImport(t *testing.T) {
 		}
 	}
 	done := 0
-	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(150), func(d int) { done = d }))(t), 150)
-	check.Equal(t, "progress", done, 150)
+	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(d int) { done = d }))(t), 100)
+	check.Equal(t, "progress", done, 100)
 	for _, e := range r.connector.events {
 		check.That(t, e.Trigger != compactor.OnEmergency && e.BeforeTokens <= e.Window, "an emergency while importing: %+v", e)
 	}
 	applied := len(r.eventsIn(compactor.EventApplied))
 	check.That(t, applied >= 3, "got %d applied compactions", applied)
-	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(160), func(int) {}))(t), 10)
+	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), func(int) {}))(t), 10)
 	check.Equal(t, "model calls", len(r.model.Requests()), 0)
 	r.ask("hello")
-	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(170), func(int) {})), store.ErrLive)
+	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), func(int) {})), store.ErrLive)
 }
 
 // A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and

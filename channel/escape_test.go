@@ -136,8 +136,10 @@ func TestHostileTextInConversation(t *testing.T) {
 	var want []string
 	for i, trick := range corpus {
 		m := r.inbound(trick.Name+" "+trick.Text, i%8 == 0)
-		m.AuthorID, m.Author, m.Quote = fmt.Sprint("h", i), trick.Text, trick.Text
-		m.Attachments = []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
+		m.AuthorID, m.Author = fmt.Sprint("h", i), trick.Text
+		if i%2 == 0 {
+			m.Quote, m.Attachments = trick.Text, []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
+		}
 		r.deliverMessage(m)
 		want = append(want, "user: "+strings.ToValidUTF8(m.Text, "\ufffd"))
 	}
@@ -150,16 +152,14 @@ func TestHostileTextInConversation(t *testing.T) {
 		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}
 		text := trick.Text[:min(len(trick.Text), 300)]
 		for _, command := range [][]string{{"/remember ", "/expand ", ""}, {"/remember ", "/recall "}, {"/memories ", "/forget "}}[i%3] {
-			if _, _, err := r.hub.Run(t.Context(), place, who, command+text); err != nil {
-				t.Errorf("%q: %v", command+text, err)
-			}
+			_, _, err := r.hub.Run(t.Context(), place, who, command+text)
+			check.That(t, err == nil, "%q: %v", command+text, err)
 		}
 		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
-			found, err := memory.Of(conv).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
-			if err != nil || !slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") }) {
-				t.Errorf("%s: got %d other results, %v", trick.Name, len(found), err)
-			}
+			found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50}))(t)
+			there := slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") })
+			check.That(t, there, "%s: got %d other results", trick.Name, len(found))
 		}
 	}
 	r.ask("one")

@@ -227,11 +227,9 @@ func (r *rig) tryTools(where string, look func(what, text string)) {
 				break
 			}
 			quoted, _ := json.Marshal(words)
-			for _, arguments := range []string{
-				fmt.Sprintf(`{"query": %s, "limit": 50}`, quoted),
-				fmt.Sprintf(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted),
-			} {
-				try(tool, arguments)
+			try(tool, fmt.Sprintf(`{"query": %s, "limit": 50}`, quoted))
+			if strings.HasPrefix(words, "key") {
+				try(tool, fmt.Sprintf(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted))
 			}
 		}
 		for n := int64(-1); n < int64(2*len(matrixPlaces)+3); n++ {
