@@ -130,14 +130,6 @@ func TestOptOut(t *testing.T) {
 	r.says(ada, place, "/remember I like parrots", "as memory")
 }
 
-// thinker is a model whose server demands the reasoning of earlier turns with tool calls back.
-type thinker struct {
-	*llmtest.Model
-	facts llm.Learnt
-}
-
-func (m *thinker) Learnt() *llm.Learnt { return &m.facts }
-
 // If the running turn has found a message that is then deleted, the search result is stored, and
 // shown from then on, without that message; so is what the model thought about it.
 func TestForgetMeReachesRunningTurn(t *testing.T) {
@@ -153,9 +145,9 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 		}
 		return llmtest.Say("well"), nil
 	})
-	m := &thinker{Model: r.model}
-	m.facts.NeedReasoning()
-	r.agent.Model = m
+	var page llm.Learnt
+	page.NeedReasoning() // the server demands the reasoning of earlier turns with tool calls back
+	r.agent.Model = learningModel{r.model, &page}
 	r.overhear("my parrot is called Coco")
 	check.Equal(t, "answer", r.ask("what is its name?"), "it has a name")
 	check.Lacks(t, "transcript", texts(r.transcript()), "Coco")
