@@ -42,8 +42,10 @@ func TestBurstBecomesOneTurn(t *testing.T) {
 			r.say(fmt.Sprint("more ", i), i != 2)
 		}
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		check.EqualAll(t, "accepted during the first turn", slices.Sorted(slices.Values(r.connector.accepted)), []string{"m1=1", "m2=0", "m3=0", "m4=0", "m5=0", "m6=0"})
 		r.waitForReplies()
+		synctest.Wait()
 		check.EqualAll(t, "accepted after it", r.connector.accepted[6:], []string{"m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
 		check.EqualAll(t, "transcript", r.transcript(), []string{
