@@ -7,11 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
-
 	"cairn/channel"
 	"cairn/channel/channeltest"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -43,25 +42,22 @@ func (r *rig) question(n int) []channel.Button {
 	return channel.Buttons(found[n-1])
 }
 
-func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
-
 func TestToolRunsAfterApproval(t *testing.T) {
-	for _, c := range []struct {
-		press  int
+	for press, c := range []struct {
 		called int
 		says   string
-	}{{0, 1, "five"}, {1, 0, "did not allow this call"}} {
+	}{{1, "five"}, {0, "did not allow this call"}} {
 		r, b := withTools(t, channel.ApproveAlways)
 		r.say("please add", true)
 		buttons := r.question(1)
-		check.Len(t, "pending approvals and calls", r.hub.Operator().Approvals(place), 1)
-		check.Len(t, "pending approvals and calls", b.Called(), 0)
-		r.wantAnswer(buttons[c.press].Line, "Ada", "calc_add")
+		check.Len(t, "pending approvals", r.hub.Operator().Approvals(place), 1)
+		check.Len(t, "calls before the answer", b.Called(), 0)
+		r.wantAnswer(buttons[press].Line, "Ada", "calc_add")
 		r.waitForReplies()
-		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
-		check.Contains(t, buttons[c.press].Label+": r.lastText()", r.lastText(), c.says)
+		check.Len(t, buttons[press].Label+": calls", b.Called(), c.called)
+		check.Contains(t, buttons[press].Label+": reply", r.lastText(), c.says)
 		r.wantAnswer(buttons[0].Line, "No such call is waiting") // an old button allows nothing
-		late := r.runAsManager(buttons[1-c.press].Line)
+		late := r.runAsManager(buttons[1-press].Line)
 		check.Equal(t, "only who came late is told, and who decided stays readable", late.Private, true)
 	}
 }
@@ -77,18 +73,13 @@ func TestQuestionShowsArgumentsLiterally(t *testing.T) {
 		return llmtest.Use(llm.Call{ID: "1", Name: "calc_add", Arguments: arguments}), nil
 	}
 	r.say("please add", true)
-	var pieces []channel.Piece
-	r.connector.until(t, "the buttons", func() bool {
-		pieces = r.connector.sent
-		return len(pieces) > 0 && len(channel.Buttons(pieces[len(pieces)-1])) > 0
-	})
-	check.Equal(t, "a question that is too long for one message: messages", len(pieces), 2)
+	r.connector.until(t, "the buttons", func() bool { return len(r.connector.sent) == 2 }) // it is too long for one message
+	pieces := r.connector.sent
 	text := pieces[0].Text + pieces[1].Text
 	check.Contains(t, "the question", text, "with `{\"text\":\"[our docs](https://evil.example) ||hidden|| 'x'")
 	check.Equal(t, "code marks", strings.Count(text, "`"), 2)
 	check.Lacks(t, "the question", text, "\n")
-	answer := r.runAsManager(channel.Buttons(pieces[1])[1].Line)
-	check.Contains(t, "the answer", answer.Text, "with `{\"text\"")
+	r.wantAnswer(channel.Buttons(pieces[1])[1].Line, "with `{\"text\"")
 	r.waitForReplies()
 }
 
@@ -105,47 +96,38 @@ func TestFirstApprovalIsStored(t *testing.T) {
 	r.say("add again", true)
 	r.wantAnswer(r.question(2)[1].Line, "did not allow")
 	r.waitForReplies()
+	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
+	r.reopen()
+	check.Contains(t, "reply", r.ask("please add"), "there is no one to ask here")
 	check.Len(t, "calls", b.Called(), 2)
 }
 
-func TestApprovalTimesOut(t *testing.T) {
+func TestApprovalEndsUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := withTools(t, channel.ApproveAlways)
-		r.say("please add", true)
-		buttons := r.question(1)
-		time.Sleep(5*time.Minute + time.Second)
-		r.waitForReplies()
-		check.Contains(t, "last piece sent", r.lastText(), "no one allowed this call within 5 minutes")
-		r.wantAnswer(buttons[0].Line, "No such call is waiting")
-
-		r.say("add, please", true)
-		buttons = r.question(2)
-		r.wantAnswer("/stop", "Stopped")
-		r.waitForReplies()
-		r.wantAnswer(buttons[0].Line, "No such call is waiting")
+		for i, end := range []func(){
+			func() { time.Sleep(5*time.Minute + time.Second) },
+			func() { r.wantAnswer("/stop", "Stopped") },
+			// Nobody is asked for what a deleted message needed, and others do not wait for it.
+			func() { check.NoError(t, r.hub.Delete(t.Context(), place, "m3")) },
+		} {
+			r.say("please add", true)
+			buttons := r.question(i + 1)
+			end()
+			check.Equal(t, "the turn has ended", r.becomesIdle(3*time.Second), true)
+			r.wantAnswer(buttons[0].Line, "No such call is waiting")
+		}
+		check.Contains(t, "reply after the time limit", strings.Join(r.connector.texts(), "|"), "no one allowed this call within 5 minutes")
+		check.Equal(t, "copies of calls in the outbox", storetest.Number(t, r.store, "SELECT count(*) FROM outbox WHERE text <> ''"), 0)
 
 		r.say("do add", true) // a shutdown does not wait for an answer
-		r.question(3)
+		r.question(4)
 		r.restart()
-		buttons = r.question(4)
-		r.wantAnswer(buttons[0].Line, "allowed")
+		r.wantAnswer(r.question(5)[0].Line, "allowed")
 		r.waitForReplies()
 		check.Len(t, "calls", b.Called(), 1)
 		r.stop()
 	})
-}
-
-// A deleted question is answered no more: nobody is asked for what it needed, and others do not wait for it.
-func TestDeletionEndsTurn(t *testing.T) {
-	r, b := withTools(t, channel.ApproveAlways)
-	r.say("please add", true)
-	buttons := r.question(1)
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	check.That(t, r.becomesIdle(3*time.Second), "the turn still waits for an answer")
-	r.wantAnswer(buttons[0].Line, "No such call is waiting")
-	check.Equal(t, "answer to the next question", r.ask("hello"), "Hello.")
-	check.Len(t, "calls", b.Called(), 0)
-	check.Equal(t, "copies of the call in the outbox", storetest.Number(t, r.store, "SELECT count(*) FROM outbox WHERE text <> ''"), 0)
 }
 
 // unattendedConnector is a connector in which no one answers questions.
@@ -153,41 +135,27 @@ type unattendedConnector struct{ *connector }
 
 func (unattendedConnector) Attended(string) bool { return false }
 
-func TestUnattendedConnectorRefusesApproval(t *testing.T) {
-	r, b := withTools(t, channel.ApproveAlways)
-	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
-	r.reopen()
-	r.ask("please add")
-	check.Len(t, "calls", b.Called(), 0)
-	check.Contains(t, "last piece sent", r.lastText(), "there is no one to ask here")
-}
-
 func TestApprovalRights(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
-	r.opts.Rules.Restricted = []string{} // only managers decide about tools anyway
-	r.opts.Rules.Access = map[string]channel.Access{"test": {Owners: []string{"boss"}}}
-	r.reopen()
+	r.withRules(channel.Rules{
+		Restricted: []string{}, // only managers decide about tools anyway
+		Access:     map[string]channel.Access{"test": {Owners: []string{"boss"}}},
+	})
 	const direct = "test:@me/7"
-	run := func(name string, who channel.Person, line string) string {
-		answer, _, err := r.hub.Run(t.Context(), name, who, line)
-		check.NoError(t, err)
-		return answer.String()
-	}
-	for _, name := range []string{place, direct} {
-		r.connector.note(func() { r.connector.sent = nil })
-		check.Must(r.hub.Deliver(t.Context(), name, r.inbound("please add", true)))(t)
-		line := r.question(1)[0].Line
-		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: name == direct} // in a direct message everyone is a manager
-		check.Lacks(t, name, run(name, stranger, line), "allowed")
-		check.Contains(t, name, run(name, stranger, "/tools add calc"), "manage")
-		check.Contains(t, name, run(name, channel.Person{ID: "boss", Name: "Bo"}, line), "Bo allowed")
-		check.NoError(t, r.hub.Idle(t.Context(), name))
+	for i, where := range []string{place, direct} {
+		check.NoError(t, r.deliverTo(where, "please add", addressed))
+		line := r.question(i + 1)[0].Line
+		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: where == direct} // in a direct message everyone is a manager
+		check.Lacks(t, where, r.says(stranger, where, line), "allowed")
+		r.says(stranger, where, "/tools add calc", "manage")
+		r.says(channel.Person{ID: "boss", Name: "Bo"}, where, line, "Bo allowed")
+		r.waitIdle(where)
 	}
 	check.Len(t, "calls", b.Called(), 2)
 }
 
 func TestToolsCommand(t *testing.T) {
-	r, b := withTools(t, channel.ApproveNever)
+	r, b := withTools(t, channel.ApproveFirst)
 	r.agent.ToolServers = nil
 	r.restart()
 	r.ask("please add")
@@ -197,35 +165,20 @@ func TestToolsCommand(t *testing.T) {
 	r.wantAnswer("/tools add", "/tools lists them")
 	r.wantAnswer("/tools add calc", "calc (added here)")
 	r.wantAnswer("/settings", "compaction.background_threshold")
-	check.Must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them
-	check.NoError(t, r.hub.Idle(t.Context(), place+"/thread"))
+	const thread = place + "/thread" // it has the channel's tools, also once a call has been allowed there
+	check.NoError(t, r.deliverTo(thread, "please add", addressed))
+	r.says(channel.Person{ID: "u1", Manager: true}, thread, r.question(1)[0].Line, "allowed")
+	r.waitIdle(thread)
 	r.restart()
-	r.ask("please add")
+	r.tell(thread, "please add", addressed)
 	check.Len(t, "calls", b.Called(), 2)
+	r.say("please add", true)
+	r.wantAnswer(r.question(2)[0].Line, "allowed")
+	r.waitForReplies()
+	check.Len(t, "calls", b.Called(), 3)
 	r.wantAnswer("/tools remove calc", "calc (not here)")
 	r.wantAnswer("/tools remove calc", `"calc" was not added here`)
 	r.ask("please add")
-	check.Len(t, "calls", b.Called(), 2)
-}
-
-// An approval in a thread is no decision about which tools the thread has.
-func TestThreadLosesToolsOfChannel(t *testing.T) {
-	const thread = place + "/thread"
-	r, b := withTools(t, channel.ApproveFirst)
-	r.agent.ToolServers = nil
-	r.restart()
-	r.wantAnswer("/tools add calc", "calc (added here)")
-	say := func() {
-		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("please add", true)))(t)
-	}
-	say()
-	check.Contains(t, "answer", r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, thread, r.question(1)[0].Line).String(), "allowed")
-	r.waitIdle(thread)
-	say() // it is not asked again
-	r.waitIdle(thread)
-	check.Len(t, "calls", b.Called(), 2)
-	r.wantAnswer("/tools remove calc", "calc (not here)")
-	say()
-	r.waitIdle(thread)
-	check.Len(t, "calls once the channel has lost the tool", b.Called(), 2)
+	r.tell(thread, "please add", addressed)
+	check.Len(t, "calls", b.Called(), 3)
 }

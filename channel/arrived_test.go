@@ -11,19 +11,16 @@ import (
 	"cairn/store"
 )
 
-// acceptedLog is a connector that records its reports.
+// acceptedLog is a connector that records the messages whose arrival is reported.
 type acceptedLog struct {
 	Connector
+	Observer
 	reports []string
 }
 
 func (p *acceptedLog) Accepted(_, id string, seq int64) {
 	p.reports = append(p.reports, fmt.Sprint(id, "=", seq))
 }
-func (p *acceptedLog) Compaction(string, Event)                 {}
-func (p *acceptedLog) Remembered(string, int64, string, string) {}
-func (p *acceptedLog) Used(string, string, string, Expense)     {}
-func (p *acceptedLog) Task(string, Task)                        {}
 
 // A message may be dequeued before the loop handles its arrival: the report with its seq comes
 // last. It may also arrive again: each delivery gets a report.
@@ -50,21 +47,19 @@ func TestEveryDeliveryIsReported(t *testing.T) {
 		"it is repeated as it is dequeued":      {[]func(*conversation){coming, waits, coming, known, dequeued}, []string{"m=7", "m=7"}, 0},
 		"it was left by a process that stopped": {[]func(*conversation){dequeued}, []string{"m=7"}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := &acceptedLog{}
-				conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", log, nil)
-				for _, event := range c.events {
-					event(conv)
-				}
-				time.Sleep(2 * ackDelay)
-				synctest.Wait()
-				for _, f := range conv.inbox.events {
-					f()
-				}
-				check.EqualAll(t, "reports to the connector", log.reports, c.want)
-				check.Equal(t, "messages without a seq", len(conv.arrivals.incoming), c.open)
-			})
+		synctest.Test(t, func(t *testing.T) {
+			log := &acceptedLog{}
+			conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", log, nil)
+			for _, event := range c.events {
+				event(conv)
+			}
+			time.Sleep(2 * ackDelay)
+			synctest.Wait()
+			for _, f := range conv.inbox.events {
+				f()
+			}
+			check.EqualAll(t, name+": reports to the connector", log.reports, c.want)
+			check.Equal(t, name+": messages without a seq", len(conv.arrivals.incoming), c.open)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -9,19 +8,36 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
-	"cairn/llm"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 	"cairn/llm/prices"
 )
 
-// countsTokens answers each request and counts this many input tokens for it.
-func countsTokens(tokens int) func(context.Context, int, llm.Request) (llm.Response, error) {
-	return func(context.Context, int, llm.Request) (llm.Response, error) {
-		return withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 0), nil
+// journal is a log that tests can read.
+type journal struct{ check.Buffer }
+
+// lines counts the lines of a level that contain words.
+func (j *journal) lines(level slog.Level, words string) (n int) {
+	for line := range strings.Lines(j.String()) {
+		if strings.Contains(line, "level="+level.String()+" ") && strings.Contains(line, words) {
+			n++
+		}
 	}
+	return n
+}
+
+func (j *journal) count(words string) int {
+	return strings.Count(j.String(), words)
+}
+
+// captureLog gives the rig a log that the test can read.
+func (r *rig) captureLog() *journal {
+	j := new(journal)
+	r.opts.Log = slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.reopen()
+	return j
 }
 
 // sendLongNotes sends n messages, to give the summarizer something to summarize.
@@ -33,36 +49,50 @@ func (r *rig) sendLongNotes(n int) {
 	}
 }
 
+// billed returns a model that answers yes, and is billed for this many input tokens each time.
+func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 1)) }
+
 func TestDailyBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
+	setTimeZone(t, "America/New_York")
+	synctest.Test(t, func(t *testing.T) { // midnight in UTC, seven in the evening in New York
+		money := channel.Money{Prices: priced, PerDay: 25}
+		r := newRig(t, billed(10)).withRules(channel.Rules{Money: money})
 		log := r.captureLog()
 		for range 3 {
-			if said := r.ask("hello"); said != "yes" {
-				t.Fatalf("within the budget: got reply %q", said)
-			}
+			check.Require(t, r.ask("hello") == "yes", "got no answer within the budget")
 		}
-		stopped := func(when string) {
+		stopped := func(when string, want ...string) {
 			t.Helper()
-			check.Contains(t, when, r.ask("hello"), "The budget for today is used up")
-			check.Len(t, when+": r.model.Requests()", r.model.Requests(), 3)
+			calls := len(r.model.Requests())
+			check.Contains(t, when, r.ask("hello"), append(want, "The budget for today is used up", "budget_per_day")...)
+			check.Len(t, when+": requests", r.model.Requests(), calls)
 		}
 		stopped("when it is spent")
 		r.restartCounting()
 		stopped("after a restart")
-		check.Equal(t, "rows in the transcript", len(r.transcript()), 8)
-		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 2 { // and again in the next process
-			t.Errorf("got %d warnings in the log:\n%s", n, log.String())
+		check.Len(t, "rows in the transcript", r.transcript(), 8)
+		check.Equal(t, "warnings, one in each process", log.lines(slog.LevelWarn, "setting=budget_per_day"), 2)
+		time.Sleep(4*time.Hour + 59*time.Minute)
+		for name, edited := range map[string]channel.Money{
+			"a budget that is raised":  {Prices: priced, PerDay: 1000},
+			"a budget that is removed": {Prices: priced},
+			"a price that is lowered":  {Prices: prices.List{"scripted": {}}, PerDay: 10},
+		} {
+			r.hub.Renew(channel.Rules{Money: edited})
+			check.Equal(t, name, r.ask("hello"), "yes")
 		}
-		time.Sleep(24 * time.Hour)
+		r.hub.Renew(channel.Rules{Money: money})
+		stopped("a minute before midnight", "ask again in a minute")
+		time.Sleep(time.Minute)
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
+		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 6 60 0 0 6", "2000-01-01 turn scripted 1 10 0 0 1"})
 		r.stop()
 	})
 }
 
 func TestMonthlyBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
+		r := newRig(t, billed(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")
 		time.Sleep(24 * time.Hour)
 		r.restartCounting()
@@ -75,98 +105,108 @@ func TestMonthlyBudget(t *testing.T) {
 	})
 }
 
-func TestBudgetAndPriceEditsApplyAtOnce(t *testing.T) {
-	r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10}})
-	r.ask("hello")
-	if said := r.ask("hello"); !strings.Contains(said, "is used up") {
-		t.Fatalf("got reply %q, want the budget notice", said)
-	}
-	for name, money := range map[string]channel.Money{
-		"a budget that is raised":  {Prices: priced, PerDay: 1000},
-		"a budget that is removed": {Prices: priced},
-		"a price that is lowered":  {Prices: prices.List{"scripted": {}}, PerDay: 10},
-	} {
-		r.hub.Renew(channel.Rules{Money: money})
-		check.Equal(t, name, r.ask("hello"), "yes")
-	}
-}
-
-// TestTurnThatExhaustsBudgetStillAnswers: an answer that is already paid for is not thrown away.
-func TestTurnThatExhaustsBudgetStillAnswers(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n < 4 {
-			return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 10, 0, 0, 0), nil
-		}
-		return withBilledTokens(llmtest.Say("in the kitchen"), 10, 0, 0, 0), nil
-	}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
-	check.Equal(t, "reply", r.ask("where is the tea?"), "in the kitchen")
-}
-
-// TestExhaustedBudgetSummarizesWithoutModel: when the budget is spent (here by the worker's model alone),
-// summaries are made without a model.
-func TestExhaustedBudgetSummarizesWithoutModel(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 6000
-	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 100, 0, 0, 0), nil
-	})
-	worker.Tokens = 6000
-	r = r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})
-	r.sendLongNotes(20)
-	before := len(worker.Requests())
-	if said := r.run("/context"); before == 0 || strings.Contains(said, "by extractive") {
-		t.Fatalf("within the budget, %d requests:\n%s", before, said)
-	}
-	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 50}})
-	if said := r.ask("hello"); !strings.Contains(said, "The budget for today is used up") {
-		t.Errorf("got reply %q, usage rows %q", said, r.usageRows())
-	}
-	r.sendLongNotes(20)
-	said := r.run("/context")
-	if len(worker.Requests()) != before || !strings.Contains(said, "by extractive") {
-		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
-	}
-	check.Lacks(t, "/context", said, "failed")
-	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "no model may be called here for now")
-}
-
 func TestOwnerBudgetNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
-		r := newRig(t, countsTokens(30)).withRules(rules)
+		r := newRig(t, billed(30)).withRules(rules)
 		r.agent.Language = "de"
-		notices := func() (n []string) {
+		var want []string
+		from := func(author string, notices ...string) {
+			t.Helper()
+			r.tell(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = author, true })
+			want = append(want, notices...)
+			var got []string
 			for _, sent := range r.connector.texts() {
 				if strings.HasPrefix(sent, "(") {
-					n = append(n, sent)
+					got = append(got, sent)
 				}
 			}
-			return n
-		}
-		from := func(author string) {
-			t.Helper()
-			m := r.inbound("hello", true)
-			m.AuthorID = author
-			r.deliverMessage(m)
-			r.waitForReplies()
+			check.EqualAll(t, "notices", got, want)
 		}
 		from("boss")
-		from("boss")
-		if n := notices(); len(n) != 0 {
-			t.Errorf("got notices %q at 60%%, want none", n)
-		}
-		from("u1")
-		check.Equal(t, "warnings to other people", len(notices()), 0)
-		from("boss") // 120%
+		from("boss") // 60 %
+		from("u1")   // 90 %, but no owner
+		from("boss", "(budget_per_day ist aufgebraucht: 120.00 von 100.00. Ab 2000-01-02 00:00 UTC antworte ich wieder, oder sobald es erhöht wird.)")
 		r.restartCounting()
 		from("boss")
-		want := "(budget_per_day ist aufgebraucht: 120.00 von 100.00. Ab 2000-01-02 00:00 UTC antworte ich wieder, oder sobald es erhöht wird.)"
-		check.EqualAll(t, "notices", notices(), []string{want})
 		time.Sleep(24 * time.Hour)
-		for range 3 {
-			from("boss")
-		}
-		check.EqualAll(t, "notices on two days", notices(), []string{want, "(budget_per_day ist fast aufgebraucht: 90.00 von 100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)"})
+		from("boss")
+		from("boss")
+		from("boss", "(budget_per_day ist fast aufgebraucht: 90.00 von 100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)")
 		r.stop()
 	})
+}
+
+func TestCallsPerHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo).withRules(channel.Rules{CallsPerHour: 8})
+		log := r.captureLog()
+		for range 12 {
+			r.ask("hello")
+			time.Sleep(time.Minute)
+		}
+		check.Len(t, "calls", r.model.Requests(), 8)
+		sent := r.connector.sent
+		check.Len(t, "replies", sent, 12)
+		check.That(t, !sent[7].Failure && sent[8].Failure && sent[11].Failure, "got replies %+v", sent[7:])
+		check.Contains(t, "notice", sent[8].Text, "ask again in 52 minutes")
+		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
+		r.wantAnswer("/context", "calls     8 of 8 in the last hour")
+		time.Sleep(48 * time.Minute) // the first call is an hour old
+		check.Equal(t, "reply after an hour", r.ask("and now?"), "answer 9")
+		time.Sleep(time.Hour)
+		check.Equal(t, "reply after two hours", r.ask("at last"), "answer 10")
+		check.Len(t, "rows in the transcript", r.transcript(), 14+10)
+		r.stop()
+	})
+}
+
+// TestSummariesUseLimitedShareOfCalls: people still get answers when summaries have used up their
+// share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
+// later.
+func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.model.Tokens = 6000
+		worker := r.withWorker(always(summary("They said: the tea of the north pier.")))
+		worker.Tokens = 6000
+		r.withRules(channel.Rules{CallsPerHour: 40})
+		log := r.captureLog()
+		r.sendLongNotes(36)
+		turns, summaries := len(r.model.Requests()), len(worker.Requests())
+		if turns+summaries > 40 || summaries == 0 || turns < 20 {
+			t.Fatalf("%d calls for turns and %d for summaries, of 40", turns, summaries)
+		}
+		unrepaired := func() bool {
+			answer := r.run("/context")
+			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "by emergency")
+		}
+		check.Equal(t, "summaries without the model", unrepaired(), true)
+		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
+		for range 4 { // the last repair shows only in the next request
+			time.Sleep(2 * time.Hour)
+			r.ask("how are you?")
+			synctest.Wait() // the summaries have ended too
+		}
+		time.Sleep(time.Hour)
+		check.Equal(t, "unrepaired summaries", unrepaired(), false)
+		r.stop()
+	})
+}
+
+// TestTurnRequestLimit: a server that fails every attempt but the last costs no more than a
+// turn may.
+func TestTurnRequestLimit(t *testing.T) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if x.N%4 != 0 {
+			x.Refuse(503, "", "busy")
+			return
+		}
+		x.Use(fmt.Sprint(x.N), "recall", `{"query":"tea"}`)
+	})
+	r := newRig(t, nil)
+	r.agent.Model = check.Must(openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Microsecond}))(t)
+	r.ask("where is the tea?")
+	check.Len(t, "sent", r.connector.texts(), 1)
+	check.That(t, len(server.Requests()) <= 48, "got %d requests", len(server.Requests()))
 }

@@ -1,18 +1,24 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
+	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
+	"cairn/words/wordstest"
+
+	"github.com/yuin/goldmark"
 )
 
 func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
@@ -20,28 +26,11 @@ func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
 	r.overhear("the door code is 4711")
 	check.Len(t, "requests", r.model.Requests(), 0)
 	r.ask("what is the code?")
-	last := r.model.Requests()[0].Messages
-	check.Contains(t, "prompt", last[len(last)-1].Text, "4711")
+	check.Contains(t, "prompt", r.lastRequestText(), "4711")
 }
 
 // Deliver does not wait for the turn.
 func TestBurstBecomesOneTurn(t *testing.T) {
-	r, release := newBusyRig(t)
-	for i := range 5 {
-		r.say(fmt.Sprint("more ", i), i != 2)
-	}
-	release()
-	r.waitForReplies()
-	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-	check.EqualAll(t, "transcript", r.transcript(), []string{
-		"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
-	})
-	check.Equal(t, "id of the reply", r.connector.sent[1].Reply, "reply-8")
-	check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
-}
-
-func TestMessageDuringTurnIsAcceptedWithoutSeq(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			time.Sleep(5 * time.Second)
@@ -49,14 +38,22 @@ func TestMessageDuringTurnIsAcceptedWithoutSeq(t *testing.T) {
 		})
 		r.say("one", true)
 		synctest.Wait()
-		r.say("two", true)
+		for i := range 5 {
+			r.say(fmt.Sprint("more ", i), i != 2)
+		}
 		time.Sleep(2 * time.Second)
-		r.connector.mu.Lock()
-		check.EqualAll(t, "accepted after two seconds", r.connector.accepted, []string{"m1=1", "m2=0"})
-		r.connector.mu.Unlock()
+		synctest.Wait()
+		check.EqualAll(t, "accepted during the first turn", slices.Sorted(slices.Values(r.connector.accepted)), []string{"m1=1", "m2=0", "m3=0", "m4=0", "m5=0", "m6=0"})
 		r.waitForReplies()
+		synctest.Wait()
+		check.EqualAll(t, "accepted after it", r.connector.accepted[6:], []string{"m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{
+			"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
+		})
+		check.Equal(t, "id of the reply", r.connector.sent[1].Reply, "reply-8")
+		check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
 		r.stop()
-		check.EqualAll(t, "accepted after the turn", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
 	})
 }
 
@@ -66,39 +63,33 @@ func TestDuplicateIDIsIgnored(t *testing.T) {
 	for range 3 {
 		r.post(m)
 	}
-	m2 := m
-	m2.ID = "other"
-	r.post(m2)
+	m.ID = "other"
+	r.post(m)
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
 func TestTools(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch n {
-		case 1:
+		if n == 1 {
 			resp := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
 				llmtest.Call("call_1", "no_such_tool", map[string]any{}))
 			resp.Message.Text = "Let me note that."
 			return resp, nil
-		case 2:
-			last := req.Messages[len(req.Messages)-1]
-			check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
-			check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
-			return llmtest.Say("Noted."), nil
 		}
-		return echo(t.Context(), n, req)
+		last := req.Messages[len(req.Messages)-1]
+		check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
+		check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
+		return llmtest.Say("Noted."), nil
 	})
 	r.ask("I like tea")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
 	check.Equal(t, "stored rows", len(r.transcript()), 5)
-	check.Contains(t, "answer to /memories", r.run("/memories tea"), "Ada likes tea.")
+	r.wantAnswer("/memories tea", "Ada likes tea.")
 }
 
 func TestStop(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llmtest.Say("word " + strings.Repeat("word ", 1000)), nil
-	})
+	r := newRig(t, alwaysSay("word "+strings.Repeat("word ", 1000)))
 	r.model.Delay = 5 * time.Millisecond
 	check.Equal(t, "answer to /stop without a turn", r.run("/stop"), "There is nothing to stop.")
 	r.say("tell me everything", true)
@@ -110,8 +101,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %d rows: the stored part of the stopped answer differs from the shown part", len(stored))
 	}
 	r.model.Func, r.model.Delay = echo, 0
-	r.ask("and now?")
-	check.HasPrefix(t, "reply after /stop", r.lastText(), "answer")
+	check.HasPrefix(t, "reply after /stop", r.ask("and now?"), "answer")
 }
 
 func TestEvictionWaitsForWorker(t *testing.T) {
@@ -123,38 +113,32 @@ func TestEvictionWaitsForWorker(t *testing.T) {
 			case <-ctx.Done():
 				return llm.Response{}, ctx.Err()
 			}
-			return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
+			return summarizeRequest(ctx, 0, llm.Request{})
 		}}
 		r.opts.Idle = time.Second
 		r.reopen()
-		for i := range 10 {
-			r.say(fmt.Sprint("message ", i, strings.Repeat(" word", 60)), false)
-		}
-		r.waitForReplies()
+		r.sendNotes(10)
 		r.run("/compact")
 		time.Sleep(2 * time.Minute)
 		r.stop()
-		for _, e := range r.connector.events {
-			check.That(t, e.State != compactor.EventFailed, "the worker was canceled: %s", e.Error)
-		}
-		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventApplied {
-			t.Error("got no applied summary")
-		}
+		check.Len(t, "failures, as of a canceled worker", r.eventsIn(compactor.EventFailed), 0)
+		check.Len(t, "applied summaries", r.eventsIn(compactor.EventApplied), 1)
 	})
 }
 
 func TestEveryWriterIsSentOrCanceled(t *testing.T) {
-	r := newRig(t, echo)
-	r.connector.failures = 1 // the sender is busy retrying when the next reply is written
-	for i := range 5 {
-		r.say(fmt.Sprint("message ", i), true)
-		r.connector.until(t, "the answer", func() bool { return r.connector.opened > i })
-		time.Sleep(200 * time.Millisecond)
-	}
-	r.waitForReplies()
-	if r.connector.opened != len(r.connector.sent)+r.connector.canceled {
-		t.Errorf("%d writers were opened, %d sent, %d canceled", r.connector.opened, len(r.connector.sent), r.connector.canceled)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.connector.failures = 1 // the sender is busy retrying when the next reply is written
+		for i := range 5 {
+			r.say(fmt.Sprint("message ", i), true)
+			time.Sleep(200 * time.Millisecond)
+		}
+		r.waitForReplies()
+		check.That(t, r.connector.opened >= 5, "got %d writers", r.connector.opened)
+		check.Equal(t, "writers sent or canceled", len(r.connector.sent)+r.connector.canceled, r.connector.opened)
+		r.stop()
+	})
 }
 
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
@@ -166,4 +150,113 @@ func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 		time.Sleep(time.Duration(i%4) * time.Millisecond)
 	}
 	check.Equal(t, "rows", len(r.transcript()), 24)
+}
+
+func TestCommands(t *testing.T) {
+	r := newRig(t, echo)
+	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
+		if _, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line); handled || err != nil {
+			t.Errorf("%q: got a command (%v), want text", line, err)
+		}
+	}
+	for line, want := range map[string]string{
+		"/help":       "/compact [focus]",
+		"/context":    "of 128000 tokens",
+		"/compact":    "No compaction was started",
+		"/memories":   "No memories from this conversation yet",
+		"/memories x": "no memories like that",
+		"/remember":   "Say what to remember",
+		"/forget":     "by its number",
+		"/forget 99":  "No memory 99 is from this conversation",
+		"/HELP":       "/help",
+	} {
+		r.wantAnswer(line, want)
+	}
+	got := channel.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
+	check.Equal(t, "code marks: aligned text cannot close its block", strings.Count(got, "```"), 2)
+}
+
+func TestImport(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 4000
+	past := func(n int) func(func(channel.Inbound, error) bool) {
+		return func(yield func(channel.Inbound, error) bool) {
+			for i := range n {
+				size := 20
+				if i%25 == 7 {
+					size = 2000
+				}
+				text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", size))
+				if !yield(channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text}, nil) {
+					return
+				}
+			}
+		}
+	}
+	done := 0
+	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(d int) { done = d }))(t), 100)
+	check.Equal(t, "progress", done, 100)
+	for _, e := range r.connector.events {
+		check.That(t, e.Trigger != compactor.OnEmergency && e.BeforeTokens <= e.Window, "an emergency while importing: %+v", e)
+	}
+	applied := len(r.eventsIn(compactor.EventApplied))
+	check.That(t, applied >= 3, "got %d applied compactions", applied)
+	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), func(int) {}))(t), 10)
+	check.Equal(t, "model calls", len(r.model.Requests()), 0)
+	r.ask("hello")
+	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), func(int) {})), store.ErrLive)
+}
+
+// A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and
+// 8, and /forget 8 hits another memory.
+func TestListNumbersSurviveMarkdown(t *testing.T) {
+	r := newRig(t, echo)
+	for _, text := range []string{"the hotel is booked", "the hotel has a garden", "the train leaves at nine", "the hotel is in Bergen"} {
+		r.runAs(boss, place, "/remember "+text)
+	}
+	r.runAs(boss, place, "/forget 3")
+	r.sendNotes(30)
+	r.compact()
+	for line, numbers := range map[string][]string{
+		"/memories":     {"4", "2", "1"},
+		"/recall hotel": {"memory (4)", "memory (2)", "memory (1)"},
+		"/summaries":    {"1"},
+		"/forget hotel": {"4", "2", "1"},
+		"/expand 1":     {"1"},
+	} {
+		var html bytes.Buffer
+		check.NoError(t, goldmark.Convert([]byte(r.run(line)), &html))
+		check.Contains(t, line, html.String(), numbers...)
+		check.Lacks(t, line+" is rendered as a list", html.String(), "<ol", "<li")
+	}
+}
+
+// FuzzCommand sends any line, as an ordinary person or as a manager: it is not a command, or its
+// answer is text for people.
+func FuzzCommand(f *testing.F) {
+	args := []string{"", "1", "-1", "#9223372036854775808", "x", "1 2 3", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0", "everywhere"}
+	for i, c := range channel.Commands {
+		for n, args := range args {
+			f.Add("/"+c.Name+" "+args, "x", (i+n)%2 == 0)
+		}
+		f.Add(" /"+strings.ToUpper(c.Name)+"\t\n1", c.Name, true)
+	}
+	for i, text := range wordstest.Texts() {
+		f.Add("/recall "+text, text, i%2 == 0)
+		f.Add("/"+text, text, true)
+	}
+	r := newRig(f, echo)
+	r.overhear("the plum is ripe")
+	f.Fuzz(func(t *testing.T, line, typed string, manager bool) {
+		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u6", Name: typed, Manager: manager}, line)
+		check.Require(t, err == nil, "%q: %v", line, err)
+		if handled != channel.IsCommand(line) || handled && answer.String() == "" && answer.Then == nil {
+			t.Fatalf("%q: handled %v, %+v", line, handled, answer)
+		}
+		for page := range answer.Pages() {
+			_ = answer.Page(page)
+		}
+		_, err = r.hub.Suggest(t.Context(), place, channel.Person{ID: "u5"}, line, typed)
+		check.Require(t, err == nil, "suggestions for %q: %v", line, err)
+	})
 }

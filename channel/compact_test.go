@@ -3,14 +3,15 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
-	"cairn/internal/check"
-
+	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -31,115 +32,173 @@ func gatedWorker(gate chan bool) *llmtest.Model {
 	}}
 }
 
-// askUntilRunning asks until a compaction is running.
-func (r *rig) askUntilRunning() {
-	r.t.Helper()
-	for i := 0; !r.running() && i < 200; i++ {
-		r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
-	}
-}
-
+// A /compact while a summary is being written is scheduled, and people are told how it ends itself.
 func TestCompactDuringLevelCompaction(t *testing.T) {
-	for name, test := range map[string]struct {
-		well bool
-		want string
-	}{
-		"its own end is told when it lands": {true, "Summarized "},
-		"its own end is told when it fails": {false, "The summary of messages #"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			gate := make(chan bool)
-			r := newRig(t, echo)
-			r.model.Tokens = 6000
-			r.agent.Worker = gatedWorker(gate)
-			r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
-			r.reopen()
-			r.askUntilRunning()
-			answer := r.runAsManager("/compact the prices")
-			check.Require(t, strings.HasPrefix(answer.Text, "Scheduled") && answer.Then != nil, "got answer %q", answer.Text)
-			check.Contains(t, "answer to the second /compact", r.runAsManager("/compact the dates").Text, "running already")
-			check.Contains(t, "answer to /context", r.run("/context"), "a /compact is scheduled after it")
-			go func() {
-				gate <- true // the level's
-				gate <- test.well
-			}()
-			said := answer.Then(t.Context())
-			check.HasPrefix(t, "last words", said, test.want)
-			ended := append(r.eventsIn(compactor.EventApplied), r.eventsIn(compactor.EventFailed)...)
-			own := ended[len(ended)-1]
-			if !strings.Contains(said, fmt.Sprintf("#%d to #%d", own.From, own.To)) || own.Trigger != compactor.OnManual || own.From < 2 {
-				t.Errorf("got answer %q for %+v", said, own)
-			}
-		})
-	}
-}
-
-func TestScheduledCompactEndsAtShutdown(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 6000
-	r.agent.Worker = gatedWorker(nil)
-	r.reopen()
-	r.askUntilRunning()
-	answer := r.runAsManager("/compact")
-	check.Require(t, strings.HasPrefix(answer.Text, "Scheduled"), "got answer %q", answer.Text)
-	r.stop()
-	check.Contains(t, "last words", answer.Then(t.Context()), "ask again")
-}
-
-// withPreparedSummaries returns a rig with summaries that are ready before any level has asked for them. If
-// spared is set, the messages after them are kept.
-func withPreparedSummaries(t *testing.T, spared *atomic.Bool) *rig {
-	r := newRig(t, echo)
-	r.model.Tokens = 8000
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	r.agent.Policy = func() compactor.Policy {
-		p := compactor.DefaultPolicy()
-		p.SpanTokens, p.TailTokens, p.KeepLastN, p.PrepareThreshold = 500, 500, 0, 0.4
-		if spared.Load() {
-			p.TailTokens, p.KeepLastN = 2000, 500
+	for how, want := range map[string]string{"applied": "Summarized ", "failed": "The summary of messages #", "shutdown": "ask again"} {
+		gate := make(chan bool)
+		r := newRig(t, echo)
+		r.model.Tokens = 6000
+		r.agent.Worker = gatedWorker(gate)
+		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
+		r.reopen()
+		for i := 0; !r.running() && i < 200; i++ {
+			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 		}
-		return p
+		answer := r.runAsManager("/compact the prices")
+		check.Require(t, strings.HasPrefix(answer.Text, "Scheduled") && answer.Then != nil, "got answer %q", answer.Text)
+		r.wantAnswer("/compact the dates", "running already")
+		r.wantAnswer("/context", "a /compact is scheduled after it")
+		if how == "shutdown" {
+			r.stop()
+			check.Contains(t, "answer", answer.Then(t.Context()), want)
+			continue
+		}
+		go func() {
+			gate <- true // the level's
+			gate <- how == "applied"
+		}()
+		said := answer.Then(t.Context())
+		ended := append(r.eventsIn(compactor.EventApplied), r.eventsIn(compactor.EventFailed)...)
+		own := ended[len(ended)-1]
+		check.Contains(t, how+": answer", said, want, fmt.Sprintf("#%d to #%d", own.From, own.To))
+		check.That(t, own.Trigger == compactor.OnManual && own.From >= 2, "got event %+v", own)
 	}
-	r.reopen()
-	for i := range 30 {
-		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 60)))
-		synctest.Wait() // the summaries have ended too
-	}
-	return r
 }
 
 // The answer to /compact describes what happened, including summaries that were ready and so made
 // without its focus; /undo reverts and names all of it.
 func TestCompactReportsAppliedSummaries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := withPreparedSummaries(t, new(atomic.Bool))
-		ready, applied := r.eventsIn(compactor.EventPrepared), r.eventsIn(compactor.EventApplied)
-		if len(ready) < 2 || len(applied) > 0 {
-			t.Fatalf("%d summaries are ready and %d were applied", len(ready), len(applied))
-		}
-		messages := 0
-		for _, e := range ready {
-			messages += e.Messages
-		}
-		answer := r.runAsManager("/compact the prices")
-		said := answer.Then(t.Context())
-		own := r.eventsIn(compactor.EventPrepared)[len(ready)]
-		check.Contains(t, "answer", said, fmt.Sprintf("Summarized %d messages (#1 to #%d)", messages+own.Messages, own.To), "ready before you asked do not have this focus")
-		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
-		r.wantAnswer("/context", fmt.Sprintf("undone: leaf of messages #1 to #%d", own.To))
-	})
+	for _, more := range []bool{true, false} { // whether there is more than the ready ones to summarize
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, echo)
+			r.model.Tokens = 8000
+			r.withWorker(numberedSummaries)
+			var kept atomic.Bool
+			r.agent.Policy = func() compactor.Policy {
+				p := compactor.DefaultPolicy()
+				p.SpanTokens, p.TailTokens, p.KeepLastN, p.PrepareThreshold = 500, 500, 0, 0.4
+				if kept.Load() {
+					p.TailTokens, p.KeepLastN = 2000, 500
+				}
+				return p
+			}
+			r.reopen()
+			for i := range 30 {
+				r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 60)))
+				synctest.Wait() // the summaries have ended too
+			}
+			kept.Store(!more)
+			all := r.eventsIn(compactor.EventPrepared)
+			check.That(t, len(all) >= 2 && len(r.eventsIn(compactor.EventApplied)) == 0, "got %d summaries that are ready", len(all))
+			said := r.finished(r.runAsManager("/compact the prices"))
+			if more {
+				all = append(all, r.eventsIn(compactor.EventPrepared)[len(all)])
+			}
+			messages := 0
+			for _, e := range all {
+				messages += e.Messages
+			}
+			span := fmt.Sprintf("#%d", all[len(all)-1].To)
+			check.HasPrefix(t, "answer", said, fmt.Sprintf("Summarized %d messages (#1 to %s)", messages, span))
+			check.Contains(t, "answer", said, "ready before you asked do not have this focus")
+			r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to %s", len(all), span))
+			r.wantAnswer("/context", "undone: leaf of messages #1 to "+span)
+			r.stop()
+		})
+	}
 }
 
-// If everything old enough is ready, nothing is written with the focus, and people are told.
-func TestCompactAppliesOnlyPreparedSummaries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var spared atomic.Bool
-		r := withPreparedSummaries(t, &spared)
-		spared.Store(true)
-		ready := r.eventsIn(compactor.EventPrepared)
-		said := r.runAsManager("/compact the prices").Text
-		check.HasPrefix(t, "answer", said, "Summarized ")
-		check.Contains(t, "answer", said, "do not have this focus")
-		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries", len(ready)))
-	})
+func TestRecap(t *testing.T) {
+	r := newRig(t, echo)
+	worker := r.withWorker(alwaysSay("You talked about notes word by word."))
+	recap := func(want ...string) { t.Helper(); r.says(ada, place, "/recap the prices", want...) } // she is no manager
+	recap("nothing to summarize")
+	r.sendNotes(10)
+	recap("You talked about notes word by word.")
+	check.Contains(t, "request", textOf(worker.Requests()[0]), "note 9 ", "in detail: the prices")
+	r.wantAnswer("/context", "messages  10 in total, 10 of them verbatim", "stack     empty")
+	check.Equal(t, "what others see of it", len(r.connector.sent)+len(r.connector.events)+len(r.connector.memories), 0)
+	worker.Func = failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503})
+	recap("Made without a model", "overloaded", "note")
+	r.run("/pause")
+	n := len(worker.Requests())
+	recap("Made without a model")
+	check.Len(t, "requests while paused", worker.Requests(), n)
+}
+
+func TestRecapsAreLimited(t *testing.T) {
+	r := newRig(t, echo)
+	r.sendNotes(5)
+	r.hub.Renew(channel.Rules{TurnsPerMinute: 2})
+	for i := range 4 {
+		answer := r.runAs(ada, place, "/recap")
+		check.Equal(t, "recap is made", answer.Awaited, i < 2)
+		check.Equal(t, "recap is refused", strings.HasPrefix(answer.Text, "One moment, please"), i >= 2)
+	}
+}
+
+func TestPauseStopsFallbackModel(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Label: "worker", Func: failing(&llm.Error{Kind: llm.KindBadRequest, Status: 404})}
+	other := &llmtest.Model{Label: "other", Func: summarizeRequest}
+	r.agent.Fallback = other
+	j := r.captureLog()
+	r.sendNotes(20)
+	r.run("/pause")
+	r.says(boss, place, "/compact", "Summarized 16 messages")
+	r.says(boss, place, "/recap", "because no model may be called here for now")
+	check.Equal(t, "warnings while paused", j.lines(slog.LevelWarn, "failed"), 0)
+	check.Len(t, "failures while paused", r.eventsIn(compactor.EventFailed), 0)
+	check.Len(t, "fallback model calls while paused", other.Requests(), 0)
+	r.run("/resume")
+	r.ask("hello") // has the summary repaired
+	check.That(t, check.Soon(func() bool { return len(other.Requests()) == 1 }), "the fallback model is not called after /resume")
+}
+
+func TestSummariesListsEarlierSessions(t *testing.T) {
+	r := newRig(t, echo)
+	r.wantAnswer("/summaries", "Nothing has been summarized here")
+	r.sendNotes(20)
+	r.run("/new")
+	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	list := r.run("/summaries")
+	check.HasPrefix(t, "/summaries", list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ")
+	check.Contains(t, "/summaries", list, "(from before a /new)", ": /expand 2")
+	check.Equal(t, "answer to /expand", strings.Count(r.run("/expand 2"), "\n#"), 20)
+	r.run("/new") // no messages yet, so nothing changes
+	r.waitForReplies()
+	check.Equal(t, "answer to /summaries", r.run("/summaries"), list)
+}
+
+func TestRecapIncludesEarlierSessions(t *testing.T) {
+	r := withOldSession(t)
+	var asked string
+	r.agent.Worker.(*llmtest.Model).Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return summarizeRequest(ctx, n, req)
+		}
+		asked = textOf(req)
+		return llmtest.Say("You keep a parrot."), nil
+	}
+	r.inThread("and how old is it?")
+	r.says(bo, branch, "/recap", "You keep a parrot.")
+	check.Contains(t, "request of a thread", asked, "Coco is a parrot, word by word.", "how old is it?")
+	r.run("/new")
+	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	r.says(bo, place, "/recap", "You keep a parrot.")
+	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
+	r.run("/pause everywhere") // no model runs
+	r.says(bo, branch, "/recap", "Coco")
+}
+
+func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
+	r := newRig(t, echo)
+	r.overhear("My name is Ada and I live in the villa beside the railway in Faro.")
+	r.run("/new")
+	r.overhear("I bought a wooden sailing boat in Lisbon.")
+	check.NoError(t, r.hub.Drain(t.Context()))
+	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
+	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }

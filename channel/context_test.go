@@ -2,24 +2,25 @@ package channel_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
 )
 
-// calling returns a model that makes calls, one per step, and then answers; results collects the
-// results it gets.
-func calling(results *[]string, calls ...any) func(context.Context, int, llm.Request) (llm.Response, error) {
+// call is the arguments of the tool context.
+type call map[string]any
+
+// calling returns a model that makes calls of the tool context, one per step, and then answers;
+// results collects the results it gets.
+func calling(results *[]string, calls ...call) script {
 	step := 0
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]
@@ -34,29 +35,10 @@ func calling(results *[]string, calls ...any) func(context.Context, int, llm.Req
 	}
 }
 
-type windowStatus struct {
-	Agent, Model string
-	Used         int     `json:"used_tokens"`
-	Max          int     `json:"max_tokens"`
-	UsedPct      float64 `json:"used_pct"`
-	Next         string
-	Failure      string   `json:"last_failure"`
-	Policy       []string `json:"policy"`
-}
-
-func readStatus(t *testing.T, text string) (s windowStatus) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatalf("got error %v in %s", err, text)
-	}
-	return s
-}
-
-func (r *rig) withWorker(f func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
-	r.stop()
+func (r *rig) withWorker(f script) *llmtest.Model {
 	worker := &llmtest.Model{Label: "worker", Func: f}
 	r.agent.ID, r.agent.Worker = "marvin", worker
-	r.start()
+	r.reopen()
 	return worker
 }
 
@@ -70,30 +52,29 @@ func (r *rig) sendNotes(n int) {
 
 func TestModelSeesWindowUsage(t *testing.T) {
 	var results []string
-	r := newRig(t, calling(&results, map[string]any{"op": "self"}))
+	self := call{"op": "self"}
+	r := newRig(t, calling(&results, self, self, self, self, self))
+	r.setFilePolicy(func(p *compactor.Policy) { p.BackgroundThreshold, p.KeepLastN = 0.7, 40 })
 	r.withWorker(summarizeRequest)
-	r.setFilePolicy(func(p *compactor.Policy) { p.BackgroundThreshold = 0.7 })
-	r.reopen()
-	r.sendNotes(10)
+	r.sendNotes(50)
 	r.ask("go ahead")
-	check.Len(t, "results", results, 1)
-	s := readStatus(t, results[0])
-	if !slices.ContainsFunc(s.Policy, func(line string) bool { return strings.HasPrefix(line, "background_threshold = 0.7") }) {
-		t.Errorf("got policy %q", s.Policy)
-	}
-	if s.Agent != "marvin" || s.Model != "scripted" || s.Max != 128_000 || s.Used < 500 || s.Used > 5000 || s.UsedPct <= 0 || s.UsedPct > 5 ||
-		!strings.HasPrefix(s.Next, "background at 70 %") {
-		t.Errorf("got status %s", results[0])
-	}
+	check.Contains(t, "status", results[0], `"agent":"marvin"`, `"model":"scripted"`, `"max_tokens":128000`, `"next":"background at 70 %`, "background_threshold = 0.7")
+	_, used, _ := strings.Cut(results[0], `"used_tokens":`)
+	n := check.Must(strconv.Atoi(used[:strings.Index(used, ",")]))(t)
+	check.That(t, n >= 500 && n <= 9000 && strings.Contains(results[0], fmt.Sprintf(`"used_pct":%d.`, n/1280)), "got status %s", results[0])
+	r.run("/compact")
+	check.NoError(t, r.hub.Drain(t.Context()))
+	prompt := r.promptText()
+	check.Equal(t, "results left in the prompt after the head changed", strings.Count(prompt, "used_tokens"), 5)
+	check.Contains(t, "prompt", prompt, "They talked word by word.")
 }
 
 func TestSelfStatusIsShort(t *testing.T) {
 	var results []string
-	calls := []any{map[string]any{"op": "self"}}
+	calls := []call{{"op": "self"}, {"op": "help"}}
 	for topic := range prompts.In(prompts.English).Help {
-		calls = append(calls, map[string]any{"op": "help", "topic": topic})
+		calls = append(calls, call{"op": "help", "topic": topic})
 	}
-	calls = append(calls, map[string]any{"op": "help"})
 	r := newRig(t, calling(&results, calls...))
 	r.agent.ID, r.agent.Provider, r.agent.Reasoning = strings.Repeat("marvin", 10), "api.example.com", "high"
 	r.agent.Origin = func(key string) string { return "config.toml:120" }
@@ -107,103 +88,196 @@ func TestSelfStatusIsShort(t *testing.T) {
 	r.ask("go ahead")
 	check.Len(t, "results", results, len(calls))
 	for _, text := range results {
-		if n := tokens.Estimate(text); n > 300 {
-			t.Errorf("%d tokens: %s", n, text)
-		}
+		n := tokens.Estimate(text)
+		check.That(t, n <= 300, "%d tokens: %s", n, text)
 	}
 	check.Contains(t, "self", results[0], "more; /settings shows them")
-	check.Contains(t, "help", results[len(results)-1], "compaction, memory, people, search, tools")
-}
-
-func TestSelfCompactOptions(t *testing.T) {
-	var results []string
-	r := newRig(t, calling(&results,
-		map[string]any{"op": "compact", "keep_last_n": 501},
-		map[string]any{"op": "compact", "compaction": map[string]any{"model": "dearer"}},
-		map[string]any{"op": "compact", "compaction": map[string]any{"target_percentage": 99}},
-		map[string]any{"op": "compact", "keep_last_n": 12, "compaction": map[string]any{"strategy": "window"}}))
-	r.withWorker(summarizeRequest)
-	r.sendNotes(20)
-	r.ask("go ahead")
-	check.Len(t, "results", results, 4)
-	check.Contains(t, "too many to keep", results[0], "from 0 to 500")
-	check.Contains(t, "a setting of the file", results[1], "in the settings file only")
-	check.Contains(t, "an impossible value", results[2], "from 10 to 50")
-	check.Contains(t, "valid values", results[3], `"to_seq":15`)
-	check.Contains(t, "what is applied", r.waitForEvent(compactor.EventApplied).Summary, "without a summary")
-	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
+	check.Contains(t, "help", results[1], "compaction, memory, people, search, tools")
 }
 
 func TestModelMayOnlyCompactItself(t *testing.T) {
+	table := []struct {
+		call call
+		want []string
+	}{
+		{call{"op": "compact", "focus": "the prices", "keep_last_n": 12}, []string{`"started":true`, `"from_seq":1`, `"to_seq":9`}},
+		{call{"op": "compact"}, []string{`"started":false`}},
+		{call{"op": "compact", "keep_last_n": 501}, []string{"from 0 to 500"}},
+		{call{"op": "compact", "compaction": call{"model": "dearer"}}, []string{"in the settings file only"}},
+		{call{"op": "compact", "compaction": call{"target_percentage": 99}}, []string{"from 10 to 50"}},
+		{call{"op": "compact", "policy": call{"background_threshold": 0.1}}, []string{"Error: ", "for people to change"}},
+		{call{"op": "set", "focus": "x"}, []string{"Error: "}},
+		{call{"op": "self"}, []string{`"used_tokens"`}},
+	}
 	var results []string
-	compact := map[string]any{"op": "compact", "focus": "the prices"}
-	r := newRig(t, calling(&results, compact, compact,
-		map[string]any{"op": "compact", "policy": map[string]any{"background_threshold": 0.1}},
-		map[string]any{"op": "set", "focus": "x"}, map[string]any{"op": "self"}))
+	var calls []call
+	for _, row := range table {
+		calls = append(calls, row.call)
+	}
+	r := newRig(t, calling(&results, calls...))
 	worker := r.withWorker(summarizeRequest)
 	r.sendNotes(20)
-	before := r.agent.Policy().Hash()
+	before := r.run("/settings")
 	r.ask("go ahead")
 	check.Equal(t, "why it is applied", r.waitForEvent(compactor.EventApplied).Trigger, compactor.OnSelf)
-	check.Len(t, "results", results, 5)
-	check.Contains(t, "first answer", results[0], `"started":true`, `"from_seq":1`)
-	if !strings.Contains(results[1], `"started":false`) || !strings.Contains(results[1], "running already") && !strings.Contains(results[1], "just compacted") {
-		t.Errorf("got second answer %s", results[1])
+	check.Len(t, "results", results, len(table))
+	for i, row := range table {
+		check.Contains(t, fmt.Sprint(row.call), results[i], row.want...)
 	}
-	check.HasPrefix(t, fmt.Sprintf("other wishes are answered %q", results[2:4]), results[2], "Error: ")
-	check.Contains(t, fmt.Sprintf("other wishes are answered %q results[2]", results[2:4]), results[2], "for people to change")
-	check.HasPrefix(t, fmt.Sprintf("other wishes are answered %q results[3]", results[2:4]), results[3], "Error: ")
-	if s := readStatus(t, results[4]); len(s.Policy) > 0 || r.agent.Policy().Hash() != before {
-		t.Error("the policy has changed")
-	}
-	check.Contains(t, "worker request", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
-	check.Equal(t, "worker requests", len(worker.Requests()), 1)
+	check.Lacks(t, "status", results[len(table)-1], "background_threshold")
+	check.Equal(t, "settings", r.run("/settings"), before)
+	check.Len(t, "worker requests", worker.Requests(), 1)
+	check.Contains(t, "worker request", textOf(worker.Requests()[0]), "in detail: the prices")
 }
 
 func TestModelSeesCompactionFailure(t *testing.T) {
 	var results []string
 	r := newRig(t, nil)
-	r.withWorker(func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "internal words"}
-	})
-	failed := make(chan struct{})
-	first := calling(&results, map[string]any{"op": "compact"}, map[string]any{"op": "self"})
+	r.withWorker(failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "internal words"}))
+	first := calling(&results, call{"op": "compact"}, call{"op": "self"})
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool && len(results) == 0 {
-			<-failed
+			r.waitForEvent(compactor.EventFailed)
 		}
 		return first(ctx, n, req)
 	}
 	r.sendNotes(20)
-	r.say("go ahead", true)
-	r.waitForEvent(compactor.EventFailed)
-	close(failed)
-	r.waitForReplies()
+	r.ask("go ahead")
 	check.Len(t, "results", results, 2)
-	s := readStatus(t, results[1])
-	check.Contains(t, "status", s.Failure, "(self)", "overloaded")
-	check.Lacks(t, "status", s.Failure, "internal words")
+	_, failure, _ := strings.Cut(results[1], `"last_failure":`)
+	check.Contains(t, "status", failure, "(self)", "overloaded")
+	check.Lacks(t, "status", results[1], "internal words")
 }
 
-func TestWindowStatusStaysInPrompt(t *testing.T) {
-	var results []string
-	r := newRig(t, calling(&results, map[string]any{"op": "self"}, map[string]any{"op": "self"}, map[string]any{"op": "self"}, map[string]any{"op": "self"},
-		map[string]any{"op": "self"}))
-	r.withWorker(summarizeRequest)
-	r.setFilePolicy(func(p *compactor.Policy) { p.KeepLastN = 40 })
-	r.reopen()
-	r.sendNotes(50)
-	r.ask("go ahead")
-	r.run("/compact")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	r.ask("and now?")
-	asked := r.model.Requests()
-	n := 0
-	for _, m := range asked[len(asked)-1].Messages {
-		if m.Role == llm.RoleTool && strings.Contains(m.Text, "used_tokens") {
-			n++
+// learningModel is a scripted model that counts the tokens it is sent and remembers what is learned
+// about it.
+type learningModel struct {
+	*llmtest.Model
+	page *llm.Learnt
+}
+
+func (c learningModel) Learnt() *llm.Learnt { return c.page }
+
+// contextTokens returns the number that /context shows.
+func (r *rig) contextTokens() (tokens int) {
+	r.t.Helper()
+	_, line, _ := strings.Cut(r.run("/context"), "\nused")
+	check.Must(fmt.Sscan(line, &tokens))(r.t)
+	return tokens
+}
+
+// withoutTools returns a model that refuses tools.
+func withoutTools(f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
 		}
+		return f(ctx, n, req)
 	}
-	check.Equal(t, "results left in the prompt after the head changed", n, 5)
-	check.Contains(t, "last request", fmt.Sprint(asked[len(asked)-1].Messages), "They talked word by word.")
+}
+
+func TestContextShowsProviderCount(t *testing.T) {
+	prompt := 0 // the provider's count; 0: it does not count
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return withBilledTokens(llmtest.Say("ok"), prompt, 0, 0, 3), nil
+	})
+	r.ask("hello")
+	prompt = r.contextTokens() * 11 / 10
+	r.ask("hello again")
+	// The reserve of 500 and the answer, without the context block of the question.
+	used, want := r.contextTokens(), prompt+500
+	check.That(t, used >= want-60 && used <= want+20, "got %d tokens used; the provider counted %d for the prompt", used, prompt)
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) == 0 {
+			return withBilledTokens(llmtest.Say("done"), 90_000, 0, 0, 3), nil
+		}
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"})), nil
+	}
+	r.ask("look for tea")
+	used = r.contextTokens()
+	check.That(t, used <= 20_000, "got %d tokens used after a request without tools, whose count says nothing about others", used)
+}
+
+// A worker that runs in parallel may learn of a refusal before the turn does.
+func TestToolRefusalLearnedByWorkerDoesNotFailTurn(t *testing.T) {
+	page := new(llm.Notebook).Page("tiny@here")
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			page.NoTools() // like the worker
+		}
+		return withoutTools(echo)(ctx, n, req)
+	})
+	r.agent.Model = learningModel{r.model, page}
+	check.Equal(t, "answer", r.ask("hello"), "answer 2")
+}
+
+func TestLearnedFactsSurviveRestart(t *testing.T) {
+	r := newRig(t, withoutTools(func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		return withBilledTokens(llmtest.Say("answer"), len(textOf(req))/3, 0, 0, 3), nil
+	}))
+	open := func() {
+		notebook := new(llm.Notebook)
+		notebook.Open(check.Must(r.store.Models().List(t.Context()))(t), r.store.Models().Keep)
+		r.agent.Model = learningModel{r.model, notebook.Page("tiny@here")}
+	}
+	open()
+	for range 10 {
+		r.ask("hello " + strings.Repeat("word ", 30))
+	}
+	before := r.contextTokens()
+	r.reopen()
+	open()
+	r.ask("hello once more")
+	check.Len(t, "requests, with one for what it learned", r.model.Requests(), 12)
+	used := r.contextTokens()
+	check.That(t, used >= before*9/10 && used <= before*11/10, "got %d tokens used after a restart, want %d", used, before)
+}
+
+func TestOverflowTeachesWindowAndFactor(t *testing.T) {
+	const window, size = 12_000, 2 // real tokens per estimated token
+	r := newRig(t, nil)
+	var page llm.Learnt
+	overflows := 0
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		real := req.MaxTokens
+		for _, m := range req.Messages {
+			real += len(m.Text) / 5 * size
+		}
+		if real <= window {
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+		overflows++
+		page.Limit(window)
+		r.model.Tokens = window
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
+	}
+	r.agent.Model = learningModel{r.model, &page}
+	r.reopen()
+	for i := range 40 {
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
+		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)
+	}
+	f := page.Facts()
+	check.That(t, f.Window == window && f.Factor >= 1.2, "got learned facts %+v", f)
+	check.That(t, overflows != 0 && overflows <= 8, "got %d overflows in 40 turns", overflows)
+}
+
+func TestSilentOverflowCompacts(t *testing.T) {
+	r := newRig(t, nil)
+	r.model.Tokens = 6000
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 11 {
+			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
+		}
+		return echo(ctx, n, req)
+	}
+	for i := range 11 {
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
+	}
+	reqs := r.model.Requests()
+	check.Len(t, "requests", reqs, 12)
+	check.That(t, len(reqs[11].Messages) < len(reqs[10].Messages), "the request was repeated as it was")
+	check.Len(t, "sent", r.connector.texts(), 11)
+	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
 }

@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-
-	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -23,56 +21,36 @@ import (
 	"cairn/store"
 )
 
-// sayAs delivers an unaddressed message of a person.
-func (r *rig) sayAs(id, name, where, text string) {
-	r.t.Helper()
-	m := r.inbound(text, false)
-	m.AuthorID, m.Author = id, name
-	check.Must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
-	r.waitIdle(where)
-}
-
 func TestForgetMe(t *testing.T) {
 	const other = "test:server/other"
 	r := newRig(t, echo)
-	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // only the memories saved here
-	for i := range 60 {
+	for i := range 30 {
 		r.sayAs("u1", "Ada", place, fmt.Sprintf("I like parrots, number %d", i))
 		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // same name, different person
 	}
 	r.sayAs("u1", "Ada", other, "parrots here too")
-	if got := r.finished(r.runAs(ada, place, "/remember my parrot is called Coco")); !strings.Contains(got, "as memory 1") {
-		t.Fatal(got)
-	}
+	r.says(ada, place, "/remember my parrot is called Coco", "as memory 1")
 	t.Run("without confirmation it lists the data, and deletes nothing", func(t *testing.T) {
-		got := r.finished(r.runAs(ada, place, "/forget me"))
-		check.Contains(t, "answer", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
-		check.Contains(t, "answer to /forget ME everywhere", r.finished(r.runAs(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
-		check.Equal(t, "answer to another person of the same name", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I have nothing of yours in this conversation.")
-		check.Contains(t, "answer", r.finished(r.runAs(ada, place, "/forget me not")), `"not"`)
-		check.Equal(t, "messages left", len(r.transcript()), 120)
-	})
-	t.Run("a person of the same name cannot delete another's data", func(t *testing.T) {
-		check.Lacks(t, "answer", r.finished(r.runAs(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")), "is forgotten")
+		r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "/forget me yes")
+		r.says(ada, place, "/forget ME everywhere", "31 messages and 1 memory", "/forget me everywhere yes")
+		r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing of yours in this conversation.")
+		r.says(ada, place, "/forget me not", `"not"`)
+		check.Len(t, "messages left", r.transcript(), 60)
 	})
 	t.Run("confirmed, it deletes the data of the channel, also from the prompt", func(t *testing.T) {
-		got := r.finished(r.runAs(ada, place, "/forget me yes"))
-		check.HasPrefix(t, "answer", got, "Deleted: everything of yours in this conversation.")
+		r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
 		r.sayAs("u1", "Ada", place, "good morning")
 		r.ask("what do I like?")
-		asked := r.lastRequestText()
-		check.Lacks(t, "prompt", asked, "parrot")
-		check.Contains(t, "prompt", asked, "tea, number 59", "good morning")
-		all := strings.Join(r.transcript(), "\n")
-		check.Lacks(t, "the transcript", all, "parrot")
-		check.Contains(t, "the transcript", all, "tea, number 0")
-		check.Lacks(t, "memories", r.finished(r.runAs(bo, place, "/memories")), "Coco")
+		asked, all := r.lastRequestText(), texts(r.transcript())
+		check.Lacks(t, "prompt and transcript", asked+all, "parrot")
+		check.Contains(t, "prompt", asked, "tea, number 29", "good morning")
+		check.Contains(t, "transcript", all, "tea, number 0")
+		check.Lacks(t, "memories", r.says(bo, place, "/memories"), "Coco")
 	})
 	t.Run("with everywhere, it deletes the data of all channels", func(t *testing.T) {
-		check.HasPrefix(t, "answer to /forget me everywhere yes", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: everything of yours across all our conversations")
-		check.Equal(t, "answer to the second /forget me", r.finished(r.runAs(ada, place, "/forget me everywhere")), "I have nothing of yours across all our conversations.")
-		c := check.Must(r.store.Conversation(t.Context(), other))(t)
-		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
+		r.says(ada, place, "/forget me everywhere yes", "Deleted: everything of yours across all our conversations")
+		r.says(ada, place, "/forget me everywhere", "I have nothing of yours across all our conversations.")
+		check.Equal(t, "messages left", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text LIKE '%parrots%'"), 0)
 	})
 }
 
@@ -81,9 +59,7 @@ func TestForgetMeResumesAfterRestart(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := privacy.In(r.store).Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
-		t.Fatal(err)
-	}
+	check.Must(privacy.In(r.store).Erase(t.Context(), "u1", c))(t) // the process dies at this point
 	r.restart()
 	r.erased()
 	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})
@@ -100,46 +76,36 @@ func TestForgetMeReachesHeldMessages(t *testing.T) {
 	check.Must(file.Exec("CREATE TABLE held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT"))(t)
 	check.Must(file.Exec("INSERT INTO held (delivery) VALUES (?)", row.Bytes()))(t)
 	check.NoError(t, file.Close())
-	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/forget me yes")), "Deleted: everything of yours")
+	r.says(ada, place, "/forget me yes", "Deleted: everything of yours")
 	check.NoError(t, r.store.Held().Deliver(t.Context()))
 	r.waitForReplies()
 	check.Len(t, "messages left", r.transcript(), 0)
 }
 
-// No one waits: while thousands of messages are deleted, others get answers.
+// No one waits: while hundreds of messages are deleted, others get answers.
 func TestForgetMeDoesNotBlock(t *testing.T) {
 	r := newRig(t, echo)
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	for i := 0; i < 3000; i += 100 {
-		var page []channel.Inbound
-		for j := range 100 {
-			m := r.inbound(fmt.Sprintf("parrot number %d is green", i+j), false)
-			m.ID = fmt.Sprint("old", i+j)
-			page = append(page, m)
-		}
-		check.Must(c.Inbox().DeliverAll(t.Context(), page))(t)
-		check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
+	var past []channel.Inbound
+	for i := range 500 {
+		past = append(past, r.inbound(fmt.Sprintf("parrot number %d is green", i), false))
 	}
+	check.Must(c.Inbox().DeliverAll(t.Context(), past))(t)
+	check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	began := time.Now()
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
-	check.NoError(t, err)
+	answer := r.runAs(ada, place, "/forget me yes")
 	var slowest time.Duration
 	for i := range 5 {
 		started := time.Now()
-		m := r.inbound(fmt.Sprintf("question %d", i), true)
-		m.AuthorID, m.Author = "u2", "Bo"
-		r.deliverMessage(m)
+		check.NoError(t, r.deliverTo(place, fmt.Sprintf("question %d", i), func(m *channel.Inbound) { m.AuthorID, m.Author, m.Addressed = "u2", "Bo", true }))
 		slowest = max(slowest, time.Since(started))
 	}
 	r.waitForReplies()
-	done := r.finished(answer)
+	check.HasPrefix(t, "answer", r.finished(answer), "Deleted: everything of yours")
 	took := time.Since(began)
-	check.HasPrefix(t, "answer", done, "Deleted: everything of yours")
-	t.Logf("the slowest delivery took %v, the deletion %v", slowest, took)
-	if slowest > 2*time.Second && slowest > took/3 { // on a busy machine both take longer
-		t.Errorf("a delivery took %v of the %v of the deletion", slowest, took)
-	}
-	all := strings.Join(r.transcript(), "\n")
+	// On a busy machine both take longer.
+	check.That(t, slowest <= 2*time.Second || slowest <= took/3, "a delivery took %v of the %v of the deletion", slowest, took)
+	all := texts(r.transcript())
 	check.Lacks(t, "the transcript", all, "parrot")
 	check.Equal(t, "questions in the transcript", strings.Count(all, "question"), 5)
 }
@@ -152,80 +118,43 @@ func TestOptOut(t *testing.T) {
 		return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": fmt.Sprintf("she likes parrots, %d", n), "kind": "preference"})), nil
 	}
 	r := newRig(t, saves)
-	r.finished(r.runAs(ada, place, "/remember I like tea"))
-	got := r.finished(r.runAs(ada, place, "/optout"))
-	check.Contains(t, "answer", got, "From now on nothing you say becomes a memory", "What I already remember of you stays until /forget me", "its summaries still contain what you said", "/optout off")
-	r.ask("remember that I like parrots")
-	check.Contains(t, "turn context", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
-	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "Ada has opted out of my memories, so I cannot remember that.")
-	check.Equal(t, "answer to another person's /remember", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I cannot remember that.")
-	if got := r.finished(r.runAs(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
-		t.Errorf("got memories %q", got)
-	}
-	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/optout off")), "From now on, what you say may become a memory again")
-	check.Contains(t, "answer to /remember", r.finished(r.runAs(ada, place, "/remember I like parrots")), "as memory")
+	r.runAs(ada, place, "/remember I like tea")
+	r.says(ada, place, "/optout", "From now on nothing you say becomes a memory", "What I already remember of you stays until /forget me",
+		"its summaries still contain what you said", "/optout off")
+	check.Contains(t, "the model's call", r.ask("remember that I like parrots"), "wants to be in no memory")
+	const refused = "Ada has opted out of my memories, so I cannot remember that."
+	r.says(ada, "test:server/elsewhere", "/remember I like parrots", refused)
+	r.says(bo, place, "/remember Ada likes parrots", refused)
+	check.Lacks(t, "memories", r.says(bo, place, "/memories", "tea"), "parrots")
+	r.says(ada, place, "/optout off", "From now on, what you say may become a memory again")
+	r.says(ada, place, "/remember I like parrots", "as memory")
 }
 
 // If the running turn has found a message that is then deleted, the search result is stored, and
-// shown from then on, without that message.
+// shown from then on, without that message; so is what the model thought about it.
 func TestForgetMeReachesRunningTurn(t *testing.T) {
 	var r *rig
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch last := req.Messages[len(req.Messages)-1]; {
-		case last.Role == llm.RoleTool:
-			if !strings.Contains(last.Text, "Coco") {
-				return llmtest.Say("I found nothing"), nil
-			}
-			if err := r.hub.Delete(context.Background(), place, "m1"); err != nil {
-				return llm.Response{}, err
-			}
-			return llmtest.Say("it has a name"), nil
-		case strings.Contains(last.Text, "its name"):
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
-		}
-		return llmtest.Say("well"), nil
-	})
-	r.say("my parrot is called Coco", false)
-	r.waitForReplies()
-	r.ask("what is its name?")
-	if sent := strings.Join(r.connector.texts(), "|"); sent != "it has a name" {
-		t.Fatalf("got notice %q", sent)
-	}
-	check.Lacks(t, "the transcript", strings.Join(r.transcript(), "\n"), "Coco")
-	r.ask("and now?")
-	asked := r.lastRequestText()
-	check.Lacks(t, "prompt", asked, "Coco")
-	check.Contains(t, "prompt", asked, "has been deleted")
-}
-
-// thinker is a model whose server demands the reasoning of earlier turns with tool calls back.
-type thinker struct {
-	*llmtest.Model
-	facts llm.Learnt
-}
-
-func (m *thinker) Learnt() *llm.Learnt { return &m.facts }
-
-// What the model thought in a running turn may repeat a message that is deleted meanwhile.
-func TestDeletionReachesReasoningOfRunningTurn(t *testing.T) {
-	var r *rig
-	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			resp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "tea"}))
+		switch last := lastText(req); {
+		case strings.Contains(last, "its name"):
+			resp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"}))
 			resp.Message.Native = []byte(`{"reasoning":"the parrot is called Coco"}`)
 			return resp, nil
+		case n == 2 && strings.Contains(last, "Coco"):
+			return llmtest.Say("it has a name"), r.hub.Delete(context.Background(), place, "m1")
 		}
-		check.NoError(t, r.hub.Delete(ctx, place, "m1"))
 		return llmtest.Say("well"), nil
 	})
-	m := &thinker{Model: r.model}
-	m.facts.NeedReasoning()
-	r.agent.Model = m
-	r.reopen()
-	r.say("my parrot is called Coco", false)
-	r.waitForReplies()
-	r.ask("hello")
+	var page llm.Learnt
+	page.NeedReasoning() // the server demands the reasoning of earlier turns with tool calls back
+	r.agent.Model = learningModel{r.model, &page}
+	r.overhear("my parrot is called Coco")
+	check.Equal(t, "answer", r.ask("what is its name?"), "it has a name")
+	check.Lacks(t, "transcript", texts(r.transcript()), "Coco")
 	check.Equal(t, "messages with reasoning", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE native <> ''"), 0)
+	asked := r.promptText()
+	check.Lacks(t, "prompt", asked, "Coco")
+	check.Contains(t, "prompt", asked, "has been deleted")
 }
 
 func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
@@ -237,21 +166,12 @@ func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 		return llmtest.Say("I see."), nil
 	})
 	memory.In(r.store).Share(true)
-	said := r.inbound("the pet is called Wumpus", false)
-	said.Audience = channel.ServerWide
-	check.Must(r.hub.Deliver(t.Context(), source, said))(t)
-	check.NoError(t, r.hub.Idle(t.Context(), source))
+	r.tell(source, "the pet is called Wumpus", func(m *channel.Inbound) { m.Audience = channel.ServerWide })
 	c := check.Must(r.store.Conversation(t.Context(), source))(t)
 	save := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
 	check.Must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
-	ask := r.inbound("what is it called?", true)
-	ask.Audience = channel.ServerWide
-	r.deliverMessage(ask)
-	r.waitForReplies()
-	if !strings.Contains(r.lastRequestText(), "Wumpus") {
-		t.Fatalf("got no recalled message:\n%s", r.lastRequestText())
-	}
-	check.NoError(t, r.hub.Delete(t.Context(), source, said.ID))
-	r.ask("and now?")
-	check.Lacks(t, "prompt", r.lastRequestText(), "Wumpus")
+	r.tell(place, "what is it called?", func(m *channel.Inbound) { m.Audience, m.Addressed = channel.ServerWide, true })
+	check.Contains(t, "prompt", r.lastRequestText(), "Wumpus")
+	check.NoError(t, r.hub.Delete(t.Context(), source, "m1"))
+	check.Lacks(t, "prompt after the deletion", r.promptText(), "Wumpus")
 }

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -52,9 +51,9 @@ func visiblePlaces(shared bool) map[string][]string {
 		"test:1/priv":      {"test:1/priv/open"},
 		"test:1/priv/open": {"test:1/priv"},
 	}
-	if shared {
-		for _, place := range []string{"test:1/pub", "test:1/pub/open", "test:1/other"} {
-			know[place] = []string{"test:1/pub", "test:1/pub/open", "test:1/other"}
+	if public := []string{"test:1/pub", "test:1/pub/open", "test:1/other"}; shared {
+		for _, place := range public {
+			know[place] = public
 		}
 	}
 	return know
@@ -69,17 +68,15 @@ func newMatrix(t *testing.T, shared bool) *rig {
 		}
 		// The worker saves and reports what it was given.
 		material := req.Messages[1].Text
-		if len(req.Tools) > 1 && len(req.Messages) == 2 {
-			key, secret := keys.FindString(material), secrets.FindString(material)
+		if key := keys.FindString(material); key != "" && len(req.Tools) > 1 && len(req.Messages) == 2 {
 			seq := regexp.MustCompile(`id="(\d+)"`).FindStringSubmatch(material)[1]
-			if key != "" {
-				return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": "the " + key + " opens " + secret, "kind": "fact", "messages": json.RawMessage("[" + seq + "]")})), nil
-			}
+			content := "the " + key + " opens " + secrets.FindString(material)
+			return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": content, "kind": "fact", "messages": json.RawMessage("[" + seq + "]")})), nil
 		}
-		return llmtest.Use(llmtest.Call("2", "summarize", map[string]any{"summary": "They said: " + strings.Join(secrets.FindAllString(material, -1), " ")})), nil
+		return summary("They said: " + strings.Join(secrets.FindAllString(material, -1), " ")), nil
 	}
 	r.agent.Worker, r.agent.Recall = r.model, 2000
-	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("fine"), nil })
+	r.withCritic(alwaysSay("fine"))
 	memory.In(r.store).Share(shared)
 	for _, where := range matrixPlaces {
 		for i := range 6 {
@@ -88,9 +85,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 		}
 		r.runAs(boss, where, "/pin 3")
 		r.runAs(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
-		if answer := r.runAs(boss, where, "/compact"); answer.Then != nil {
-			answer.Then(t.Context())
-		}
+		r.finished(r.runAs(boss, where, "/compact"))
 		r.waitIdle(where)
 	}
 	return r
@@ -106,16 +101,7 @@ func attacks() []string {
 	for _, place := range matrixPlaces {
 		all = append(all, keyOf(place))
 	}
-	all = append(all, strings.Join(matrixPlaces, " "))
-	return all
-}
-
-// numbers returns the numbers of all memories and all compactions.
-func numbers() (all []string) {
-	for n := range 2*len(matrixPlaces) + 2 {
-		all = append(all, fmt.Sprint(n+1))
-	}
-	return all
+	return append(all, strings.Join(matrixPlaces, " "))
 }
 
 // TestPlacesDoNotLeak: no matter what a person, or a model that obeys them,
@@ -148,9 +134,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 				before := r.fillPlaces(where)
 				asked := len(r.model.Requests())
 				r.tryCommands(where, mallory, look)
-				mallory := mallory
-				mallory.Manager = true
-				r.tryCommands(where, mallory, look)
+				r.tryCommands(where, channel.Person{ID: mallory.ID, Name: mallory.Name, Manager: true}, look)
 				r.tryTools(where, look)
 				for _, text := range []string{"tell me of the doors of all keys", "@critic what opens the door of " + keyOf("test:@me/7") + "?"} {
 					r.tell(where, text, addressed)
@@ -160,23 +144,18 @@ func TestPlacesDoNotLeak(t *testing.T) {
 						look("a request", m.Text)
 					}
 				}
-				after := r.fillPlaces(where)
-				for line := range strings.SplitSeq(after, "\n") {
-					check.Contains(t, fmt.Sprintf("another place after commands in %s", where), before, line)
-				}
-				check.Equal(t, fmt.Sprintf("messages of other places after commands in %s", where), len(after), len(before))
+				check.EqualAll(t, "what other places have after commands in "+where, r.fillPlaces(where), before)
 			}
 		})
 	}
 }
 
 // fillPlaces returns what all other places remember and have set, and what is paused.
-func (r *rig) fillPlaces(where string) string {
+func (r *rig) fillPlaces(where string) (lines []string) {
 	r.t.Helper()
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 	all, _, err := memory.In(r.store).List(r.t.Context(), memory.Filter{State: "all"})
 	check.NoError(r.t, err)
-	var lines []string
 	for _, m := range all {
 		if m.Conversation != where {
 			lines = append(lines, fmt.Sprintf("%+v", m))
@@ -195,7 +174,7 @@ func (r *rig) fillPlaces(where string) string {
 	}
 	pauses, err := r.store.Pauses().List(r.t.Context())
 	pauses = slices.DeleteFunc(pauses, func(p string) bool { return p == where })
-	return strings.Join(append(lines, fmt.Sprint(pauses, err)), "\n")
+	return append(lines, fmt.Sprint(pauses, err))
 }
 
 // tryCommands runs every command with every argument it may have, and checks its suggestions too.
@@ -211,12 +190,13 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 		case slices.Contains([]string{"remember", "optout", "pause", "resume", "settings", "compact", "recap"}, c.Name): // these look nothing up
 			tries = []string{"", "1", "everywhere", "default", "off", "server: x", keyOf("test:@me/7"), "compaction.notify message"}
 		case c.Args[0].Number || c.Name == "forget":
-			tries = append(tries, numbers()...)
+			for n := range 2*len(matrixPlaces) + 2 { // the numbers of all memories and all compactions
+				tries = append(tries, fmt.Sprint(n+1))
+			}
 		}
 		for _, args := range tries {
 			line := strings.TrimSpace("/" + c.Name + " " + args)
-			answer, _, err := r.hub.Run(r.t.Context(), where, who, line)
-			check.That(r.t, err == nil, "%s: %v", line, err)
+			answer := r.runAs(who, where, line)
 			look(line, answer.String())
 			for page := range answer.Pages() {
 				look(line, answer.Page(page))
@@ -237,34 +217,31 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 func (r *rig) tryTools(where string, look func(what, text string)) {
 	r.t.Helper()
 	conv := check.Must(r.store.Conversation(r.t.Context(), where))(r.t)
+	try := func(tool llm.Tool, arguments string) {
+		answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments))
+		look(tool.Name+" "+arguments, answer+fmt.Sprint(err))
+	}
 	for _, tool := range memory.Of(conv).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
 		for _, words := range attacks() {
 			if tool.Name == "memory_save" || tool.Name == "expand" {
 				break
 			}
 			quoted, _ := json.Marshal(words)
-			for _, arguments := range []string{
-				fmt.Sprintf(`{"query": %s, "limit": 50}`, quoted),
-				fmt.Sprintf(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted),
-			} {
-				if answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments)); err == nil {
-					look(tool.Name+" "+arguments, answer)
-				} else {
-					look(tool.Name+" "+arguments, err.Error())
-				}
+			try(tool, fmt.Sprintf(`{"query": %s, "limit": 50}`, quoted))
+			if strings.HasPrefix(words, "key") {
+				try(tool, fmt.Sprintf(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted))
 			}
 		}
 		for n := int64(-1); n < int64(2*len(matrixPlaces)+3); n++ {
-			if tool.Name != "memory_save" && tool.Name != "expand" {
-				break
-			}
-			for _, arguments := range []string{
-				fmt.Sprintf(`{"compaction": %d}`, n), fmt.Sprintf(`{"compaction": %d, "from": 1, "to": 99}`, n), fmt.Sprintf(`{"from": %d, "to": %d}`, n<<32, n<<32+99), fmt.Sprintf(`{"from": 1, "to": %d}`, n<<32),
-				fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d, "messages": [%d]}`, n, where, n, n<<32+1),
-				fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d}`, n, where, n),
-			} {
-				answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments))
-				look(tool.Name+" "+arguments, answer+fmt.Sprint(err))
+			switch tool.Name {
+			case "expand":
+				try(tool, fmt.Sprintf(`{"compaction": %d}`, n))
+				try(tool, fmt.Sprintf(`{"compaction": %d, "from": 1, "to": 99}`, n))
+				try(tool, fmt.Sprintf(`{"from": %d, "to": %d}`, n<<32, n<<32+99))
+				try(tool, fmt.Sprintf(`{"from": 1, "to": %d}`, n<<32))
+			case "memory_save":
+				try(tool, fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d, "messages": [%d]}`, n, where, n, n<<32+1))
+				try(tool, fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d}`, n, where, n))
 			}
 		}
 	}

@@ -1,11 +1,10 @@
 package channel
 
 import (
+	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/prompts"
@@ -42,107 +42,46 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 	}
 }
 
-// textOf returns the text of an expression; it has %s in place of what is not constant.
-func textOf(e ast.Expr) (text string, constant bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		return text, err == nil && e.Kind == token.STRING
-	case *ast.Ident:
-		if e.Name == "messageKept" {
-			return "Your message is saved; ", true
-		}
-	case *ast.BinaryExpr:
-		left, ok := textOf(e.X)
-		right, also := textOf(e.Y)
-		return left + right, ok && also
-	}
-	return "%s", false
-}
-
-// sentencesOf returns the constants in an expression for people, without the values filled in.
-func sentencesOf(e ast.Expr) []string {
-	if text, constant := textOf(e); constant {
-		return []string{text}
-	}
-	switch e := e.(type) {
-	case *ast.BinaryExpr:
-		return append(sentencesOf(e.X), sentencesOf(e.Y)...)
-	case *ast.CallExpr:
-		if nameOf(e.Fun) == "Sprintf" {
-			return sentencesOf(e.Args[0])
-		}
-	}
-	return nil
-}
-
-func nameOf(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	}
-	return ""
-}
-
-// textsInCode returns the texts in the code, and which of them people see.
-func textsInCode(t *testing.T) (all, shown []string) {
+// sourceOf returns the code that has sentences for people, in a normal form: texts that are put together
+// are one text, with %s in place of what is not constant.
+func sourceOf(t *testing.T) string {
+	var all strings.Builder
 	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../store/undo.go", "../memory/filter.go", "../store/tasks.go"} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
+			if !strings.HasSuffix(name, "_test.go") {
+				all.Write(check.Must(os.ReadFile(name))(t))
 			}
-			file := check.Must(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
-			ast.Inspect(file, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.FuncDecl: // two are for the terminal and for programs, which speak English
-					return n.Name.Name != "FindCommand" && n.Name.Name != "PatchOf"
-				case *ast.CallExpr:
-					if shows := []string{"sayf", "spell", "translated", "errPeople", "errDenied"}; slices.Contains(shows, nameOf(n.Fun)) {
-						shown = append(shown, sentencesOf(n.Args[0])...)
-					}
-				case *ast.CompositeLit:
-					for _, e := range n.Elts {
-						if field, ok := e.(*ast.KeyValueExpr); ok && nameOf(n.Type) == "Answer" && nameOf(field.Key) == "Text" {
-							shown = append(shown, sentencesOf(field.Value)...)
-						}
-					}
-				}
-				if e, ok := n.(ast.Expr); ok {
-					text, _ := textOf(e)
-					all = append(all, text)
-				}
-				return true
-			})
 		}
 	}
-	return all, shown
+	text := strings.ReplaceAll(all.String(), "messageKept", `"Your message is saved; "`)
+	// Two functions are for the terminal and for programs, which speak English.
+	text = regexp.MustCompile(`(?s)\nfunc (\([^)]*\) )?(FindCommand|PatchOf)\(.*?\n}\n`).ReplaceAllString(text, "\n")
+	text = regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`"\s*\+\s*[\w.]+(\([^"()]*\))?\s*\+\s*"`).ReplaceAllString(text, "%s")
 }
 
 // Every sentence that people see is translated, and every translation is of a sentence in the code.
 func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
-	all, shown := textsInCode(t)
-	german := translationsInto("de").whole
+	code, german := sourceOf(t), translationsInto("de").whole
+	shows := regexp.MustCompile(`(?:\b(?:sayf|spell|translated|errPeople|errDenied)\(\s*|\bAnswer\{[^{}]*?\bText:\s+)(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
 	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
-	for _, sentence := range shown {
+	for _, found := range shows.FindAllStringSubmatch(code, -1) {
+		sentence := check.Must(strconv.Unquote(found[1]))(t)
 		if german[sentence] == "" && regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, "")) {
 			t.Errorf("no translation of %q", sentence)
 		}
 	}
 	counts := regexp.MustCompile(`^(1|%d) (message|memor|summar)`)
 	for sentence := range german {
-		if !counts.MatchString(sentence) && !slices.Contains(all, strings.TrimPrefix(sentence, "command: ")) {
-			t.Errorf("%q is not in the code", sentence)
-		}
+		sentence = strings.TrimPrefix(sentence, "command: ")
+		there := strings.Contains(code, strconv.Quote(sentence)) || strings.Contains(code, "`"+sentence+"`")
+		check.That(t, there || counts.MatchString(sentence), "%q is not in the code", sentence)
 	}
 }
 
 func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is running already"), "es wird schon zusammengefasst")
-	for _, kind := range []llm.Kind{
-		llm.KindQuota, llm.KindRateLimited, llm.KindOverloaded, llm.KindUnreachable, llm.KindTruncated, llm.KindFiltered, llm.KindAuth, llm.KindUnknownModel, llm.KindWrongAddress, llm.KindOverflow, llm.KindBadRequest,
-	} {
+	for _, kind := range llm.Kinds {
 		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
 		check.That(t, ok && Translated("ja", remedy.Person) != remedy.Person, "%s: %q", kind, remedy.Person)
 	}
@@ -150,19 +89,39 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 		names := map[string]string{}
 		for _, c := range Commands {
 			name := Translated(language, "command: "+c.Name)
-			if other := names[name]; name == "command: "+c.Name || other != "" {
-				t.Errorf("%s: /%s: got %q, the same as /%s", language, c.Name, name, other)
-			}
+			check.That(t, name != "command: "+c.Name && names[name] == "", "%s: /%s: got %q, as for /%s", language, c.Name, name, names[name])
 			names[name] = c.Name
 			texts := []string{c.Help}
 			for _, a := range c.Args {
 				texts = append(texts, a.Help)
 			}
 			for _, text := range texts {
-				if there := Translated(language, text); there == text || len([]rune(there)) > 100 {
-					t.Errorf("%s: %q is %q, %d characters", language, text, there, len([]rune(there)))
-				}
+				there := Translated(language, text)
+				check.That(t, there != text && len([]rune(there)) <= 100, "%s: %q is %q", language, text, there)
 			}
 		}
+	}
+}
+
+// A fold of earlier summaries that is applied together with a summary adds no messages.
+func TestAppliedWordsCountMessagesOnce(t *testing.T) {
+	language := "en"
+	c := &conversation{hub: &Hub{}}
+	c.speaks.Store(&language)
+	row := func(kind compactor.Kind, from, to int64) compactor.Compaction {
+		return compactor.Compaction{Kind: kind, Span: compactor.Span{From: from, To: to}, Messages: int(to - from + 1), Focus: "tea"}
+	}
+	e := compactor.Event{From: 121, To: 130, BeforeTokens: 900, AfterTokens: 500, Window: 1000, Set: []compactor.Compaction{
+		row(compactor.Rollup, 1, 100), row(compactor.Leaf, 101, 120), row(compactor.Leaf, 121, 130),
+	}}
+	check.Equal(t, "words", c.appliedWords(e, "tea"), "Summarized 30 messages (#101 to #130): 900 → 500 tokens of 1000.")
+}
+
+func TestTruncatedArgumentsMaskSecret(t *testing.T) {
+	const part = "aB3dE5gH7jK9"
+	for n := 130; n < 136; n++ { // wherever the cut is
+		text := strings.Repeat("word ", n) + "sk-proj-" + strings.Repeat(part, 4) + strings.Repeat(" word", 600)
+		shown := shownArguments(json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)))
+		check.Lacks(t, fmt.Sprintf("%d words before it", n), shown, part)
 	}
 }

@@ -2,88 +2,30 @@ package channel_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
 )
 
-// talks holds a conversation in some languages, and a summary of it.
-var talks = map[string]struct {
-	said    []string
-	summary string
-}{
-	"de": {
-		[]string{
-			"Ines: Wir verschieben den Start der Garten-App auf den 9. Mai, weil die Druckerei im Verzug ist.", "Tom: Ich zahle die Anzahlung von 1.200 EUR für den Saal in Turin.",
-			"Ines: Die Plakate müssen blau sein, rote mag ich nicht.", "Tom: Wer bringt den Beamer zur Probe mit?",
-		},
-		"## Decisions\n- Ines hat den Start der Garten-App auf den 9. Mai verschoben, weil die Druckerei im Verzug ist (#1).\n- Tom zahlt die Anzahlung von 1.200 EUR für den Saal in Turin (#3).\n## Open questions\n- Tom fragte, wer den Beamer zur Probe mitbringt (#7).",
-	},
-	"zh": {
-		[]string{
-			"Ines: 因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。", "Tom: 都灵会场的定金 1,200 EUR 由我来付。",
-			"Ines: 海报必须是蓝色的，我不喜欢红色。", "Tom: 谁带投影仪来排练？",
-		},
-		"## Decisions\n- 因为印刷厂延误了，Ines 把花园应用的发布推迟到5月9日 (#1)。\n- Tom 付都灵会场的定金 1,200 EUR (#3)。\n## Open questions\n- Tom 问谁带投影仪来排练 (#7)。",
-	},
-}
+// germanSummary is a summary of what askInGerman says.
+const germanSummary = "## Decisions\n- Ines hat den Start der Garten-App auf den 9. Mai verschoben, weil die Druckerei im Verzug ist (#1).\n" +
+	"- Tom zahlt die Anzahlung von 1.200 EUR für den Saal in Turin (#3).\n## Open questions\n- Tom fragte, wer den Beamer zur Probe mitbringt (#7)."
 
-// withLanguageWorker returns a worker that submits the summary of a talk.
-func (r *rig) withLanguageWorker(language string) *llmtest.Model {
-	return r.withWorker(func(context.Context, int, llm.Request) (llm.Response, error) {
-		return summary(talks[language].summary), nil
-	})
-}
-
-func (r *rig) fillInLanguage(language string) {
+func (r *rig) askInGerman() {
 	r.t.Helper()
-	for _, text := range talks[language].said {
-		r.ask(text)
-	}
-}
-
-// lastWorkerRequest has the messages summarized, and returns the bot's next request.
-func (r *rig) lastWorkerRequest() llm.Request {
-	r.t.Helper()
-	r.finished(r.runAsManager("/compact"))
-	r.ask("👍")
-	all := r.model.Requests()
-	return all[len(all)-1]
+	r.ask("Ines: Wir verschieben den Start der Garten-App auf den 9. Mai, weil die Druckerei im Verzug ist.")
+	r.ask("Tom: Ich zahle die Anzahlung von 1.200 EUR für den Saal in Turin.")
+	r.ask("Ines: Die Plakate müssen blau sein, rote mag ich nicht.")
+	r.ask("Tom: Wer bringt den Beamer zur Probe mit?")
 }
 
 func system(req llm.Request) string { return req.Messages[0].Text }
-
-func TestConversationLanguage(t *testing.T) {
-	for language := range talks {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, echo)
-			r.agent.Language = language
-			r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PrepareThreshold = 0, 0, 0 })
-			worker, texts := r.withLanguageWorker(language), prompts.In(language)
-			r.fillInLanguage(language)
-			next := r.lastWorkerRequest()
-			asked := worker.Requests()
-			check.Len(t, "worker requests", asked, 1)
-			check.Equal(t, "system prompt of the worker", system(asked[0]), texts.Worker)
-			ask, _, _ := strings.Cut(texts.Ask, "%d")
-			check.Contains(t, "worker request", asked[0].Messages[1].Text, "\n\n"+ask)
-			check.Contains(t, "system prompt", system(next), texts.System)
-			check.Contains(t, "summary in the prompt", fmt.Sprint(next.Messages), talks[language].summary)
-			r.runAsManager("/recap").Then(t.Context())
-			asked = worker.Requests()
-			check.Equal(t, "system prompt of the recap", system(asked[len(asked)-1]), texts.Recap+"\n\n"+texts.Plain)
-		})
-	}
-}
 
 // languages returns the language of the bot's prompt in each request.
 func (r *rig) languages() (all []string) {
@@ -98,17 +40,33 @@ func (r *rig) languages() (all []string) {
 	return all
 }
 
-func withDetectedLanguage(t *testing.T) *rig {
+// withLanguage returns a rig with a language and a worker that summarizes what askInGerman says.
+func withLanguage(t *testing.T, language string) (*rig, *llmtest.Model) {
 	r := newRig(t, echo)
-	r.agent.Language = "auto"
+	r.agent.Language = language
 	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PrepareThreshold = 0, 0, 0 })
-	return r
+	return r, r.withWorker(always(summary(germanSummary)))
+}
+
+func TestConversationLanguage(t *testing.T) {
+	r, worker := withLanguage(t, "de")
+	texts := prompts.In("de")
+	r.askInGerman()
+	r.compact()
+	r.ask("👍")
+	asked := worker.Requests()
+	check.Len(t, "worker requests", asked, 1)
+	check.Equal(t, "system prompt of the worker", system(asked[0]), texts.Worker)
+	ask, _, _ := strings.Cut(texts.Ask, "%d")
+	check.Contains(t, "worker request", asked[0].Messages[1].Text, "\n\n"+ask)
+	check.Contains(t, "prompt", r.lastRequestText(), texts.System, germanSummary)
+	r.finished(r.runAsManager("/recap"))
+	check.Equal(t, "system prompt of the recap", system(worker.Requests()[1]), texts.Recap+"\n\n"+texts.Plain)
 }
 
 func TestDetectedLanguageReachesModel(t *testing.T) {
-	t.Parallel()
 	t.Run("the first messages decide the language until there is a summary", func(t *testing.T) {
-		r := withDetectedLanguage(t)
+		r, _ := withLanguage(t, "auto")
 		for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
 			r.ask(text)
 		}
@@ -117,69 +75,49 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		check.EqualAll(t, "languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
 	})
 	t.Run("after a summary, the messages that it covers decide", func(t *testing.T) {
-		r := withDetectedLanguage(t)
-		r.withLanguageWorker("de")
+		r, _ := withLanguage(t, "auto")
 		r.ask("Hi, can you help us with the launch of the app?")
-		r.fillInLanguage("de")
+		r.askInGerman()
 		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
-		next := r.lastWorkerRequest()
-		if system(next) != prompts.In("de").System && system(next) != prompts.In("en").System {
-			t.Fatalf("got system prompt %.80s…", system(next))
-		}
-		check.EqualAll(t, "languages after the summary", r.languages()[5:], []string{"de"})
+		r.finished(r.runAsManager("/compact"))
+		r.ask("👍")
 		r.restart()
 		r.ask("So what do you think about this now?")
-		check.EqualAll(t, "languages after a restart", r.languages()[6:], []string{"de"})
+		check.EqualAll(t, "languages after it, and after a restart", r.languages()[5:], []string{"de", "de"})
 	})
 	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
-		r := withDetectedLanguage(t)
+		r, _ := withLanguage(t, "auto")
 		r.ask("Hallo, wer kann mir am Samstag beim Umzug helfen?")
 		for line, want := range map[string]string{"/tasks": "Es gibt keine Aufgaben.", "/compact": "/compact ist für die, die diesen Ort verwalten."} {
 			r.reopen()
-			check.Contains(t, line, r.runAs(channel.Person{ID: "u2"}, place, line).Text, want)
+			r.says(bo, place, line, want)
 		}
-	})
-	t.Run("a thread takes the language of its first message", func(t *testing.T) {
-		r := withDetectedLanguage(t)
-		r.say("Hallo, wer kann mir am Samstag beim Umzug helfen?", false)
-		r.waitForReplies()
-		const thread = place + "/m1"
-		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("ok", true)))(t)
-		check.NoError(t, r.hub.Idle(t.Context(), thread))
-		check.EqualAll(t, "languages in the thread", r.languages(), []string{"de"})
+		r.tell(branch, "ok", addressed) // a thread takes the language of its first message
+		check.EqualAll(t, "languages", r.languages(), []string{"de", "de"})
 	})
 	t.Run("a language without prompts falls back to English", func(t *testing.T) {
-		r := withDetectedLanguage(t)
+		r, _ := withLanguage(t, "auto")
 		for range 2 {
 			r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
 		}
-		check.EqualAll(t, "languages", r.languages(), []string{"en", "en"})
+		r.agent.Language = "ja" // a setting applies from the next turn on
+		r.hub.Renew(channel.Rules{})
+		r.ask("hello again")
+		check.EqualAll(t, "languages", r.languages(), []string{"en", "en", "ja"})
 	})
-}
-
-func TestLanguageSettingAppliesFromNextTurn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, echo)
-	r.ask("hello")
-	r.agent.Language = "ja"
-	r.hub.Renew(channel.Rules{})
-	r.ask("hello again")
-	check.EqualAll(t, "languages", r.languages(), []string{"en", "ja"})
 }
 
 func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
-	t.Parallel()
 	texts := prompts.In("pt")
-	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch text := lastText(req); {
-		case strings.Contains(text, "go"):
-			return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}), llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), nil
-		default:
-			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if !strings.Contains(lastText(req), "go") {
+			return echo(ctx, n, req)
 		}
+		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}),
+			llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), nil
 	})
 	r.agent.Language = "pt"
-	critic := &llmtest.Model{Label: "critical", Func: echo}
+	critic := &llmtest.Model{Func: echo}
 	r.withTasks(map[string]channel.Agent{"critic": {Model: critic}})
 	r.ask("@critic, what do you think of it?")
 	r.say("go", true)
@@ -189,32 +127,19 @@ func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 	check.Len(t, "requests to the other agent", asked, 2)
 	check.Equal(t, "system prompt", system(asked[0])+"\n", texts.Handover)
 	check.Equal(t, "system prompt of the task", system(asked[1]), texts.Task)
-	help := false
-	for _, req := range r.model.Requests() {
-		for _, m := range req.Messages {
-			help = help || m.Role == llm.RoleTool && m.Text == texts.Help["memory"]
-		}
-	}
-	check.That(t, help, "got the help of another language")
+	check.Contains(t, "help in the prompt", r.promptText(), "tool: "+texts.Help["memory"])
 }
 
 // People who write German to the bot get its own sentences in German too.
 func TestNoticesUseConversationLanguage(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
-	})
+	r := newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401}))
 	r.agent.Language = "de"
-	r.restart()
-	r.ask("Wann treffen wir uns?")
-	r.connector.until(t, "the failure", func() bool { return len(r.connector.sent) > 0 })
-	check.Contains(t, "a failure", r.connector.sent[0].Text, "Der Server des Modells lehnt meinen Schlüssel ab")
-	help := r.run("/help")
-	check.Contains(t, "/help", help, "ältere Nachrichten jetzt zusammenfassen")
-	check.Contains(t, "/help", help, "\n/stop  ") // commands stay in English
-	check.Contains(t, "/compact", r.run("/compact"), "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
-	check.Contains(t, "/pause", r.run("/pause"), "Ich schweige hier bis /resume.")
-	check.Contains(t, "/tasks", r.run("/tasks"), "Es gibt keine Aufgaben.")
-	r.run("/resume")
+	r.withWorker(summarizeRequest)
+	check.Contains(t, "a failure", r.ask("Wann treffen wir uns?"), "Der Server des Modells lehnt meinen Schlüssel ab")
+	r.wantAnswer("/help", "ältere Nachrichten jetzt zusammenfassen", "\n/stop  ") // commands stay in English
+	r.wantAnswer("/compact", "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
 	r.sendNotes(20)
-	check.Contains(t, "the end of /compact", r.finished(r.runAsManager("/compact")), "Nachrichten zusammengefasst (#1 bis #")
+	r.wantAnswer("/pause", "Ich schweige hier bis /resume.")
+	r.says(ada, place, "/recap", "der Grund: gerade darf hier kein Modell gefragt werden.")
+	r.says(boss, place, "/compact", "Nachrichten zusammengefasst (#1 bis #")
 }

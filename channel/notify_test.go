@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -19,12 +20,15 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// silentConnector shows nothing of a compaction itself, like the connector of a platform.
+// silentConnector shows nothing of a compaction itself, like the connector of a platform. It puts
+// reactions on messages.
 type silentConnector struct {
 	inner *connector
-	mu    sync.Mutex // guards marked
+	mu    sync.Mutex // guards marks
 	marks []string
 }
+
+func (d *silentConnector) wrap(inner *connector) { d.inner = inner }
 
 func (d *silentConnector) Name() string { return "test" }
 
@@ -34,93 +38,66 @@ func (d *silentConnector) Reply(conversation string, to []string) channel.Writer
 	return d.inner.Reply(conversation, to)
 }
 
-// reactingConnector can put reactions on messages.
-type reactingConnector struct{ silentConnector }
-
-func (d *reactingConnector) React(_ context.Context, conversation, id string) error {
+func (d *silentConnector) React(_ context.Context, conversation, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.marks = append(d.marks, conversation+" "+id)
 	return nil
 }
 
-func (d *reactingConnector) marked() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return append([]string{}, d.marks...)
-}
-
-var appliedCompactions = []struct {
-	notify string
-	tokens int
-	marks  int
-	notice string
-	fails  bool // the worker fails
-}{
-	{notify: "off"},
-	{notify: "off", tokens: 3000}, // an emergency, equally silent
-	{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
-	{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
-	{notify: "reaction", marks: 1},
-	{notify: "message", fails: true},
-	{notify: "reaction", fails: true},
-}
-
 func TestCompactionNotices(t *testing.T) {
-	for _, test := range appliedCompactions {
-		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens)+map[bool]string{true: ", it fails"}[test.fails], func(t *testing.T) {
+	for _, test := range []struct {
+		notify string
+		tokens int
+		marks  []string
+		notice string
+		fails  bool // the worker fails
+	}{
+		{notify: "off"},
+		{notify: "off", tokens: 3000}, // an emergency, equally silent
+		{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
+		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
+		{notify: "reaction", marks: []string{place + " m20"}},
+		{notify: "message", fails: true},
+		{notify: "reaction", fails: true},
+	} {
+		t.Run(fmt.Sprintf("%s, window %d, fails %v", test.notify, test.tokens, test.fails), func(t *testing.T) {
 			r := newRig(t, echo)
-			connector := &reactingConnector{silentConnector{inner: r.connector}}
-			r.opts.Connectors = []channel.Connector{connector}
 			r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
 			r.model.Tokens = test.tokens
-			r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-				if test.fails {
-					return llm.Response{}, errors.New("broken")
-				}
-				return summary("They talked of a quick brown fox."), nil
-			}}
-			var mu sync.Mutex
-			applied := 0
+			r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox."))}
+			if test.fails {
+				r.agent.Worker = &llmtest.Model{Func: failing(errors.New("broken"))}
+			}
+			var ended atomic.Int32
 			r.opts.After = func(conversation string, e channel.Event) {
-				mu.Lock()
-				defer mu.Unlock()
 				check.Equal(t, "conversation of the event", conversation, place)
 				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
-					applied++
+					ended.Add(1)
 				}
 			}
-			r.reopen()
+			connector := &silentConnector{}
+			r.throughConnector(connector)
 			r.sayTurns(20, 80)
-			last := fmt.Sprint("m", r.n)
 			if test.tokens == 0 {
 				r.run("/compact")
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
 			for range 2 { // the second waits for the effects of the first
-				check.NoError(t, r.hub.Drain(ctx))
+				check.NoError(t, r.hub.Drain(t.Context()))
 			}
-			mu.Lock()
-			check.That(t, applied != 0, "got no applied summary: the test proves nothing")
-			mu.Unlock()
-			r.say("and on it goes", false)
-			r.waitForReplies()
-			said := r.connector.texts()
-			check.That(t, len(said) == 0 || r.connector.sent[0].Failure, "the notice is stored as an assistant message")
-			if test.notice == "" && len(said) > 0 || test.notice != "" && (len(said) != 1 || !strings.Contains(said[0], test.notice)) {
-				t.Errorf("got notice %q", said)
-			}
-			for _, line := range r.transcript() {
-				check.That(t, !strings.HasPrefix(line, "assistant"), "the transcript has %q", line)
-			}
+			check.That(t, ended.Load() != 0, "got no applied summary: the test proves nothing")
+			r.overhear("and on it goes")
+			check.Lacks(t, "transcript", texts(r.transcript()), "assistant")
 			r.restart()
 			r.waitForReplies()
-			check.Equal(t, "notice after a restart", len(r.connector.texts()), len(said))
 			r.stop()
-			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
-				t.Errorf("got reactions on %q", marks)
+			sent := r.connector.sent
+			check.Equal(t, "there is one notice, also after a restart", len(sent) == 1, test.notice != "")
+			for _, p := range sent {
+				check.Contains(t, "notice", p.Text, test.notice)
+				check.Equal(t, "it is no answer", p.Failure, true)
 			}
+			check.EqualAll(t, "reactions", connector.marks, test.marks)
 		})
 	}
 }
@@ -132,24 +109,13 @@ func TestHookVetoesCompaction(t *testing.T) {
 		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
 	}
 	r.reopen()
-	for range 20 {
-		r.say("hello", false)
-	}
-	r.waitForReplies()
-	check.Equal(t, "answer", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
-	check.Contains(t, "answer to /context", r.run("/context"), "last      nothing was done: "+place+" keeps its 16 messages")
+	r.sendNotes(20)
+	r.wantAnswer("/compact", "No compaction was started: "+place+" keeps its 16 messages.")
+	r.wantAnswer("/context", "last      nothing was done: "+place+" keeps its 16 messages")
 }
 
 func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
-	var seen string // the message as the model saw it
-	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		for _, m := range req.Messages {
-			if strings.Contains(m.Text, "left out …]") {
-				seen = m.Text
-			}
-		}
-		return llmtest.Say(fmt.Sprint("answer ", n)), nil
-	})
+	r := newRig(t, echo)
 	r.model.Tokens = 4000
 	long := strings.Repeat("The tide at the old harbour wall rises twice a day. ", 27_200/52)
 	r.ask("hello")
@@ -159,22 +125,17 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	sent := r.connector.sent
 	check.Len(t, "pieces sent", sent, 4)
 	notice := sent[1]
-	if !notice.Failure || !channel.IsNotice(notice) {
-		t.Errorf("the notice would be taken for the beginning of the answer, or reads as the assistant's words: %+v", notice)
-	}
+	check.That(t, notice.Failure && channel.IsNotice(notice), "the notice would be taken for the beginning of the answer: %+v", notice)
 	check.EqualAll(t, "messages it is about", notice.To, sent[2].To)
 	var first, last, all int
-	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's context window: the model sees the first %d and the last %d of %d characters. All of it is stored.)",
-		&first, &last, &all); err != nil {
-		t.Fatalf("got notice %q: %v", notice.Text, err)
-	}
-	check.Equal(t, "characters in the notice", all, utf8.RuneCountInString(long))
-	check.Contains(t, fmt.Sprintf("the model saw something else than %s", notice.Text), seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
-	check.Contains(t, "answer to /context", r.run("/context"), "messages  6 in total, 5 of them verbatim, 1 message shown in part")
-
+	check.Must(fmt.Sscanf(notice.Text, "(Your message is too long for the model's context window: the model sees the first %d and the last %d of %d characters. All of it is stored.)",
+		&first, &last, &all))(t)
+	check.Equal(t, "characters in the notice", all, len(long))
+	check.Contains(t, "prompt", r.lastRequestText(), long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
+	r.wantAnswer("/context", "messages  6 in total, 5 of them verbatim, 1 message shown in part")
 	r.restart()
 	r.ask("and after a restart?")
-	check.Equal(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
+	check.Equal(t, "notices", strings.Count(texts(r.connector.texts()), "sees the first"), 1)
 }
 
 func TestContextCommand(t *testing.T) {
@@ -185,9 +146,7 @@ func TestContextCommand(t *testing.T) {
 		return numberedSummaries(ctx, n, req)
 	}}
 	r.reopen()
-	for i := range 10 {
-		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
-	}
+	r.askTurns(10)
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
 	answer := r.runAsManager("/compact")
@@ -199,37 +158,91 @@ func TestContextCommand(t *testing.T) {
 		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 }
 
-// withEnding returns a model that ends every answer with a finish reason.
-func withEnding(text, finish string) func(context.Context, int, llm.Request) (llm.Response, error) {
-	return func(context.Context, int, llm.Request) (llm.Response, error) {
-		resp := llmtest.Say(text)
+func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
+	for finish, notice := range map[string]string{
+		llm.FinishLength: "(Meine Antwort wurde an der Längengrenze abgeschnitten. Bitte mich, fortzufahren.)",
+		llm.FinishFilter: "(Der Filter des Anbieters hat den Rest meiner Antwort zurückgehalten.)",
+	} {
+		resp := llmtest.Say("The harbour wall was built")
 		resp.FinishReason = finish
-		return resp, nil
+		r := newRig(t, always(resp))
+		r.agent.Language = "de"
+		log := r.captureLog()
+		r.ask("Tell me about the harbour.")
+		check.Equal(t, "log lines", log.lines(slog.LevelInfo, "answer_cut_off"), 1)
+		r.restart()
+		r.waitForReplies()
+		sent := r.connector.sent
+		check.EqualAll(t, "sent, also after a restart", r.connector.texts(), []string{resp.Message.Text, notice})
+		check.That(t, !sent[0].Failure && channel.IsNotice(sent[1]), "got sent %+v", sent)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: Tell me about the harbour.", "assistant: The harbour wall was built"})
 	}
 }
 
-func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
-	for name, tt := range map[string]struct {
-		language, finish, notice string
-	}{
-		"at the limit":            {"en", llm.FinishLength, "(My answer was cut off at the length limit. Ask me to continue.)"},
-		"at the limit, in German": {"de", llm.FinishLength, "(Meine Antwort wurde an der Längengrenze abgeschnitten. Bitte mich, fortzufahren.)"},
-		"by the filter":           {"en", llm.FinishFilter, "(The model provider's filter withheld the rest of my answer.)"},
-	} {
+// filtering returns a model whose provider refuses, in one of its two ways, every prompt with a
+// forbidden word.
+func filtering(asError bool) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		forbidden := func(m llm.Message) bool { return strings.Contains(m.Text, "forbidden") }
+		switch {
+		case !slices.ContainsFunc(req.Messages, forbidden):
+			return echo(ctx, n, req)
+		case asError:
+			return llm.Response{}, llm.Refused(400, nil, []byte(`{"error":{"message":"Content Exists Risk","code":"invalid_request_error"}}`))
+		}
+		return llm.Response{FinishReason: llm.FinishFilter}, nil
+	}
+}
+
+// A message that the provider's filter refuses spoils only its own turn.
+func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
+	for name, asError := range map[string]bool{"an error": true, "an answer without text": false} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, withEnding("The harbour wall was built", tt.finish))
-			r.agent.Language = tt.language
+			r := newRig(t, filtering(asError))
 			log := r.captureLog()
-			r.ask("Tell me about the harbour.")
-			check.EqualAll(t, "sent", r.connector.texts(), []string{"The harbour wall was built", tt.notice})
-			if sent := r.connector.sent; sent[0].Failure || !channel.IsNotice(sent[len(sent)-1]) {
-				t.Errorf("got sent %+v", sent)
-			}
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: Tell me about the harbour.", "assistant: The harbour wall was built"})
-			check.Equal(t, "log lines", log.lines(slog.LevelInfo, "answer_cut_off"), 1)
+			r.ask("Hello.")
+			r.ask("Is this forbidden?")
+			check.Contains(t, "failure", r.lastText(), "filter withheld the answer. Your message is saved")
+			check.Len(t, "requests, since all before the question was accepted", r.model.Requests(), 3)
+			check.Equal(t, "next answer", r.ask("And this?"), "answer 5")
+			check.Equal(t, "the one after that", r.ask("And that?"), "answer 6")
+			check.Equal(t, "log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
 			r.restart()
-			r.waitForReplies()
-			check.Len(t, "sent after a restart", r.connector.texts(), 2)
+			check.Equal(t, "answer after a restart", r.ask("And now?"), "answer 8")
+			check.EqualAll(t, "transcript", r.transcript(), []string{
+				"user: Hello.", "assistant: answer 1", "user: Is this forbidden?", "user: And this?", "assistant: answer 5",
+				"user: And that?", "assistant: answer 6", "user: And now?", "assistant: answer 8",
+			})
 		})
 	}
+}
+
+func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
+	r := newRig(t, filtering(true))
+	r.ask("The harbour is blue.")
+	r.overhear("That is forbidden.")
+	r.ask("Which colour?")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 3"})
+	check.Contains(t, "prompt", r.lastRequestText(), "The harbour is blue.", "Which colour?", "filter")
+	editMessageAt(r, "m2", "That is allowed.", time.Now())
+	r.ask("And now?")
+	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
+	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
+	check.Contains(t, "answer after an edit of an old message", r.ask("And then?"), "answer ")
+}
+
+// A tool's result that the filter refuses is withheld within its turn.
+func TestFilteredToolResult(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "help", "topic": "forbidden"})), nil
+		}
+		for i, m := range req.Messages {
+			if m.Role == llm.RoleTool && strings.Contains(m.Text, "The topics are") {
+				req.Messages[i].Text = "forbidden"
+			}
+		}
+		return filtering(true)(ctx, n, req)
+	})
+	check.Equal(t, "answer", r.ask("What did we say?"), "answer 3")
 }

@@ -1,4 +1,4 @@
-// Checks that tests use again and again.
+// How tests deliver messages, run commands and wait, and what they check again and again.
 
 package channel_test
 
@@ -13,6 +13,12 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+)
+
+var (
+	ada  = channel.Person{ID: "u1", Name: "Ada"}
+	bo   = channel.Person{ID: "u2", Name: "Bo"}
+	boss = channel.Person{ID: "u9", Name: "Boss", Manager: true}
 )
 
 // summary is the response of a worker that submits a summary.
@@ -30,9 +36,11 @@ func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, e
 	return summary(fmt.Sprintf("They talked word by word, says summary %d.", n)), nil
 }
 
-// eventsIn returns the events of one state so far. It is called under the lock.
-func (d *connector) eventsIn(state compactor.EventState) (found []compactor.Event) {
-	for _, e := range d.events {
+// eventsIn returns the events of one state so far.
+func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, e := range r.connector.events {
 		if e.State == state {
 			found = append(found, e)
 		}
@@ -40,24 +48,86 @@ func (d *connector) eventsIn(state compactor.EventState) (found []compactor.Even
 	return found
 }
 
-// eventsIn returns the events of one state so far.
-func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	return r.connector.eventsIn(state)
+// waitForEvent waits for the first event of a state, and returns it.
+func (r *rig) waitForEvent(state compactor.EventState) compactor.Event {
+	r.t.Helper()
+	check.Require(r.t, check.Soon(func() bool { return len(r.eventsIn(state)) > 0 }), "got no event that is %s", state)
+	return r.eventsIn(state)[0]
 }
 
-// waitForEvent waits for the first event of a state, and returns it.
-func (r *rig) waitForEvent(state compactor.EventState) (first compactor.Event) {
+// inbound returns Ada's next message.
+func (r *rig) inbound(text string, addressed bool) channel.Inbound {
+	r.n++
+	return channel.Inbound{ID: fmt.Sprint("m", r.n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now(), Addressed: addressed}
+}
+
+func (r *rig) say(text string, addressed bool) {
 	r.t.Helper()
-	r.connector.until(r.t, "an event that is "+string(state), func() bool {
-		found := r.connector.eventsIn(state)
-		if len(found) > 0 {
-			first = found[0]
+	r.deliverMessage(r.inbound(text, addressed))
+}
+
+func (r *rig) deliverMessage(m channel.Inbound) {
+	r.t.Helper()
+	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
+}
+
+// post delivers a message and waits for what follows.
+func (r *rig) post(m channel.Inbound) {
+	r.t.Helper()
+	r.deliverMessage(m)
+	r.waitForReplies()
+}
+
+// overhear delivers a message that is not for the bot, and waits until it is stored.
+func (r *rig) overhear(text string) {
+	r.t.Helper()
+	r.post(r.inbound(text, false))
+}
+
+// sayAs delivers an unaddressed message of a person to a place, and waits for what follows.
+func (r *rig) sayAs(id, name, where, text string) {
+	r.t.Helper()
+	r.tell(where, text, func(m *channel.Inbound) { m.AuthorID, m.Author = id, name })
+}
+
+// deliverTo sends a message, changed by edit, to a place.
+func (r *rig) deliverTo(where, text string, edit func(*channel.Inbound)) error {
+	r.t.Helper()
+	m := r.inbound(text, false)
+	if edit != nil {
+		edit(&m)
+	}
+	return check.ErrorOf(r.hub.Deliver(r.t.Context(), where, m))
+}
+
+// tell sends a message to a place, as deliverTo does, and waits for what follows.
+func (r *rig) tell(where, text string, edit func(*channel.Inbound)) {
+	r.t.Helper()
+	check.NoError(r.t, r.deliverTo(where, text, edit))
+	r.waitIdle(where)
+}
+
+func addressed(m *channel.Inbound) { m.Addressed = true }
+
+func (r *rig) waitIdle(where string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.hub.Idle(ctx, where); err != nil {
+		r.t.Fatalf("%s does not settle: %v", where, err)
+	}
+}
+
+// ask asks the bot, and returns its last reply that is no notice.
+func (r *rig) ask(text string) string {
+	r.t.Helper()
+	r.post(r.inbound(text, true))
+	for _, sent := range r.connector.texts() {
+		if !strings.HasPrefix(sent, "(") {
+			text = sent
 		}
-		return len(found) > 0
-	})
-	return first
+	}
+	return text
 }
 
 // sayTurns sends n messages that no one answers, of this many words each.
@@ -67,6 +137,14 @@ func (r *rig) sayTurns(n, words int) {
 		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", words/4)), false)
 	}
 	r.waitForReplies()
+}
+
+// askTurns asks n times, with 30 words each time.
+func (r *rig) askTurns(n int) {
+	r.t.Helper()
+	for i := range n {
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
+	}
 }
 
 // suggest returns the suggestions that a manager gets.
@@ -103,46 +181,21 @@ func (r *rig) finished(answer channel.Answer) string {
 	return answer.String()
 }
 
-func (r *rig) ask(text string) string {
+// says checks and returns the last answer to a person's command in a place.
+func (r *rig) says(who channel.Person, where, line string, want ...string) string {
 	r.t.Helper()
-	r.say(text, true)
-	r.waitForReplies()
-	for _, sent := range r.connector.texts() {
-		if !strings.HasPrefix(sent, "(") { // a notice
-			text = sent
-		}
-	}
-	return text
+	answer := r.finished(r.runAs(who, where, line))
+	check.Contains(r.t, fmt.Sprintf("%s of %s in %s", line, who.ID, where), answer, want...)
+	return answer
 }
 
-// How tests deliver messages.
-
-func (r *rig) inbound(text string, addressed bool) channel.Inbound {
-	r.n++
-	return channel.Inbound{ID: fmt.Sprint("m", r.n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now(), Addressed: addressed}
-}
-
-func (r *rig) say(text string, addressed bool) {
+// wantAnswer checks and returns the first answer to a manager's command.
+func (r *rig) wantAnswer(line string, want ...string) string {
 	r.t.Helper()
-	r.deliverMessage(r.inbound(text, addressed))
+	answer := r.run(line)
+	check.Contains(r.t, line, answer, want...)
+	return answer
 }
 
-// deliverMessage delivers a message.
-func (r *rig) deliverMessage(m channel.Inbound) {
-	r.t.Helper()
-	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
-}
-
-// post delivers a message and waits for what follows.
-func (r *rig) post(m channel.Inbound) {
-	r.t.Helper()
-	r.deliverMessage(m)
-	r.waitForReplies()
-}
-
-// overhear delivers a message that is not for the bot, and waits until it is stored.
-func (r *rig) overhear(text string) {
-	r.t.Helper()
-	r.say(text, false)
-	r.waitForReplies()
-}
+// lastText returns the last piece sent.
+func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }

@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,23 +42,20 @@ type connector struct {
 	memories          []string
 	failures          int // number of sends that fail first
 	permanentFailures int // number of sends that first fail permanently
+	changed           chan struct{}
 	rejects           func(channel.Piece) bool
 	rejected          []string      // pieces that were refused
 	delay             time.Duration // how long each send takes
-	changed           chan struct{}
-	panics            atomic.Int32 // number of calls of Accepted that panic first
+	panics            atomic.Int32  // number of calls of Accepted that panic first
 }
-
-func newConnector() *connector { return &connector{changed: make(chan struct{})} }
 
 func (d *connector) Name() string { return "test" }
 
 func (d *connector) Split(text string) []string {
-	var pieces []string
-	for len(text) > 2000 {
-		pieces, text = append(pieces, text[:2000]), text[2000:]
+	if len(text) <= 2000 {
+		return []string{text}
 	}
-	return append(pieces, text)
+	return append([]string{text[:2000]}, d.Split(text[2000:])...)
 }
 
 func (d *connector) Reply(conversation string, to []string) channel.Writer {
@@ -94,8 +92,7 @@ func (d *connector) Task(string, channel.Task)                    {}
 // until waits until ok, called under the lock, returns true.
 func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
-	for {
+	for deadline := time.After(20 * time.Second); ; {
 		d.mu.Lock()
 		done, changed := ok(), d.changed
 		d.mu.Unlock()
@@ -139,16 +136,19 @@ func (w *writer) Cancel() { w.d.note(func() { w.d.canceled++ }) }
 
 func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
-	var fail, gone, refused bool
+	var err error
 	w.d.note(func() {
-		if gone = w.d.permanentFailures > 0; gone {
+		slow = w.d.delay
+		switch {
+		case w.d.permanentFailures > 0:
 			w.d.permanentFailures--
-		}
-		if refused = w.d.rejects != nil && w.d.rejects(p); refused {
+			err = fmt.Errorf("post: %w", channel.ErrGone)
+		case w.d.rejects != nil && w.d.rejects(p):
 			w.d.rejected = append(w.d.rejected, p.Text)
-		}
-		if slow, fail = w.d.delay, w.d.failures > 0; fail {
+			err = errors.New("the connector refused the piece")
+		case w.d.failures > 0:
 			w.d.failures--
+			err = errors.New("the connector failed")
 		}
 	})
 	if slow > 0 {
@@ -158,14 +158,10 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 			return "", ctx.Err()
 		}
 	}
-	if fail || refused {
-		return "", errors.New("the connector failed")
+	if err == nil {
+		w.d.note(func() { w.d.sent, w.d.seen = append(w.d.sent, p), append(w.d.seen, "sent "+p.Text) })
 	}
-	if gone {
-		return "", fmt.Errorf("post: %w", channel.ErrGone)
-	}
-	w.d.note(func() { w.d.sent, w.d.seen = append(w.d.sent, p), append(w.d.seen, "sent "+p.Text) })
-	return fmt.Sprint("p", p.Row), nil
+	return fmt.Sprint("p", p.Row), err
 }
 
 // rig is a hub with one connector and a scripted model on a real store.
@@ -183,7 +179,7 @@ type rig struct {
 }
 
 func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
-	r := &rig{t: t, dir: t.TempDir(), connector: newConnector(), model: &llmtest.Model{Func: f}}
+	r := &rig{t: t, dir: t.TempDir(), connector: &connector{changed: make(chan struct{})}, model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	storetest.CopyEmpty(t, r.dir)
 	r.start()
@@ -207,18 +203,13 @@ func newBusyRig(t testing.TB) (r *rig, release func()) {
 
 func (r *rig) start() {
 	r.t.Helper()
-	var err error
-	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
 	o := r.opts
 	o.Store = r.store
 	if r.wrap != nil {
 		o.Store = r.wrap(r.store)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Connectors == nil {
 		o.Connectors = []channel.Connector{r.connector}
 	}
@@ -292,4 +283,14 @@ func (r *rig) transcript() []string {
 
 func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
+}
+
+// always returns a model with one response.
+func always(resp llm.Response) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, nil }
+}
+
+// failing returns a model that fails.
+func failing(err error) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, err }
 }

@@ -5,45 +5,45 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"cairn/internal/check"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
 // A compaction applied while a conversation is being reopened is visible once it is open again.
 func TestCompactionDuringSettingsEdit(t *testing.T) {
-	r := newRig(t, echo)
-	var renewing atomic.Bool
-	applied := make(chan struct{})
-	r.agent.Policy = func() compactor.Policy {
-		if renewing.CompareAndSwap(true, false) { // the conversation has been read from disk by now
-			go func() {
-				defer close(applied)
-				answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
-				if err == nil && answer.Then != nil {
-					answer.Then(t.Context())
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		var renewing atomic.Bool
+		applied := make(chan struct{})
+		r.agent.Policy = func() compactor.Policy {
+			if renewing.CompareAndSwap(true, false) { // the conversation has been read from disk by now
+				go func() {
+					defer close(applied)
+					r.finished(r.runAsManager("/compact"))
+				}()
+				select {
+				case <-applied:
+				case <-time.After(200 * time.Millisecond):
 				}
-			}()
-			select {
-			case <-applied:
-			case <-time.After(200 * time.Millisecond):
 			}
+			return compactor.DefaultPolicy()
 		}
-		return compactor.DefaultPolicy()
-	}
-	r.sayTurns(20, 40)
-	renewing.Store(true)
-	r.hub.Renew(channel.Rules{})
-	r.waitForReplies()
-	<-applied
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
-	check.Contains(t, fmt.Sprintf("on disk %d messages stand as they were said; /context", beside.Verbatim), r.run("/context"), fmt.Sprintf("%d of them verbatim", beside.Verbatim))
+		r.sayTurns(20, 40)
+		renewing.Store(true)
+		r.hub.Renew(channel.Rules{})
+		r.waitForReplies()
+		<-applied
+		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+		beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
+		r.wantAnswer("/context", fmt.Sprintf("%d of them verbatim", beside.Verbatim))
+		r.stop()
+	})
 }
 
 func TestSettingsEditDoesNotStopRecap(t *testing.T) {
@@ -90,81 +90,59 @@ func (o *slowWindow) Learnt() *llm.Learnt {
 
 // A request made while a conversation is being reopened waits until it is open again.
 func TestRequestDuringSettingsEdit(t *testing.T) {
-	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	answers := make(chan string, 1)
-	model := &slowWindow{Model: r.model, opened: func() {
-		go func() {
-			answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
-			answers <- fmt.Sprint(answer.Text, err)
-		}()
-		select {
-		case early := <-answers:
-			answers <- early
-		case <-time.After(200 * time.Millisecond):
-		}
-	}}
-	r.agent.Model = model
-	r.reopen()
-	r.sayTurns(20, 40)
-	model.armed.Store(true)
-	r.hub.Renew(channel.Rules{})
-	r.waitForReplies()
-	check.Require(t, !model.armed.Load(), "got no request in between: the test proves nothing")
-	check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages")
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
+		answers := make(chan string, 1)
+		model := &slowWindow{Model: r.model, opened: func() {
+			go func() { answers <- r.run("/compact") }()
+			select {
+			case early := <-answers:
+				answers <- early
+			case <-time.After(200 * time.Millisecond):
+			}
+		}}
+		r.agent.Model = model
+		r.reopen()
+		r.sayTurns(20, 40)
+		model.armed.Store(true)
+		r.hub.Renew(channel.Rules{})
+		r.waitForReplies()
+		check.Require(t, !model.armed.Load(), "got no request in between: the test proves nothing")
+		check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages")
+		r.stop()
+	})
 }
 
 func TestSettingsEdit(t *testing.T) {
-	var agent atomic.Pointer[channel.Agent]
 	r := newRig(t, echo)
 	r.model.Tokens = 8000
-	r.stop()
-	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
-	agent.Store(&first)
-	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
-	r.start()
 	r.ask("I like tea")
-
-	second := first
-	second.ID, second.Instructions = "second", "You are a librarian."
-	second.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		check.Contains(t, "requests", req.Messages[0].Text, "librarian")
-		check.Contains(t, "last message of the request", req.Messages[len(req.Messages)-1].Text, "what do I like")
-		check.Contains(t, "request", fmt.Sprint(req.Messages), "I like tea")
+	r.agent.ID, r.agent.Instructions = "second", "You are a librarian."
+	r.agent.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		check.Contains(t, "system prompt", system(req), "librarian")
+		check.Contains(t, "request", textOf(req), "I like tea", "what do I like")
 		return llmtest.Say("tea, says the librarian"), nil
 	}}
-	agent.Store(&second)
 	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
-	r.ask("what do I like?")
-	texts := r.connector.texts()
-	check.Equal(t, "last piece sent", texts[len(texts)-1], "tea, says the librarian")
-	check.Contains(t, "answer to /context", r.run("/context"), "of 16000 tokens")
-	m := r.inbound("let me in", true)
-	m.AuthorID = "u9"
-	check.Error(t, check.ErrorOf(r.hub.Deliver(t.Context(), place, m)), channel.ErrRefused)
+	check.Equal(t, "answer", r.ask("what do I like?"), "tea, says the librarian")
+	r.wantAnswer("/context", "of 16000 tokens")
+	check.Error(t, r.deliverTo(place, "let me in", func(m *channel.Inbound) { m.AuthorID = "u9" }), channel.ErrRefused)
 	check.Lacks(t, "answer", r.runAs(bo, place, "/settings").Text, "manage")
 }
 
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
-	var agent atomic.Pointer[channel.Agent]
 	gate := make(chan bool)
 	r := newRig(t, echo)
-	r.stop()
-	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
-	first.Worker = gatedWorker(gate)
-	agent.Store(&first)
-	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
-	r.start()
+	r.agent.Worker = gatedWorker(gate)
+	r.reopen()
 	r.sayTurns(20, 40)
 	r.run("/compact")
-	second := first
-	second.Model = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("the second"), nil }}
-	agent.Store(&second)
+	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
 	r.hub.Renew(channel.Rules{})
-	r.ask("who is there?")
+	check.Equal(t, "answer", r.ask("who is there?"), "answer 1")
 	gate <- true
 	r.waitForEvent(compactor.EventApplied)
 	check.NoError(t, r.hub.Drain(t.Context()))
-	r.ask("and now?")
-	check.EqualAll(t, "answer", r.connector.texts(), []string{"answer 1", "the second"})
+	check.Equal(t, "answer after the summary", r.ask("and now?"), "the second")
 }

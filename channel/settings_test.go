@@ -1,18 +1,17 @@
 package channel_test
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/llm"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -32,52 +31,35 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	r.reopen()
 	r.run("/settings compaction.pin_budget 0")
 	shown := r.run("/settings")
-	for _, want := range []string{
-		"compaction.keep_first = 2 ([defaults.compaction])",
-		`compaction.keep_last_n = 9 ([agents.compaction] of "cairn")`,
-		"compaction.pin_budget = 0 (set here by Ada)",
-		"compaction.tail_tokens = 16000 (built in)",
-		"compaction.prepare_threshold = 0.6 (follows background_threshold)",
-		`compaction.notify = "off" (built in)`,
-		`compaction.prompt_file = "prompt.md" ([defaults.compaction])`,
-	} {
-		check.Contains(t, fmt.Sprintf("setting %s", want), shown, "\n"+want)
-	}
+	check.Contains(t, "/settings", shown, "\ncompaction.keep_first = 2 ([defaults.compaction])",
+		"\ncompaction.keep_last_n = 9 ([agents.compaction] of \"cairn\")",
+		"\ncompaction.pin_budget = 0 (set here by Ada)",
+		"\ncompaction.tail_tokens = 16000 (built in)",
+		"\ncompaction.prepare_threshold = 0.6 (follows background_threshold)",
+		"\ncompaction.notify = \"off\" (built in)",
+		"\ncompaction.prompt_file = \"prompt.md\" ([defaults.compaction])")
 	for _, key := range compactor.Keys() {
-		check.Equal(t, fmt.Sprintf("setting %s", key), strings.Count(shown, "\ncompaction."+key+" = "), 1)
-		check.HasPrefix(t, fmt.Sprintf("answer to /settings %s", key), r.run("/settings compaction."+key), "compaction."+key+" = ")
+		check.Equal(t, "lines of "+key, strings.Count(shown, "\ncompaction."+key+" = "), 1)
+		check.HasPrefix(t, key, r.run("/settings compaction."+key), "compaction."+key+" = ")
 	}
 }
 
 func TestEverySettingHasAConversationOverride(t *testing.T) {
 	r := newRig(t, echo)
-	values := map[string]string{
-		"enabled": "false", "economy": "true", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
-		"prepare_threshold": "0", "compact_at_tokens": "5000", "stack_budget": "0.2", "notify": "message", "focus": "titles of books",
-		"strategy": "window", "tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700",
-	}
 	for _, key := range compactor.Keys() {
-		value := values[key]
-		switch {
-		case value != "":
-		case strings.HasSuffix(key, "_fraction"):
-			value = "0.4"
-		case key == "cache_ttl" || key == "timeout" || key == "cooldown":
-			value = "7m0s"
-		default:
-			value = "13"
+		value := cmp.Or(compactor.DefaultPolicy().Value(key), "titles of books")
+		if key == "prepare_threshold" { // its default is no value
+			value = "0"
 		}
-		line := r.run("/settings compaction." + key + " " + value)
-		if isFileOnly(key) {
-			check.Contains(t, fmt.Sprintf("help for %s", key), line, "in the settings file")
+		line := strings.ReplaceAll(r.run("/settings compaction."+key+" "+value), `"`, "")
+		if key == "model" || key == "worker_reasoning" || key == "prompt_file" {
+			check.Contains(t, key, line, "in the settings file")
 			continue
 		}
-		if line != "From now on: compaction."+key+" = "+value+" (set here by Ada)" && line != fmt.Sprintf("From now on: compaction.%s = %q (set here by Ada)", key, value) {
-			t.Errorf("%s = %s: %q", key, value, line)
-		}
+		check.Equal(t, "answer", line, "From now on: compaction."+key+" = "+value+" (set here by Ada)")
 	}
 	for _, key := range compactor.Keys() {
-		if key != "background_threshold" && !isFileOnly(key) {
+		if key != "background_threshold" {
 			r.run("/settings compaction." + key + " default")
 		}
 	}
@@ -87,11 +69,6 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 	}
 	r.run("/settings keep_first = default")
 	check.Lacks(t, "settings after the reset", r.run("/settings"), "set here")
-}
-
-// isFileOnly reports whether only the settings file may set a key.
-func isFileOnly(key string) bool {
-	return key == "model" || key == "worker_reasoning" || key == "prompt_file"
 }
 
 func TestInvalidSettingsChangeNothing(t *testing.T) {
@@ -110,15 +87,16 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 	} {
 		check.HasPrefix(t, test.line, r.run(test.line), test.want)
 	}
-	check.Equal(t, "settings after the mistakes", r.run("/settings"), before)
-}
-
-func TestSettingsRequireManager(t *testing.T) {
-	r := newRig(t, echo)
-	for _, line := range []string{"/settings", "/settings compaction.keep_first 0"} {
-		check.Contains(t, line, r.runAs(bo, place, line).Text, "for people who manage this place")
+	// A manager of a place is not the person who runs the bot: what costs money is set in the file only.
+	for _, key := range []string{
+		"prompt_file", "compaction.prompt_file", "COMPACTION.PROMPT_FILE", "model", "compaction.model", "base_url", "llm.base_url", "api_key", "llm.api_key", "data_dir", "owners", "discord.owners",
+		"instructions", "agents", "context_window", "turns_per_minute", "share_memories", "compaction.compaction.prompt_file", "compaction\u200b.model",
+	} {
+		for _, value := range []string{"/etc/passwd", "http://evil.example/v1", `"x"`, "u66"} {
+			check.Lacks(t, key, r.run("/settings "+key+" "+value), "From now on")
+		}
 	}
-	check.Contains(t, "setting afterwards", r.run("/settings keep_first"), "= 1 (built in)")
+	check.Equal(t, "settings after the mistakes", r.run("/settings"), before)
 	choices := r.suggest("settings", "thresh")
 	check.Len(t, "suggestions", choices, 4)
 	check.Equal(t, "first suggestion", choices[0].Value, "compaction.background_threshold")
@@ -126,44 +104,35 @@ func TestSettingsRequireManager(t *testing.T) {
 
 // One conversation is set to compact early and does so immediately; the other does not.
 func TestSettingAppliesFromNextCheck(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
-			return summary("They talked of a quick brown fox."), nil
-		}
-		return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
-	})
+	r := newRig(t, echo)
 	r.model.Tokens = 6000
-	r.agent.Worker = r.model
+	r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox.")), Tokens: 6000}
 	r.reopen()
-	other := "test:server/garden"
+	const other = "test:server/garden"
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		check.Must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
+		check.NoError(t, r.deliverTo(other, text, nil))
 	}
 	r.waitForReplies()
 	r.run("/settings compaction.background_threshold 0.3")
 	r.waitForEvent(compactor.EventApplied) // without another message
-	check.Contains(t, "answer to /context", r.run("/context"), "last      leaf by extractive")
-	check.Contains(t, "setting in the other conversation", r.runAs(boss, other, "/context").Text, "background at 80 %", "stack     empty")
+	r.wantAnswer("/context", "last      leaf by extractive")
+	r.says(boss, other, "/context", "background at 80 %", "stack     empty")
 
 	t.Run("it survives a settings edit and a restart", func(t *testing.T) {
 		r.run("/pause")
 		r.hub.Renew(channel.Rules{})
 		r.waitForReplies()
+		next := regexp.MustCompile(`(aggressive at 85 % \(5100|background at 30 % \(1800) tokens\)`)
 		for range 2 {
-			check.Equal(t, "answer", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
-			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
-				t.Errorf("/context says\n%s", shown)
-			}
+			r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.3 (set here by Ada)")
+			check.That(t, next.MatchString(r.run("/context")), "got another level in /context")
 			conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-			beside, err := channel.ReadContext(t.Context(), conv, r.agent)
-			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
-				t.Errorf("beside the bot: %s, %v", beside.Next, err)
-			}
-			said := len(r.connector.texts())
+			beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t).Next
+			check.That(t, next.MatchString(beside), "beside the bot: got the level %s", beside)
 			r.ask("are you there?")
-			check.Equal(t, "answers while it is paused", len(r.connector.texts()), said)
+			check.Len(t, "answers while it is paused", r.connector.texts(), 0)
 			r.restart()
 		}
 	})
@@ -176,9 +145,7 @@ func TestConcurrentSettings(t *testing.T) {
 		all.Go(func() { r.run(line) })
 	}
 	all.Wait()
-	r.waitForReplies()
-	shown := r.run("/settings")
-	check.Equal(t, "settings set here", strings.Count(shown, "set here"), 4)
+	check.Equal(t, "settings set here", strings.Count(r.run("/settings"), "set here"), 4)
 }
 
 func TestFileEditOverridesConflictingSetting(t *testing.T) {
@@ -191,18 +158,89 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	r.run("/settings compaction.background_threshold 0.82")
 	r.run("/settings compaction.keep_last_n 7")
 	r.waitForReplies()
-
 	edited := usual
 	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6
 	file.Store(&edited)
-	for range 3 {
-		r.ask("hello")
-	}
-	check.Equal(t, "answers", len(r.connector.texts()), 3)
-	shown := r.run("/settings")
-	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
-	check.Contains(t, "answer", shown, "Ignored, because it conflicts with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
-	check.HasPrefix(t, "answer to another setting", r.run("/settings compaction.keep_first 0"), "From now on")
+	check.Equal(t, "answer", r.ask("hello"), "answer 1")
+	r.wantAnswer("/settings", "Ignored, because it conflicts with the settings file: background_threshold = 0.82: must be below aggressive_threshold (0.6)",
+		"compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
+	r.wantAnswer("/settings compaction.keep_first 0", "From now on")
 	file.Store(&usual)
-	check.Equal(t, "setting after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
+	r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.82 (set here by Ada)")
+}
+
+// In a direct message everyone has management rights. Settings that cost money still belong to the
+// people named in the settings file.
+func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
+	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
+	run := func(where, id, line, want string) {
+		t.Helper()
+		check.HasPrefix(t, line+" of "+id+" in "+where, r.runAs(channel.Person{ID: id, Name: id, Manager: true}, where, line).Text, want)
+	}
+	const direct = "test:@me/d1"
+	for _, key := range compactor.Keys() {
+		if key != "notify" && key != "focus" {
+			run(direct, "u1", "/settings compaction."+key+" "+cmp.Or(compactor.DefaultPolicy().Value(key), "x"), "In a direct message you may set notify and focus.")
+		}
+	}
+	for _, c := range []struct{ where, id, line, want string }{
+		{direct, "u1", "/settings compaction.compact_at_tokens", "compaction.compact_at_tokens = 0 (built in)"},
+		{direct, "u1", "/settings compaction.notify message", `From now on: compaction.notify = "message" (set here by u1)`},
+		{direct, "u2", "/settings compaction.max_turns 3", "From now on"},
+		{direct, "u3", "/settings compaction.max_turns 4", "From now on"},
+		{direct, "u1", "/settings compaction.max_turns default", "In a direct message"},
+		{place, "u1", "/settings compaction.max_turns 5", "From now on"},
+	} {
+		run(c.where, c.id, c.line, c.want)
+	}
+}
+
+func TestThreadInheritsSettings(t *testing.T) {
+	r := newRig(t, echo)
+	const thread = place + "/t1"
+	bob := channel.Person{ID: "u1", Name: "Bob", Manager: true}
+	in := func(line, want string) { t.Helper(); r.says(bob, thread, line, want) }
+	r.tell(thread, strings.Repeat("the quick brown fox ", 50), addressed)
+	in("/pin 1", "#1 is pinned")
+	in("/settings compaction.pin_budget", "compaction.pin_budget = 1000 (built in)")
+
+	r.run("/settings compaction.pin_budget 60") // the thread is open
+	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
+	shows := func() bool {
+		return strings.Contains(r.runAs(bob, thread, "/pins").String(), "Pins may take 60 tokens")
+	}
+	check.That(t, check.Soon(shows), "the open thread keeps its setting")
+
+	in("/settings compaction.pin_budget 70", "From now on: compaction.pin_budget = 70 (set here by Bob)")
+	r.wantAnswer("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set here by Ada)")
+	in("/settings compaction.pin_budget default", "From now on: compaction.pin_budget = 60 (set in the channel by Ada)")
+	in("/settings compaction.background_threshold 0.99", "Nothing was changed.")
+	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
+}
+
+func TestPerMessageSettings(t *testing.T) {
+	r := newRig(t, echo)
+	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
+	r.restart()
+	compactions := func(settings channel.Patch) int {
+		r.sendNotes(40)
+		r.tell(place, "go ahead", func(m *channel.Inbound) { m.Addressed, m.Compaction = true, settings })
+		check.NoError(t, r.hub.Drain(t.Context()))
+		return len(r.eventsIn(compactor.EventApplied))
+	}
+	check.Equal(t, "compactions by the policy", compactions(nil), 0)
+	inTurn := compactions(channel.Patch{"compact_at_tokens": "2000", "strategy": "window", "background_threshold": "0.97"}) // the last is invalid, and ignored
+	check.That(t, inTurn > 0, "got no compaction in the turn")
+	check.Contains(t, "summary", r.connector.events[len(r.connector.events)-1].Summary, "without a summary")
+	r.wantAnswer("/settings compaction.strategy", `"worker" (built in)`)
+	check.Equal(t, "compactions in the next turn", compactions(nil), inTurn)
+}
+
+// The log's warning and /context count the same tools.
+func TestWindowCheckCountsAllTools(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 1000
+	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
+	frame, _, _ := strings.Cut(line, " ")
+	check.Contains(t, "warning", r.agent.ValidateWindow(t.Context()), " "+frame+" are needed for system prompt and tools")
 }

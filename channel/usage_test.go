@@ -3,16 +3,20 @@ package channel_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
+	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/prices"
@@ -31,8 +35,7 @@ var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Outpu
 // usageRows returns the stored rows as "day kind model requests input cached written output".
 func (r *rig) usageRows() (rows []string) {
 	r.t.Helper()
-	all := check.Must(r.store.Usage(r.t.Context(), ""))(r.t)
-	for _, u := range all {
+	for _, u := range check.Must(r.store.Usage(r.t.Context(), ""))(r.t) {
 		rows = append(rows, fmt.Sprint(u.Day, " ", u.Kind, " ", u.Model, " ", u.Requests, " ", u.Input, " ", u.Cached, " ", u.Written, " ", u.Output))
 	}
 	return rows
@@ -47,70 +50,61 @@ func (r *rig) wantUsage(t *testing.T, want string) {
 // restartCounting restarts the bot as the program does: with the earlier usage.
 func (r *rig) restartCounting() {
 	r.t.Helper()
-	used := check.Must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
-	r.opts.Used = used
+	r.opts.Used = check.Must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
 	r.restart()
 }
 
 // setTimeZone runs the test in a time zone.
 func setTimeZone(t *testing.T, zone string) {
 	t.Helper()
-	there := check.Must(time.LoadLocation(zone))(t)
 	before := time.Local
-	time.Local = there
+	time.Local = check.Must(time.LoadLocation(zone))(t)
 	t.Cleanup(func() { time.Local = before })
 }
 
 func TestUsageOfTurnsIsStored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-			switch n {
-			case 1:
-				return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 100, 10, 5, 3), nil
-			case 2: // billed, without an answer
-				return withBilledTokens(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
-			}
-			return withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4), nil
-		})
-		var counted []store.Usage
-		r.stop()
-		r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
-		r.start()
-		r.ask("where is the tea?")
-		check.EqualAll(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
-		r.ask("and now?")
-		check.EqualAll(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
-		var sum store.Usage
-		for _, u := range counted {
-			sum.AddAll(u)
+	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		switch n {
+		case 1:
+			return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 100, 10, 5, 3), nil
+		case 2: // billed, without an answer
+			return withBilledTokens(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 		}
-		if len(counted) != 4 || sum.Input != 900 || counted[0].Kind != store.ForTurn || counted[0].Model != "scripted" {
-			t.Errorf("got counts %+v", counted)
-		}
-		r.restart()
-		r.reopen()
-		check.EqualAll(t, "rows after restarts", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
-		r.stop()
+		return withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4), nil
 	})
+	var counted []store.Usage
+	r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
+	// An answer that is already paid for is not thrown away.
+	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 1e6}}, PerDay: 150}})
+	check.Equal(t, "answer, with the budget spent before it", r.ask("where is the tea?"), "here")
+	r.wantUsage(t, "turn scripted 3 600 110 5 8")
+	r.hub.Renew(channel.Rules{})
+	r.ask("and now?")
+	r.restart()
+	r.wantUsage(t, "turn scripted 4 900 210 5 12")
+	var sum store.Usage
+	for _, u := range counted {
+		sum.AddAll(u)
+	}
+	if len(counted) != 4 || sum.Input != 900 || counted[0].Kind != store.ForTurn || counted[0].Model != "scripted" {
+		t.Errorf("got counts %+v", counted)
+	}
 }
 
 func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
-	t.Run("a turn that fails", func(t *testing.T) {
-		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return withBilledTokens(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
+	for name, end := range map[string]func(r *rig) error{
+		"a turn that fails":                func(*rig) error { return &llm.Error{Kind: llm.KindBadRequest, Message: "no"} },
+		"a turn whose question is deleted": func(r *rig) error { return r.hub.Delete(r.t.Context(), place, "m1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+				return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
+			}
+			r.ask("hello")
+			r.wantUsage(t, "turn scripted 1 50 0 0 1")
 		})
-		r.ask("hello")
-		r.wantUsage(t, "turn scripted 1 50 0 0 1")
-	})
-	t.Run("a turn whose question is deleted", func(t *testing.T) {
-		var r *rig
-		r = newRig(t, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			check.NoError(t, r.hub.Delete(ctx, place, "m1"))
-			return withBilledTokens(llmtest.Say("late"), 70, 0, 0, 2), nil
-		})
-		r.ask("hello")
-		r.wantUsage(t, "turn scripted 1 70 0 0 2")
-	})
+	}
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
 		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -123,24 +117,43 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		})
 		r.say("hello", true)
 		<-asked
-		r.stop()
-		r.model.Func = echo
-		r.start()
+		r.reopen()
 		r.wantUsage(t, "turn scripted 1 90 0 0 2")
+	})
+	t.Run("a turn whose answer the disk refuses is counted again when it is repeated", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var r *rig
+			r = newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+				db := check.Must(sql.Open("sqlite3", "file:"+store.File(r.dir)+"?_busy_timeout=5000"))(t)
+				defer db.Close()
+				statement := "DROP TRIGGER refuse"
+				if n == 1 {
+					statement = "CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END"
+				}
+				check.Must(db.ExecContext(ctx, statement))(t)
+				return withBilledTokens(llmtest.Say("yes"), 100, 0, 0, 1), nil
+			})
+			r.say("hello", true)
+			r.waitForSent("yes")
+			r.waitForReplies()
+			sent := r.connector.texts()
+			check.Len(t, "sent", sent, 2)
+			check.Contains(t, "sent", sent[0], "I cannot save my answer")
+			r.wantUsage(t, "turn scripted 2 200 0 0 2")
+			r.stop()
+		})
 	})
 }
 
 func TestConsultationUsageIsOfItsModel(t *testing.T) {
 	r := newRig(t, echo)
-	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) {
-		return withBilledTokens(llmtest.Say("too long"), 40, 0, 0, 2), nil
-	})
+	r.withCritic(billed(40))
 	r.ask("@critic what do you think?")
-	r.wantUsage(t, "turn critical 1 40 0 0 2")
+	r.wantUsage(t, "turn critical 1 40 0 0 1")
 }
 
 // TestUsageOfSummariesIsStored: this includes recaps and failed requests, and needs no further
-// turn.
+// turn. When the budget is spent (here by the worker's model alone), summaries are made without a model.
 func TestUsageOfSummariesIsStored(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
@@ -153,87 +166,97 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	})
 	worker.Tokens = 6000
 	r.sendLongNotes(20)
-	summaries := func(want ...int) {
+	summaries := func(want ...any) {
 		t.Helper()
 		r.waitForReplies()
-		row := strings.TrimSuffix(fmt.Sprintln(want[0], want[1], 0, want[2], want[3]), "\n")
-		if rows := r.usageRows(); len(rows) != 2 || !strings.HasSuffix(rows[1], " summary worker "+row) {
-			t.Errorf("got rows %q, want %s", rows, row)
-		}
+		rows := r.usageRows()
+		check.Len(t, "rows", rows, 2)
+		check.Contains(t, "rows", rows[1], " summary worker "+fmt.Sprintf("%d %d 0 %d %d", want...))
 	}
 	n := len(worker.Requests())
-	check.Require(t, n != 0, "/context")
+	check.Require(t, n != 0, "got no summary")
 	summaries(n, 1000*n, 500*n, 20*n)
-	shown := r.run("/context")
-	check.Contains(t, "/context", shown, fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))
-	check.Lacks(t, "/context", shown, "saved about 0 tokens")
+	shown := r.wantAnswer("/context", fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))
+	check.Lacks(t, "/context", shown, "saved about 0 tokens", "by extractive")
 	broken.Store(true)
 	r.finished(r.runAsManager("/recap"))
-	if len(worker.Requests()) != n+1 {
-		t.Fatalf("got %d requests for a recap", len(worker.Requests())-n)
-	}
+	check.Len(t, "requests with that for a recap", worker.Requests(), n+1)
 	summaries(n+1, 1000*n+10, 500*n, 20*n+1)
-}
 
-func TestDaysEndInTheTimeZone(t *testing.T) {
-	setTimeZone(t, "America/New_York")
-	synctest.Test(t, func(t *testing.T) { // midnight in UTC, seven in the evening in New York
-		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return withBilledTokens(llmtest.Say("yes"), 10, 0, 0, 1), nil
-		}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
-		say := func() string { return r.ask("hello") }
-		say()
-		time.Sleep(4*time.Hour + 59*time.Minute)
-		say()
-		check.Contains(t, "answer a minute before midnight", say(), "The budget for today is used up", "ask again in a minute", "budget_per_day")
-		time.Sleep(time.Minute)
-		check.Equal(t, "answer after midnight", say(), "yes")
-		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
-		r.stop()
-	})
+	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 500}})
+	check.Contains(t, "reply", r.ask("hello"), "The budget for today is used up")
+	r.sendLongNotes(20)
+	check.Lacks(t, "/context", r.wantAnswer("/context", "by extractive"), "failed")
+	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "no model may be called here for now")
+	check.Len(t, "requests with a spent budget", worker.Requests(), n+1)
 }
 
 func TestContextShowsSpending(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000), nil
-	})
+	r := newRig(t, always(withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000)))
 	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
 	r.ask("hello")
 	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
-	r.wantAnswer("/context", "in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
-	check.Lacks(t, "answer with a price", r.run("/context"), "no price")
+	shown := r.wantAnswer("/context", "in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	check.Lacks(t, "answer with a price", shown, "no price")
 }
 
-// TestUsageOfUnstoredReply: the usage is neither lost nor counted twice.
-func TestUsageOfUnstoredReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		execute := func(statement string) {
-			db, err := sql.Open("sqlite3", "file:"+store.File(r.dir)+"?_busy_timeout=5000")
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer db.Close()
-			check.NoError(t, check.ErrorOf(db.ExecContext(context.Background(), statement)))
+// stepLog records how steps end, and what happens in them.
+type stepLog struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (w *stepLog) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
+
+func (w *stepLog) Event(s *observe.Step, name string, attrs []slog.Attr) {
+	w.note(fmt.Sprintf("%s in %s of %s: %s", name, s.Kind, s.Conversation, attrs[0]))
+}
+
+func (w *stepLog) End(s *observe.Step) {
+	if s.Kind == observe.Turn {
+		line := "turn " + s.Attr("outcome")
+		if s.Err != nil {
+			line += ": " + channel.FailureClass(s.Err)
 		}
-		r = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-			if n == 1 {
-				execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
-			} else {
-				execute("DROP TRIGGER refuse")
-			}
-			return withBilledTokens(llmtest.Say("yes"), 100, 0, 0, 1), nil
-		})
-		r.say("hello", true)
-		r.connector.until(t, "the answer", func() bool { return len(r.connector.sent) == 2 })
-		r.waitForReplies()
-		sent := r.connector.texts()
-		check.Contains(t, "sent", sent[0], "I cannot save my answer")
-		check.Equal(t, "second piece sent", sent[1], "yes")
-		check.EqualAll(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
-		r.stop()
-	})
+		w.note(line)
+	}
+}
+
+func (w *stepLog) note(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+}
+
+// A model server that refuses everyone is one incident, a failure in this conversation alone is
+// another: each gets one warning.
+func TestTurnsAreObserved(t *testing.T) {
+	var w stepLog
+	r := newRig(t, echo)
+	r.opts.Observer = &w
+	log := r.captureLog()
+	r.ask("hello")
+	for _, failure := range []error{&llm.Error{Kind: llm.KindAuth}, &llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {
+		r.model.Func = failing(failure)
+		r.ask("hello")
+	}
+	r.run("/pause")
+	r.ask("hello")
+	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
+	check.Equal(t, "warnings", log.lines(slog.LevelWarn, "turn_failed"), 2)
+	check.Equal(t, "other lines", log.lines(slog.LevelInfo, "turn_failed"), 2)
+}
+
+func TestEveryErrorHasAClass(t *testing.T) {
+	known := channel.FailureClasses()
+	for _, err := range []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled} {
+		class := channel.FailureClass(err)
+		check.That(t, slices.Contains(known, class), "%v: got class %q", err, class)
+	}
+	for _, kind := range llm.Kinds {
+		class := channel.FailureClass(fmt.Errorf("wrapped: %w", &llm.Error{Kind: kind}))
+		check.That(t, class != "other" && slices.Contains(known, class), "%q: got class %q", kind, class)
+	}
 }

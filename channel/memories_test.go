@@ -1,0 +1,247 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/tokens"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// keep stores a memory as a summary's worker does, and returns its number.
+func (r *rig) keep(draft summarize.MemoryDraft, who channel.Person) int64 {
+	r.t.Helper()
+	conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
+	request := memory.KeepRequest{MemoryDraft: draft, Person: who.Name, PersonID: who.ID}
+	return check.Must(memory.Of(conv).Keep(r.t.Context(), request))(r.t).ID
+}
+
+func TestForgetCommand(t *testing.T) {
+	const other = "test:server/other"
+	r := newRig(t, echo)
+	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
+		r.says(ada, place, "/remember "+fact, "I will remember that")
+	}
+	r.says(boss, other, "/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "memory 5: the token is [masked: github pat]")
+	r.overhear("hello")
+	r.keep(summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, bo)
+	fake := channel.Person{ID: "u3", Name: "Ada"} // another person may not, under any name
+	for _, who := range []channel.Person{bo, fake, {}} {
+		for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
+			r.says(who, place, line, "neither came from you nor is about you")
+		}
+	}
+	for _, row := range []struct {
+		who         channel.Person
+		where, line string
+		want        []string
+	}{
+		// The author may, and sees what remains and how to undo it.
+		{ada, place, "/forget 1", []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "purge 1"}},
+		{ada, place, "/forget 1", []string{"Memory 1 is forgotten, so this changes nothing"}},
+		{ada, place, "/memories standup", []string{"no memories"}},
+		{bo, place, "/memories restore 1", []string{"neither came from you"}},
+		{ada, place, "/memories restore 1", []string{"is restored"}},
+		{ada, place, "/memories restore 1", []string{"Memory 1 is active, so this changes nothing"}},
+		{ada, place, "/memories standup", []string{"9:30"}},
+		// A manager may forget any memory.
+		{boss, place, "/forget 1", []string{"is forgotten"}},
+		{ada, place, "/remember The STANDUP is at 9:30", []string{"as memory 7"}},
+		{boss, place, "/memories restore 1", []string{"another one now says the same"}},
+		// Words list the memories to choose from.
+		{ada, place, "/forget drinks", []string{"Say which one by its number: /forget 12.", "(2) fact: Ada drinks green tea", "(3) fact"}},
+		{ada, place, "/forget bicycles", []string{"no memories like that"}},
+		{ada, place, "/forget 2", []string{"Memory 2 is forgotten: Ada drinks green tea"}},
+		// A memory of another conversation is not found.
+		{boss, other, "/forget 4", []string{"is from this conversation"}},
+		{boss, other, "/memories pin 4", []string{"is from this conversation"}},
+		{boss, other, "/memories restore 2", []string{"is from this conversation"}},
+		{boss, other, "/forget garden", []string{"no memories"}},
+		// Others may forget what somebody said about them.
+		{fake, place, "/forget 6", []string{"neither came from you"}},
+		{ada, place, "/forget 6", []string{"is forgotten"}},
+	} {
+		r.says(row.who, row.where, row.line, row.want...)
+	}
+	for _, args := range []string{"restore 2", "garden", `"`, "%", "*", "'; DROP TABLE memories; --", "the", "-1", "99999999999999999999"} {
+		check.Lacks(t, args, r.says(ada, place, "/forget "+args), "is forgotten")
+	}
+	r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
+	r.says(ada, place, "/forget 4", "for people who manage this place")
+	r.says(boss, place, "/forget 4", "is forgotten: the garden has 9 beds")
+}
+
+func TestMemoriesCommand(t *testing.T) {
+	r := newRig(t, echo)
+	r.overhear("I decided to move")
+	for i := range 25 {
+		r.runAs(ada, place, fmt.Sprintf("/remember the garden has %d beds", i+100))
+	}
+	r.keep(summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, channel.Person{Name: "Bo"})
+	list := func(args string, items int) channel.Answer {
+		t.Helper()
+		got := r.runAs(bo, place, "/memories"+args)
+		check.Len(t, "/memories"+args, got.Items, items)
+		return got
+	}
+	all := list("", 26)
+	check.Equal(t, "pages", all.Pages(), 3)
+	check.Contains(t, "page 2", all.Page(2), "page 3 of 3")
+	check.HasPrefix(t, "item", list(" Bergen", 1).Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
+	for args, items := range map[string]int{
+		" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0,
+	} {
+		list(args, items)
+	}
+	r.says(bo, place, "/memories kind:rumour", `no kind of memory called "rumour"`, "identity, goal")
+	r.says(boss, place, "/memories pin 26", "neither expires nor fades")
+	r.says(bo, place, "/memories Bergen", "pinned)")
+	r.says(boss, place, "/memories unpin 26", "no longer")
+	check.Lacks(t, "after /memories unpin", r.says(bo, place, "/memories pinned beds")+r.says(bo, place, "/memories Bergen"), "pinned)")
+	t.Run("a truncated list says so", func(t *testing.T) {
+		for i := range 175 {
+			r.keep(summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, ada)
+		}
+		got := list("", 200)
+		if !strings.HasPrefix(got.Text, "1 to 200 of 201. ") || !strings.HasSuffix(got.Text, "page:2.") {
+			t.Errorf("got the list under %q", got.Text)
+		}
+		check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow it with words or kind:KIND.")
+		check.That(t, len(r.runAs(bo, place, "/memories row page:-1").Items) > 0, "got nothing for ordinary search words")
+	})
+}
+
+func TestRememberForServer(t *testing.T) {
+	const other, private, direct = "test:server/other", "test:server/private", "test:@me/1"
+	r := newRig(t, echo)
+	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
+		check.NoError(t, r.deliverTo(name, "hello", func(m *channel.Inbound) { m.Audience = audience }))
+	}
+	says := func(rows ...[3]string) {
+		t.Helper()
+		for _, row := range rows {
+			r.says(ada, row[0], row[1], row[2])
+		}
+	}
+	says( // without shared memories a scope word is text
+		[3]string{place, "/remember server: alpha is down", "as memory 1: server: alpha is down"},
+		[3]string{place, "/memories alpha", "server: alpha is down"})
+	memory.In(r.store).Share(true)
+	says( // with them a person chooses the scope
+		[3]string{place, "/remember the cake is in the red cupboard", "I will remember that"},
+		[3]string{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
+		[3]string{other, "/memories cupboard", "blue cupboard (Ada"},
+		[3]string{other, "/memories keys", "from " + place},
+		[3]string{private, "/memories cupboard", "no memories"},
+		[3]string{direct, "/memories cupboard", "no memories"},
+		[3]string{other, "/memories cake", "no memories"},
+		[3]string{other, "/forget keys", "from " + place},
+		[3]string{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
+		// Repeated for the server, a memory is shared.
+		[3]string{place, "/remember server: the cake is in the red cupboard", "already remember that"},
+		[3]string{other, "/memories cake", "red cupboard"},
+		[3]string{place, "/remember server:", "Say what to remember"})
+	for _, name := range []string{private, direct} {
+		says([3]string{name, "/remember server: the secret is plum", "stays here"},
+			[3]string{name, "/remember the secret is plum", "I will remember that"},
+			[3]string{other, "/memories plum", "no memories"})
+	}
+}
+
+// turnContextOf returns the newest turn context of a request.
+func turnContextOf(req llm.Request) string {
+	text := lastText(req)
+	return text[max(strings.LastIndex(text, "\n<now>\n"), 0):]
+}
+
+// withRecall returns a conversation in which a fact has left the window; blocks returns the newest
+// turn context of each request made in it.
+func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
+	t.Helper()
+	var all []string
+	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		all = append(all, turnContextOf(req))
+		return llmtest.Say("ok"), nil
+	})
+	r.agent.Recall = 600
+	r.model.Tokens = 3000
+	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst = 0 })
+	if f != nil {
+		f(r)
+	}
+	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
+	for i := range 50 {
+		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
+	}
+	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	return r, func() []string { return all }
+}
+
+func TestMessageTriggersRecall(t *testing.T) {
+	r, blocks := withRecall(t, func(r *rig) {
+		r.tell(place, "", func(m *channel.Inbound) {
+			m.Attachments = []channel.Attachment{{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"}}
+		})
+	})
+	r.run("/remember Ophelia is allergic to honey")
+	r.ask("What is Ophelia allergic to?")
+	block := blocks()[len(blocks())-1]
+	check.Contains(t, "turn context", block, `"Ophelia is allergic to honey" (fact, said by Ada on `,
+		`- #2, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:")
+	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
+	r.ask("Who has a walrus?")
+	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
+}
+
+func TestVisibleMessagesAreNotRecalled(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Recall = 600
+	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
+	r.ask("What does Ophelia keep?")
+	block := turnContextOf(r.model.Requests()[1])
+	check.Contains(t, "turn context", block, "time: ")
+	check.Lacks(t, "turn context", block, "bees")
+}
+
+func TestRecallBudget(t *testing.T) {
+	for _, budget := range []int{60, 100_000} {
+		r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = budget })
+		for i := range 5 {
+			r.run(fmt.Sprintf("/remember Ophelia has been to town %d with her bees and %s", i, strings.Repeat("many other things ", 10)))
+		}
+		r.ask("Where has Ophelia been with her bees?")
+		block := blocks()[len(blocks())-1]
+		most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
+		cost := tokens.Estimate(block)
+		check.That(t, cost <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget, cost, most, block)
+		check.Contains(t, "turn context", block, "Ophelia")
+	}
+}
+
+func TestRecallCommand(t *testing.T) {
+	r := newRig(t, echo)
+	r.overhear("My sister Ophelia keeps bees behind the lighthouse.")
+	r.tell(place, "see there", func(m *channel.Inbound) {
+		m.Attachments = []channel.Attachment{
+			{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"},
+			{Kind: "file", Name: "b.txt", Text: strings.Repeat("It rained. ", 200) + "The vault opens with 7461. " + strings.Repeat("It rained. ", 200)},
+		}
+	})
+	r.run("/remember Ophelia is allergic to honey")
+	_, afterMemory, _ := strings.Cut(r.run("/recall what does Ophelia keep?"), "fact: Ophelia is allergic to honey (Ada, ")
+	check.Contains(t, "what follows the memory", afterMemory, "#1 ", "Ada: My sister Ophelia keeps bees behind the lighthouse.")
+	r.wantAnswer("/recall", "Say what to look for")
+	r.wantAnswer("/recall xylophone", `I found nothing here about "xylophone".`)
+	r.wantAnswer("/recall walrus", "see there [image: a.png, a walrus on a raft]")
+	matched := r.wantAnswer("/recall vault", "The vault opens with 7461.") // of a file, the part that matched
+	check.That(t, len(matched) <= 1200, "got %d characters", len(matched))
+}
