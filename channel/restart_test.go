@@ -181,22 +181,3 @@ func TestStopAtTurnStart(t *testing.T) {
 	}
 	check.Equal(t, "answer", len(r.connector.texts()), 0)
 }
-
-// A question that is deleted before its turn is resumed leaves no open turn behind, which would stop /new.
-func TestDeletionBeforeResume(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
-		r.overhear("something")
-		r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
-		r.say("hello", true)
-		r.waitForSent("holding it back")
-		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-		r.execute("DROP TRIGGER refuse")
-		r.run("/new")
-		time.Sleep(time.Minute)
-		r.waitForReplies()
-		check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-		check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
-		r.stop()
-	})
-}
