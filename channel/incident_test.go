@@ -3,95 +3,56 @@ package channel_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"cairn/internal/check"
-
-	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
-// newOutage returns a rig whose model fails as fails says, for the conversation that a request names.
-func newOutage(t *testing.T, fails func(conversation string) error) (r *rig, log *journal, ask func(conversation string)) {
-	r = newRig(t, nil)
-	r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		text := req.Messages[len(req.Messages)-1].Text
-		for _, name := range []string{"a", "b", "c"} {
-			if strings.Contains(text, "asked in "+name) {
-				if err := fails(name); err != nil {
-					return llm.Response{}, err
-				}
-			}
-		}
-		return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
-	}}, new(llm.Learnt)}
-	log = r.captureLog()
-	n := 0
-	return r, log, func(conversation string) {
-		t.Helper()
-		n++
-		name := "test:server/" + conversation
-		m := channel.Inbound{ID: fmt.Sprint("i", n), AuthorID: "u1", Author: "Ada", Text: "asked in " + conversation, Addressed: true}
-		check.Must(r.hub.Deliver(t.Context(), name, m))(t)
-		check.NoError(t, r.hub.Idle(t.Context(), name))
-	}
-}
-
-func TestOutageIsOneIncident(t *testing.T) {
-	var down atomic.Bool
-	down.Store(true)
-	_, log, ask := newOutage(t, func(string) error {
-		if down.Load() {
-			return &llm.Error{Kind: llm.KindAuth, Status: 401}
-		}
-		return nil
-	})
-	for range 2 {
-		for _, conversation := range []string{"a", "b", "c"} {
-			ask(conversation)
-		}
-	}
-	check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
-	down.Store(false)
-	for _, conversation := range []string{"b", "a", "c"} {
-		ask(conversation)
-	}
-	check.Equal(t, "log lines for the end of the incident", log.lines(slog.LevelInfo, "turns_recovered"), 1)
-	down.Store(true)
-	ask("c")
-	check.Equal(t, "warnings with the next incident", log.lines(slog.LevelWarn, ""), 2)
-}
-
-func TestSingleFailingConversationIsItsOwnIncident(t *testing.T) {
+// A model server that fails everywhere is one incident; so is one failing conversation.
+func TestTurnFailuresAreIncidents(t *testing.T) {
+	auth, down := &llm.Error{Kind: llm.KindAuth, Status: 401}, &llm.Error{Kind: llm.KindUnreachable}
 	for name, c := range map[string]struct {
 		failure  error
-		warnings int // including a first one for the server, if the failure could be its fault
+		fails    string // conversations
+		warnings int    // including a first one for the server, if the failure could be its fault
+		ends     int
 	}{
-		"a request that is refused": {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, 1},
-		"what is no provider's":     {errors.New("something else"), 1},
-		"as if the server was down": {&llm.Error{Kind: llm.KindUnreachable}, 2},
+		"an outage":                       {auth, "a b c", 1, 1},
+		"a request that is refused":       {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, "a", 1, 1},
+		"a failure that is no provider's": {errors.New("something else"), "a", 1, 1},
+		"one that looks like an outage":   {down, "a", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var mended atomic.Bool
-			_, log, ask := newOutage(t, func(conversation string) error {
-				if conversation == "a" && !mended.Load() {
-					return c.failure
+			fails := c.fails
+			r := newRig(t, nil)
+			r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				for _, place := range strings.Fields(fails) {
+					if strings.Contains(lastText(req), "asked in "+place) {
+						return llm.Response{}, c.failure
+					}
 				}
-				return nil
-			})
-			for range 5 {
-				ask("a")
-				ask("b")
+				return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
+			}}, new(llm.Learnt)}
+			log := r.captureLog()
+			ask := func(times int, places ...string) {
+				for range times {
+					for _, place := range places {
+						r.tell("test:server/"+place, "asked in "+place, addressed)
+					}
+				}
 			}
+			ask(4, "a", "b", "c")
 			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
-			mended.Store(true)
-			ask("a")
-			check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.warnings)
+			fails = ""
+			ask(1, "b", "a", "c")
+			check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.ends)
+			fails = c.fails
+			ask(1, "a")
+			check.Equal(t, "warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
 		})
 	}
 }
