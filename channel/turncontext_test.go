@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/check"
-
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -15,36 +15,10 @@ import (
 	"cairn/store"
 )
 
-// showsText reports whether any message of a request has the text.
-func showsText(req llm.Request, text string) bool {
-	for _, m := range req.Messages {
-		if strings.Contains(m.Text, text) {
-			return true
-		}
-	}
-	return false
-}
-
 func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 	const fact = "Ophelia is allergic to honey"
-	setup := func(t *testing.T, during func(r *rig)) (r *rig, last func() llm.Request) {
-		var req llm.Request
-		r = newRig(t, func(_ context.Context, n int, asked llm.Request) (llm.Response, error) {
-			if req = asked; during != nil {
-				during(r)
-				during = nil
-			}
-			return llmtest.Say("ok"), nil
-		})
-		r.agent.Recall = 600
-		r.run("/remember " + fact)
-		r.ask("What does Ophelia keep?")
-		check.Require(t, showsText(req, fact), "got no recalled message")
-		return r, func() llm.Request { return req }
-	}
 	id := func(r *rig) int64 {
-		conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
-		found, _, err := memory.Of(conv).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
+		found, _, err := memory.Of(storetest.Find(r.t, r.store, place)).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
 		check.Require(r.t, err == nil && len(found) == 1, "%v, %v", found, err)
 		return found[0].ID
 	}
@@ -52,52 +26,56 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		"forgotten": func(r *rig) error { return memory.In(r.store).Forget(context.Background(), id(r)) },
 		"purged":    func(r *rig) error { return memory.In(r.store).Purge(context.Background(), id(r)) },
 	} {
-		t.Run("after a turn in which it was "+what, func(t *testing.T) {
-			r, last := setup(t, func(r *rig) {
-				check.NoError(t, gone(r))
+		for _, during := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, during a turn %v", what, during), func(t *testing.T) {
+				r := newRig(t, nil)
+				r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+					if during && n == 1 {
+						check.NoError(t, gone(r))
+					}
+					return echo(ctx, n, req)
+				}
+				r.agent.Recall = 600
+				r.run("/remember " + fact)
+				r.ask("What does Ophelia keep?")
+				check.Contains(t, "prompt", r.lastRequestText(), fact)
+				if !during {
+					check.NoError(t, gone(r))
+				}
+				r.ask("and what else is there to tell")
+				check.Lacks(t, "next prompt", r.lastRequestText(), fact)
 			})
-			r.ask("and what else is there to tell")
-			check.That(t, !showsText(last(), fact), "got the deleted memory in the next request")
-		})
-		t.Run("between turns: "+what, func(t *testing.T) {
-			r, last := setup(t, nil)
-			check.NoError(t, gone(r))
-			r.ask("and what else is there to tell")
-			check.That(t, !showsText(last(), fact), "got the deleted memory in the next request")
-		})
+		}
 	}
 	t.Run("if another process purged it, also from what a search found", func(t *testing.T) {
-		r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
 				return llmtest.Use(llmtest.Call("1", "memory_search", map[string]any{"query": "honey"})), nil
 			}
-			return llmtest.Say("ok"), nil
+			return echo(ctx, n, req)
 		})
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
 		r.ask("What does Ophelia keep?")
+		check.Contains(t, "prompt", r.lastRequestText(), fact)
 		other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
 		defer other.Close()
 		check.NoError(t, memory.In(other).Purge(t.Context(), id(r)))
 		r.ask("and what else is there to tell")
-		requests := r.model.Requests()
-		check.Len(t, "requests", requests, 3)
-		check.Equal(t, "shown before", showsText(requests[1], fact), true)
-		check.Equal(t, "shown in the next turn", showsText(requests[2], fact), false)
+		check.Lacks(t, "next prompt", r.lastRequestText(), fact)
 	})
 }
 
 func TestEachRequestExtendsPrevious(t *testing.T) {
 	var requests []string
 	var says []llm.Response
-	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (answer llm.Response, err error) {
 		var text strings.Builder
 		for _, m := range req.Messages {
 			fmt.Fprintf(&text, "\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
 		}
 		requests = append(requests, text.String())
-		answer := says[0]
-		says = says[1:]
+		answer, says = says[0], says[1:]
 		return answer, nil
 	})
 	r.agent.Recall = 600
@@ -120,28 +98,23 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	r.restart()
 	turn("good", false, llmtest.Say("so it is"))
 	turn("and Ophelia?", false, llmtest.Say("she is too"))
+	check.Len(t, "requests", requests, 7)
 	for i := 1; i < len(requests); i++ {
 		check.HasPrefix(t, fmt.Sprintf("request %d", i), requests[i], requests[i-1])
 	}
-	if last := requests[len(requests)-1]; len(requests) != 7 || strings.Count(last, "Ophelia is allergic to honey") != 1 || strings.Count(last, "\ntime: ") != 6 {
-		t.Errorf("%d requests, the last one is %s", len(requests), last)
-	}
+	check.Equal(t, "copies of the memory in the last request", strings.Count(requests[6], "Ophelia is allergic to honey"), 1)
+	check.Equal(t, "turn contexts in the last request", strings.Count(requests[6], "\ntime: "), 6)
 }
 
 func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
-	for name, optional := range map[string]bool{"of a turn that must be answered": false, "of a turn that may stay without an answer": true} {
-		t.Run(name, func(t *testing.T) {
-			var block string
-			r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-				_, block, _ = strings.Cut(req.Messages[len(req.Messages)-1].Text, "\n\n")
-				return llmtest.Say("ok"), nil
-			})
-			in := r.inbound("hello", true)
-			in.Optional = optional
-			r.post(in)
-			if cost := tokens.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
-				t.Errorf("%d tokens: %s", cost, block)
-			}
-		})
+	for _, optional := range []bool{false, true} {
+		r := newRig(t, echo)
+		in := r.inbound("hello", true)
+		in.Optional = optional
+		r.post(in)
+		_, block, _ := strings.Cut(lastText(r.model.Requests()[0]), "\n\n")
+		check.HasPrefix(t, "turn context", block, "<now>")
+		check.That(t, tokens.Estimate(block) <= 60, "%d tokens: %s", tokens.Estimate(block), block)
+		check.Equal(t, "an answer is optional", strings.Contains(block, "NO_REPLY"), optional)
 	}
 }
