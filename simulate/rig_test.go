@@ -1,17 +1,14 @@
 package simulate_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"testing"
 
 	"cairn/channel"
 	"cairn/internal/check"
-	"cairn/simulate"
 )
 
 func TestMain(m *testing.M) {
@@ -23,19 +20,6 @@ func TestMain(m *testing.M) {
 const name = "terminal:test"
 
 var discard = slog.New(slog.DiscardHandler)
-
-// applied returns the applied summaries, in order.
-func applied(rec simulate.Recording) (all []simulate.Summary) {
-	for _, s := range rec.Summaries {
-		if s.Version > 0 {
-			all = append(all, s)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b simulate.Summary) int {
-		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.From, b.From))
-	})
-	return all
-}
 
 // connector accepts replies.
 type connector struct{ replies chan string }
