@@ -102,71 +102,50 @@ func TestDeletionReachesTasks(t *testing.T) {
 // A task that is running ends with the message it came from, and so do the tasks below it; their
 // conversations are not stuck.
 func TestDeletionEndsOpenTasks(t *testing.T) {
-	for name, running := range map[string]string{"its own turn": "task:" + place + "/1", "the turn of a task below": "task:task:" + place + "/1/1"} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, startTask(counting))
-			j := r.captureLog()
-			asked, ended := make(chan struct{}), make(chan struct{})
-			runs := script(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				close(asked)
-				defer close(ended)
-				return blockUntilCanceled(ctx, n, req)
-			})
-			first := runs
-			if store.ParentOf(running) != place {
-				first = startTask(map[string]any{"agent": "two", "task": "go on"})
-			}
-			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: first}, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: runs}}})
-			r.say("go", true)
-			<-asked
-			r.waitForSent("started")
-			check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-			<-ended
-			check.NoError(t, r.hub.Idle(t.Context(), running))
-			check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
-			check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-			check.Lacks(t, "log", j.String(), "conversation_stalled")
-		})
-	}
+	asked, ended := make(chan struct{}), make(chan struct{})
+	two := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		close(asked)
+		defer close(ended)
+		return blockUntilCanceled(ctx, n, req)
+	}}
+	one := &llmtest.Model{Func: startTask(map[string]any{"agent": "two", "task": "go on"})}
+	r := newRig(t, startTask(counting))
+	j := r.captureLog()
+	r.withTasks(map[string]channel.Agent{"one": {Model: one, Spawn: []string{"two"}}, "two": {Model: two}})
+	r.say("go", true)
+	<-asked
+	r.waitForSent("started")
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	<-ended
+	check.NoError(t, r.hub.Idle(t.Context(), "task:task:"+place+"/1/1"))
+	check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
+	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
+	check.Lacks(t, "log", j.String(), "conversation_stalled")
 }
 
 // The work of an attempt that is made again is dropped, and with it the tasks that it started.
 func TestRetriedTurnStartsTasksOnce(t *testing.T) {
-	for _, killed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("by a killed process %v", killed), func(t *testing.T) {
-			start := startTask(counting)
-			failed, counts := make(chan struct{}), make(chan struct{})
-			r := newTaskRig(t, nil, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-				select {
-				case <-counts:
-				case <-ctx.Done():
-				}
-				return llmtest.Say("I counted."), ctx.Err()
-			})
-			r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				switch {
-				case n != 2:
-					return start(ctx, n, req)
-				case killed:
-					close(failed)
-					return blockUntilCanceled(ctx, n, req)
-				}
-				close(failed)
-				return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
-			}
-			r.say("go", true)
-			<-failed
-			if killed {
-				r.restart()
-			}
-			r.waitForSent("started")
-			close(counts)
-			r.waitForSent("I counted.")
-			r.waitForTask(2)
-			r.waitForReplies()
-			check.Equal(t, "state of the first task", r.task(1).State, store.TaskStopped)
-			check.Equal(t, "state of the second task", r.task(2).State, store.TaskDone)
-			check.Len(t, "sent", r.connector.texts(), 2)
-		})
+	start := startTask(counting)
+	counts := make(chan struct{})
+	r := newTaskRig(t, nil, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-counts:
+		case <-ctx.Done():
+		}
+		return llmtest.Say("I counted."), ctx.Err()
+	})
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 2 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
+		}
+		return start(ctx, n, req)
 	}
+	r.say("go", true)
+	r.waitForSent("started")
+	close(counts)
+	r.waitForSent("I counted.")
+	check.Equal(t, "state of the second task", r.waitForTask(2).State, store.TaskDone)
+	r.waitForReplies()
+	check.Equal(t, "state of the first task", r.task(1).State, store.TaskStopped)
+	check.Len(t, "sent", r.connector.texts(), 2)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"cairn/channel"
@@ -54,18 +53,13 @@ func newRigWithOne(t *testing.T, arguments map[string]any, one channel.Agent) *r
 	return r
 }
 
-// task returns the state of the nth task of the rig's place.
-func (r *rig) task(n int) store.Task {
-	r.t.Helper()
-	all := r.tasks()
-	check.Require(r.t, len(all) >= n, "got %d tasks", len(all))
-	return all[n-1]
-}
-
 func (r *rig) tasks() []store.Task {
 	r.t.Helper()
 	return check.Must(check.Must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
+
+// task returns the state of the nth task of the rig's place.
+func (r *rig) task(n int) store.Task { return r.tasks()[n-1] }
 
 // waitForTask waits for the end of the nth task.
 func (r *rig) waitForTask(n int) (task store.Task) {
@@ -163,30 +157,6 @@ func TestTaskRunsConcurrently(t *testing.T) {
 	r.wantAnswer("/tasks", "done")
 }
 
-func TestConcurrentTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"tasks": []map[string]any{{"agent": "one", "task": "left"}, {"agent": "two", "task": "right"}}}))
-	var running atomic.Int32
-	both := make(chan struct{})
-	meets := &llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
-		if running.Add(1) == 2 {
-			close(both)
-		}
-		select {
-		case <-both:
-		case <-ctx.Done():
-		}
-		_, task, _ := strings.Cut(req.Messages[1].Text, "<task>\n")
-		return llmtest.Say("done with " + strings.Split(task, "\n")[0]), ctx.Err()
-	}}
-	r.withTasks(map[string]channel.Agent{"one": {Model: meets}, "two": {Model: meets}})
-	r.say("go", true)
-	r.waitForSent("done with left")
-	r.waitForSent("done with right")
-	for n := range 2 {
-		check.Equal(t, "final state of the task", r.waitForTask(n+1).State, store.TaskDone)
-	}
-}
-
 func TestTaskRights(t *testing.T) {
 	r := newTaskRig(t, nil, blockUntilCanceled)
 	with := func(more ...any) map[string]any { // a task of the agent one, with other arguments
@@ -212,6 +182,11 @@ func TestTaskRights(t *testing.T) {
 		r.model.Func = startTask(c.arguments)
 		check.Contains(t, name, r.ask("go"), c.want)
 		r.wantAnswer("/tasks", "There are no tasks.")
+	}
+	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{with(), with("task", "y")}})
+	r.ask("go")
+	for n := range 2 {
+		check.Equal(t, "state of the task", r.task(n+1).State, store.TaskOpen)
 	}
 }
 
