@@ -31,59 +31,62 @@ func (p *platform) write(r *rig, messages ...channel.Inbound) {
 	time.Sleep(time.Hour)
 }
 
+var missed = channel.Inbound{ID: "3009", AuthorID: "u1", Author: "Ada", Text: "missed"}
+
+var changesWhileAway = map[string]struct {
+	n      int // messages, "message 1" and so on, an hour before the bot goes away
+	change func(r *rig, p *platform)
+	want   []string
+}{
+	"edits and deletions, and what was missed comes too": {
+		5, func(_ *rig, p *platform) {
+			p.edit("1002", "message 2, corrected")
+			p.remove("1003")
+			p.said = append(p.said, missed)
+		},
+		[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
+	},
+	"the last message": {2, func(_ *rig, p *platform) { p.remove("1002") }, []string{"user: message 1"}},
+	"the only message": {1, func(_ *rig, p *platform) { p.remove("1001") }, nil},
+	"what is behind more of the bot's own messages than a page has": {
+		1, func(r *rig, p *platform) {
+			for i := range 250 {
+				p.said = append(p.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
+			}
+			p.write(r, pastMessage("3001", "gone", 0, false), pastMessage("3002", "wrong", 0, false), pastMessage("3003", "gone", 0, false))
+			p.remove("3001", "3003")
+			p.edit("3002", "corrected")
+			p.said = append(p.said, missed)
+		},
+		[]string{"user: message 1", "user: corrected", "user: missed"},
+	},
+	"nothing that an older edit says": {
+		1, func(r *rig, p *platform) {
+			p.edit("1001", "old")
+			time.Sleep(time.Minute)
+			check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1001", Text: "newest", Time: time.Now()}))
+		},
+		[]string{"user: newest"},
+	},
+	"nothing where it is not known what is on the page": {
+		2, func(_ *rig, p *platform) { p.remove("1001"); p.blind = true },
+		[]string{"user: message 1", "user: message 2"},
+	},
+	"nothing that was stored just now, and is not in the history yet": {
+		1, func(r *rig, p *platform) { r.post(pastMessage("1005", "just now", 0, false)) },
+		[]string{"user: message 1", "user: just now"},
+	},
+	"nothing that has an id of another kind": {
+		1, func(r *rig, p *platform) {
+			p.write(r, pastMessage("import-abc", "from elsewhere", 0, false))
+			p.remove("import-abc")
+		},
+		[]string{"user: message 1", "user: from elsewhere"},
+	},
+}
+
 func TestMissedEditsAndDeletions(t *testing.T) {
-	missed := channel.Inbound{ID: "3009", AuthorID: "u1", Author: "Ada", Text: "missed"}
-	for name, c := range map[string]struct {
-		n      int // messages, "message 1" and so on, an hour before the bot goes away
-		change func(r *rig, p *platform)
-		want   []string
-	}{
-		"edits and deletions, and what was missed comes too": {
-			5, func(_ *rig, p *platform) {
-				p.edit("1002", "message 2, corrected")
-				p.remove("1003")
-				p.said = append(p.said, missed)
-			},
-			[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
-		},
-		"the last message": {2, func(_ *rig, p *platform) { p.remove("1002") }, []string{"user: message 1"}},
-		"the only message": {1, func(_ *rig, p *platform) { p.remove("1001") }, nil},
-		"what is behind more of the bot's own messages than a page has": {
-			1, func(r *rig, p *platform) {
-				for i := range 250 {
-					p.said = append(p.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
-				}
-				p.write(r, pastMessage("3001", "gone", 0, false), pastMessage("3002", "wrong", 0, false), pastMessage("3003", "gone", 0, false))
-				p.remove("3001", "3003")
-				p.edit("3002", "corrected")
-				p.said = append(p.said, missed)
-			},
-			[]string{"user: message 1", "user: corrected", "user: missed"},
-		},
-		"nothing that an older edit says": {
-			1, func(r *rig, p *platform) {
-				p.edit("1001", "old")
-				time.Sleep(time.Minute)
-				check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1001", Text: "newest", Time: time.Now()}))
-			},
-			[]string{"user: newest"},
-		},
-		"nothing where it is not known what is on the page": {
-			2, func(_ *rig, p *platform) { p.remove("1001"); p.blind = true },
-			[]string{"user: message 1", "user: message 2"},
-		},
-		"nothing that was stored just now, and is not in the history yet": {
-			1, func(r *rig, p *platform) { r.post(pastMessage("1005", "just now", 0, false)) },
-			[]string{"user: message 1", "user: just now"},
-		},
-		"nothing that has an id of another kind": {
-			1, func(r *rig, p *platform) {
-				p.write(r, pastMessage("import-abc", "from elsewhere", 0, false))
-				p.remove("import-abc")
-			},
-			[]string{"user: message 1", "user: from elsewhere"},
-		},
-	} {
+	for name, c := range changesWhileAway {
 		t.Run(name, func(t *testing.T) {
 			withPlatform(t, c.n, func(r *rig, p *platform) {
 				c.change(r, p)

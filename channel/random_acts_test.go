@@ -18,7 +18,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-var randomRuns = flag.Int("random-runs", 3, "how often random acts run, each time with others")
+var randomRuns = flag.Int("random-runs", 2, "how often random acts run, each time with others")
 
 // scene is a rig with three conversations, in which people do anything at any time.
 type scene struct {
