@@ -120,7 +120,7 @@ func TestAnAddressDecides(t *testing.T) {
 		_, _ = io.WriteString(w, said)
 	}))
 	defer server.Close()
-	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
+	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL + "/services/hush"}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
 	for _, c := range []struct {
 		status int
 		said   string
@@ -139,11 +139,11 @@ func TestAnAddressDecides(t *testing.T) {
 		check.Equal(t, fmt.Sprint("decision of ", c.status), h.Ask(t.Context(), Before, one), c.want)
 		check.That(t, strings.HasSuffix(f.String(), " "+c.fate), "%d: got %s", c.status, f)
 	}
-	check.Lacks(t, "log", f.log.String(), "a secret")
+	check.Lacks(t, "log", f.log.String(), "a secret", "hush") // chat platforms have the key of a webhook in its address
 	check.Contains(t, "log", f.log.String(), "outcome=timeout")
 }
 
-func TestAHookThatHangsDelaysNobody(t *testing.T) {
+func TestAHookThatHangsDelaysNobodyAndEndsWithTheBot(t *testing.T) {
 	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60"), OnMemory: script("true")}, Timeout: 200 * time.Millisecond})
 	began := time.Now()
 	for range maxWaiting + 10 {
@@ -153,6 +153,16 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 	check.That(t, time.Since(began) <= time.Second, "Tell took %v", time.Since(began))
 	check.Require(t, check.Soon(func() bool { return strings.Contains(f.String(), OnMemory+" "+OK) }), "the other hook is not called: %s", f)
 	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= 9, "got %s", f)
+
+	lines := func() int { return strings.Count(f.log.String(), "hook_not_called") }
+	before := lines()
+	began = time.Now()
+	h.Close()
+	check.That(t, time.Since(began) <= 10*time.Second, "Close took %v", time.Since(began))
+	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= maxWaiting, "got %s", f)
+	check.Equal(t, "log lines about what still waited", lines()-before, 1)
+	check.Lacks(t, "log", f.log.String(), "canceled")
+	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
 }
 
 func TestAHookThatFailsIsOneIncident(t *testing.T) {
@@ -182,20 +192,6 @@ func TestASlowHookIsOneIncident(t *testing.T) {
 	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
 }
 
-func TestHooksEndWithTheBot(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: 200 * time.Millisecond})
-	for range 5 {
-		h.Tell(OnReply, one)
-	}
-	began := time.Now()
-	h.Close()
-	check.That(t, time.Since(began) <= 10*time.Second, "Close took %v", time.Since(began))
-	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= 3, "got %s", f)
-	check.Equal(t, "log lines", strings.Count(f.log.String(), "hook_not_called"), 1)
-	check.Lacks(t, "log", f.log.String(), "canceled")
-	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
-}
-
 func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "child")
 	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: 300 * time.Millisecond})
@@ -206,14 +202,4 @@ func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}), "its child is still running")
-}
-
-// Chat platforms have the key of a webhook in its address.
-func TestTheLogDoesNotShowAnAddress(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL + "/services/hush"}}})
-	h.Ask(t.Context(), Before, one)
-	check.Contains(t, "log", f.log.String(), "hook_failed", "connection refused")
-	check.Lacks(t, "log", f.log.String(), "hush")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -67,16 +68,6 @@ func (b box) Tools(servers []string) (all []channel.Tool) {
 	return all
 }
 
-// room is a connector.
-type room struct{}
-
-func (room) Name() string                                                 { return "test" }
-func (room) Split(text string) []string                                   { return []string{text} }
-func (room) Reply(string, []string) channel.Writer                        { return room{} }
-func (room) Show(string)                                                  {}
-func (room) Cancel()                                                      {}
-func (room) Send(_ context.Context, p channel.Piece) (id string, _ error) { return p.Reply, nil }
-
 // suite is a bot beside a hostile server.
 type suite struct {
 	*testing.T
@@ -104,7 +95,7 @@ func newSuite(t *testing.T, server Server) *suite {
 		ID: "cairn", Model: s.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: box{s.host}, ToolServers: []string{"evil"},
 	}
 	s.hub = channel.New(channel.Options{
-		Store: db, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{room{}}, Log: log,
+		Store: db, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{channeltest.Silent("test")}, Log: log,
 		Replied: func(string, []string, string, bool) { s.replies.Add(1) },
 	})
 	t.Cleanup(func() {

@@ -2,12 +2,15 @@ package simulate_test
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -16,6 +19,16 @@ import (
 	"cairn/simulate"
 	"cairn/store"
 )
+
+func TestMain(m *testing.M) {
+	check.InMemory()
+	os.Exit(m.Run())
+}
+
+// name is a conversation of the test's connector.
+const name = "terminal:test"
+
+var discard = slog.New(slog.DiscardHandler)
 
 // talk generates n messages of people from a seed.
 func talk(n int, seed uint64) (said []store.Inbound) {
@@ -53,7 +66,7 @@ func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Co
 	t.Helper()
 	db := check.Must(store.Open(t.Context(), store.Options{Dir: t.TempDir()}))(t)
 	t.Cleanup(func() { check.NoError(t, db.Close()) })
-	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{newConnector()}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	past := func(yield func(store.Inbound, error) bool) {
 		for i := 0; i < len(said) && yield(said[i], nil); i++ {
 		}

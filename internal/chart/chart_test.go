@@ -76,24 +76,6 @@ func TestEveryChart(t *testing.T) {
 	}
 }
 
-func TestHostileTextsStayTexts(t *testing.T) {
-	for _, evil := range hostile {
-		p := Panel{Name: evil, Levels: []Level{{evil, evil, 3}}, Points: []Point{{At: 1, Used: 2}}, Marks: []Mark{{1, evil, evil}}}
-		for _, svg := range []string{
-			Sawtooth{Title: evil, Desc: evil, Panels: []Panel{p}}.SVG(Options{ID: evil}),
-			Composition{Title: evil, Desc: evil, Parts: []Part{{evil, 1}}}.SVG(Options{}),
-		} {
-			for _, e := range elements(t, svg) {
-				check.That(t, !strings.Contains(" script x ", " "+e.Name.Local+" "), "%q makes <%s>", evil, e.Name.Local)
-				for _, a := range e.Attr {
-					check.That(t, !strings.HasPrefix(a.Name.Local, "on"), "%q makes %s", evil, a.Name.Local)
-				}
-			}
-			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "%q: control characters pass", evil)
-		}
-	}
-}
-
 func TestALongConversationStaysSmall(t *testing.T) {
 	w := Sawtooth{Panels: []Panel{{Window: 100}}}
 	p := &w.Panels[0]
@@ -141,7 +123,19 @@ func FuzzText(f *testing.F) {
 		f.Add(evil)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		elements(t, Composition{Title: s, Parts: []Part{{s, 1}}}.SVG(Options{ID: s}))
+		p := Panel{Name: s, Levels: []Level{{s, s, 3}}, Points: []Point{{At: 1, Used: 2}}, Marks: []Mark{{1, s, s}}}
+		for _, svg := range []string{
+			Sawtooth{Title: s, Desc: s, Panels: []Panel{p}}.SVG(Options{ID: s}),
+			Composition{Title: s, Desc: s, Parts: []Part{{s, 1}}}.SVG(Options{}),
+		} {
+			for _, e := range elements(t, svg) {
+				check.That(t, e.Name.Local != "script" && e.Name.Local != "x", "%q makes <%s>", s, e.Name.Local)
+				for _, a := range e.Attr {
+					check.That(t, !strings.HasPrefix(a.Name.Local, "on"), "%q makes %s", s, a.Name.Local)
+				}
+			}
+			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "%q: control characters pass", s)
+		}
 	})
 }
 
