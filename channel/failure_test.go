@@ -63,15 +63,13 @@ func TestProviderFailureIsReported(t *testing.T) {
 
 // Some models return nothing now and then, most often after tool results.
 func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
-	lookUp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "tea"}))
+	lookUp := useTool("recall", map[string]any{"query": "tea"})
 	for says, answers := range map[string][]llm.Response{
 		"it was once":               {llmtest.Say(""), llmtest.Say("it was once")},
 		"it was after tool results": {lookUp, llmtest.Say(" "), llmtest.Say("it was after tool results")},
 		"gave no answer":            {llmtest.Say(""), llmtest.Say("")},
 	} {
-		r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-			return answers[min(n, len(answers))-1], nil
-		})
+		r := newRig(t, inTurn(answers...))
 		r.ask("hello")
 		check.Contains(t, "the reply", r.connector.texts()[0], says)
 		check.Equal(t, "requests", len(r.model.Requests()), len(answers))

@@ -99,19 +99,6 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: I like tea"), 1)
 }
 
-// A message about an overflow is not an overflow.
-func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
-	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
-	r := newRig(t, alwaysSay(words))
-	for range 2 {
-		r.ask(words)
-	}
-	check.Len(t, "requests", r.model.Requests(), 2)
-	check.Len(t, "compactions", r.connector.events, 0)
-	check.EqualAll(t, "sent", r.connector.texts(), []string{words, words})
-	r.wantAnswer("/context", "of 128000 tokens")
-}
-
 // A turn that was stopped during an open call is summarized like any other.
 func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r := newRig(t, nil)

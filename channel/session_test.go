@@ -48,7 +48,7 @@ func TestNew(t *testing.T) {
 		}
 		check.Lacks(t, "prompt", textOf(req), "] my parrot is called Coco")
 		check.That(t, !slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Text == "answer 1" }), "got an earlier answer in the prompt")
-		return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
+		return useTool("recall", map[string]any{"query": "parrot"}), nil
 	}
 	r.ask("what is its name?")
 	check.Contains(t, "recall", texts(r.connector.texts()), "found: ", "Coco")
@@ -188,12 +188,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		})
 	}
 	t.Run("if another process purged it, also from what a search found", func(t *testing.T) {
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				return llmtest.Use(llmtest.Call("1", "memory_search", map[string]any{"query": "honey"})), nil
-			}
-			return echo(ctx, n, req)
-		})
+		r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok")))
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
 		r.ask("What does Ophelia keep?")

@@ -261,17 +261,10 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 }
 
 func TestTasksAndConversationsAreIsolated(t *testing.T) {
-	one := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch n {
-		case 1:
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "password"})), nil
-		case 2:
-			return llmtest.Use(llmtest.Call("2", "memory_search", map[string]any{"query": "password"})), nil
-		case 3:
-			return llmtest.Use(llmtest.Call("3", "memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9})), nil
-		}
-		return llmtest.Say("counted"), nil
-	}}
+	one := &llmtest.Model{Func: inTurn(
+		useTool("recall", map[string]any{"query": "password"}), useTool("memory_search", map[string]any{"query": "password"}),
+		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"),
+	)}
 	r := newRigWithOne(t, counting, channel.Agent{Model: one})
 	r.say("the password is swordfish", false)
 	r.run("/remember the password is swordfish")

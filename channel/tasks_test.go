@@ -117,11 +117,22 @@ func alwaysSay(text string) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 }
 
+// inTurn gives one answer after the other, and the last one again and again.
+func inTurn(answers ...llm.Response) script {
+	return func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return answers[min(n, len(answers))-1], nil
+	}
+}
+
+func useTool(name string, arguments map[string]any) llm.Response {
+	return llmtest.Use(llmtest.Call("1", name, arguments))
+}
+
 func TestTaskRunsConcurrently(t *testing.T) {
 	release := make(chan struct{})
 	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
 		if n == 1 {
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridges"})), nil
+			return useTool("recall", map[string]any{"query": "bridges"}), nil
 		}
 		select {
 		case <-release:
