@@ -22,10 +22,8 @@ import (
 
 func TestToolsOfBothTransports(t *testing.T) {
 	for name, server := range map[string]func(t *testing.T) Server{
-		"a program": calculatorProgram,
-		"an address": func(t *testing.T) Server {
-			return Server{ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}
-		},
+		"a program":  calculatorProgram,
+		"an address": func(t *testing.T) Server { return Server{ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t)
@@ -75,8 +73,7 @@ func TestOnlyAllowedToolsAreOffered(t *testing.T) {
 	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, calculator()), Allow: []string{"add", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, calculator())})
 	tools := h.Tools([]string{"calc", "other"})
 	check.Len(t, "tools", tools, 1)
-	check.Equal(t, "tools[0].Name", tools[0].Name, "calc_add")
-	check.Equal(t, "tools[0].Original", tools[0].Original, "add")
+	check.That(t, tools[0].Name == "calc_add" && tools[0].Original == "add", "got tool %+v", tools[0].Name)
 	n := len(tools[0].Description)
 	check.That(t, n > 0 && n <= 2000, "a description of %d bytes", n)
 	check.Len(t, "tools of an agent without servers", h.Tools(nil), 0)
@@ -125,12 +122,8 @@ func TestChangedToolListAllowsNothingNew(t *testing.T) {
 
 func TestToolName(t *testing.T) {
 	long := strings.Repeat("long", 30)
-	for _, c := range [][3]string{
-		{"calc", "add", "calc_add"},
-		{"calc", "add two/numbers!", "calc_add_two_numbers_"},
-		{"calc", "加", "calc__"},
-	} {
-		check.Equal(t, c[1], ToolName(c[0], c[1]), c[2])
+	for tool, want := range map[string]string{"add": "calc_add", "add two/numbers!": "calc_add_two_numbers_", "加": "calc__"} {
+		check.Equal(t, tool, ToolName("calc", tool), want)
 	}
 	a, b := ToolName("calc", long+"a"), ToolName("calc", long+"b")
 	check.That(t, a != b && len(a) == maxName && len(b) == maxName, "got long names %q and %q", a, b)
@@ -161,25 +154,22 @@ func TestUpdateKeepsUnchangedServers(t *testing.T) {
 
 func TestSchemasAreAcceptedByAllProviders(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "s"}, nil)
-	for name, schema := range map[string]string{
-		"bare":  `{"type":"object"}`,
-		"some":  `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`,
-		"union": `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
-	} {
-		server.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(schema)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	schemas := [][2]string{ // as the server has it, and as the model gets it
+		{`{"type":"object"}`, `{"properties":{},"type":"object"}`},
+		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`, `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"],"type":"object"}`},
+		{`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`},
+	}
+	for i, schema := range schemas {
+		server.AddTool(&sdk.Tool{Name: fmt.Sprint(i), InputSchema: json.RawMessage(schema[0])}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return &sdk.CallToolResult{}, nil
 		})
 	}
-	h, _ := start(t, Server{ID: "s", URL: overHTTP(t, server), Allow: []string{"bare", "some", "union"}})
-	want := map[string]string{
-		"s_bare":  `{"properties":{},"type":"object"}`,
-		"s_some":  `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"],"type":"object"}`,
-		"s_union": `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`,
+	h, _ := start(t, Server{ID: "s", URL: overHTTP(t, server), Allow: []string{"0", "1", "2"}})
+	tools := h.Tools([]string{"s"})
+	check.Len(t, "tools", tools, 3)
+	for i, schema := range schemas {
+		check.Equal(t, tools[i].Name, string(tools[i].Parameters), schema[1])
 	}
-	for _, tool := range h.Tools([]string{"s"}) {
-		check.Equal(t, tool.Name, string(tool.Parameters), want[tool.Name])
-	}
-	check.Len(t, "tools", h.Tools([]string{"s"}), 3)
 }
 
 // Many providers put the key into the address.
