@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,42 +10,39 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
-	"cairn/store"
-
 	"cairn/channel"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
+
+// lacking returns a message that lacks something.
+func lacking(id string, age time.Duration, addressed bool) channel.Inbound {
+	m := pastMessage(id, id, age, addressed)
+	m.Incomplete = true
+	return m
+}
 
 // TestMessageThatCrashesProcessIsGivenUp: a killed start leaves its tries on disk.
 func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
+	var active atomic.Int32
 	var mu sync.Mutex
-	var active int
-	var log []string // each request, and the other requests during it
+	var log []string // each request
 	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		check.Equal(t, "requests at once", active.Add(1), 1)
+		defer active.Add(-1)
 		mu.Lock()
-		if active++; active > 1 {
-			log = append(log, m.ID+" beside another")
-		} else {
-			log = append(log, m.ID)
-		}
+		log = append(log, m.ID)
 		mu.Unlock()
 		time.Sleep(10 * time.Millisecond) // so that parallel requests, if any, would overlap with it
-		mu.Lock()
-		active--
-		mu.Unlock()
 		m.Text += ", completed"
 		return m, nil
 	}}
-	missing := func(id string, age time.Duration, addressed bool) channel.Inbound {
-		m := pastMessage(id, id, age, addressed)
-		m.Incomplete = true
-		return m
-	}
 	r := newRig(t, echo)
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	killed := func(m ...store.Inbound) {
@@ -52,51 +50,30 @@ func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 		check.NoError(t, c.Inbox().Try(t.Context(), m))
 		check.Must(c.Inbox().TryPast(t.Context()))(t)
 	}
-	bad, innocent, other := missing("bad", 3*time.Minute, false), missing("innocent", 2*time.Minute, false), missing("other", time.Minute, true)
-	for _, m := range []channel.Inbound{bad, innocent, other} {
-		check.Must(c.Inbox().Deliver(t.Context(), m))(t)
-	}
+	bad, innocent, other := lacking("2", 3*time.Minute, false), lacking("3", 2*time.Minute, false), lacking("4", time.Minute, true)
+	storetest.DeliverOnly(t, c, bad, innocent, other)
 	killed(bad, innocent, other) // all three together, then the bad one alone
 	killed(bad)
-	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
+	p.said = []channel.Inbound{lacking("1", time.Hour, false), other}
 	r.throughConnector(p)
 	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
 	r.waitForReplies()
-	lines := r.transcript()
-	for _, want := range []string{"user: early", "user: bad", "user: innocent, completed", "user: other, completed"} {
-		check.That(t, slices.Contains(lines, want), "%q is not in %q", want, lines)
-	}
-	check.EqualAll(t, "completion requests", log, []string{"innocent", "other"})
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-}
-
-// windowRecorder is a model that runs a function when its window is looked up.
-type windowRecorder struct {
-	*llmtest.Model
-	do func()
-}
-
-func (l *windowRecorder) Window(ctx context.Context) llm.Window {
-	l.do()
-	return l.Model.Window(ctx)
+	lines := slices.Sorted(slices.Values(r.transcript()))
+	check.EqualAll(t, "transcript", lines, []string{"assistant: answer 1", "user: 1", "user: 2", "user: 3, completed", "user: 4, completed"})
+	check.EqualAll(t, "completion requests", log, []string{"3", "4"})
 }
 
 func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
-	p := &reader{}
-	r := newRig(t, echo).throughConnector(p)
-	var once sync.Once
-	armed := atomic.Bool{}
+	r := newRig(t, echo).throughConnector(&platform{})
+	var armed atomic.Bool
 	r.agent.Model = &windowRecorder{r.model, func() {
-		if armed.Load() {
-			once.Do(func() { // between complete and TakeUp
-				m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
-				check.NoError(t, r.hub.Edit(t.Context(), place, m))
-			})
+		if armed.CompareAndSwap(true, false) { // between complete and TakeUp
+			m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
+			check.NoError(t, r.hub.Edit(t.Context(), place, m))
 		}
 	}}
 	r.reopen()
-	r.deliverMessage(pastMessage("1", "one", 0, true))
-	r.waitForReplies()
+	r.post(pastMessage("1", "one", 0, true))
 	armed.Store(true)
 	r.deliverMessage(pastMessage("2", "hello", 0, true))
 	r.connector.until(t, "the second message", func() bool { return r.connector.countTaken() == 2 })
@@ -104,61 +81,103 @@ func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
 	check.Contains(t, "transcript", texts(r.transcript()), "@U7")
 }
 
-// sayIncomplete delivers a message that lacks something, and waits for its answer.
-func (r *rig) sayIncomplete(id, text string) {
-	r.t.Helper()
-	m := pastMessage(id, text, 0, true)
-	m.Incomplete = true
-	r.deliverMessage(m)
-	r.waitForReplies()
-}
-
 func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
-	for claim, complete := range map[string]func(context.Context, channel.Inbound) (channel.Inbound, error){
+	for claim, complete := range map[string]func(channel.Inbound) (channel.Inbound, error){
 		"the connector completes nothing": nil,
-		"it returns nothing":              func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil },
-		"it fails": func(context.Context, channel.Inbound) (channel.Inbound, error) {
-			return channel.Inbound{}, errors.New("no such user")
-		},
-		"it panics": func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") },
+		"it returns nothing":              func(channel.Inbound) (m channel.Inbound, err error) { return m, nil },
+		"it fails":                        func(channel.Inbound) (m channel.Inbound, err error) { return m, errors.New("no such user") },
+		"it panics":                       func(channel.Inbound) (channel.Inbound, error) { panic("complete") },
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, echo)
-			if complete != nil {
-				r.throughConnector(&reader{complete: complete})
-			}
-			r.sayIncomplete("1", "one")
-			check.EqualAll(t, "the transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, echo)
+				if complete != nil {
+					r.throughConnector(&platform{complete: complete})
+				}
+				r.post(lacking("1", 0, true))
+				check.EqualAll(t, "the transcript", r.transcript(), []string{"user: 1", "assistant: answer 1"})
+				r.stop()
+			})
 		})
 	}
 }
 
-func TestBadPictureDoesNotAffectNext(t *testing.T) {
-	png := []byte("\x89PNG\r\n\x1a\n")
-	first := true
+func TestCompletionRunsBeforeMessageGetsItsSeq(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		<-release
+		m.Author, m.Text = "Grace", "ask @Ada"
+		return m, nil
+	}})
+	r.deliverMessage(lacking("1", 0, true))
+	r.say("second", false)
+	close(release)
+	r.waitForReplies()
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
+	check.Contains(t, "prompt", r.lastRequestText(), "Grace")
+}
+
+// picture is a file that the connector adds to each message.
+var picture = []byte("\x89PNG\r\n\x1a\n and so on")
+
+// withPictures returns a rig whose connector adds a picture to each message that lacks something, and whose
+// model refuses a request with so many pictures as refuses says.
+func withPictures(t *testing.T, refuses func(n, pictures int) *llm.Error) *rig {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		for _, m := range req.Messages {
-			if len(m.Images) > 0 && first {
-				first = false
-				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}
-			}
+		if err := refuses(n, len(picturesOf(req))); err != nil {
+			return llm.Response{}, err
 		}
 		return echo(ctx, n, req)
 	})
-	p := &reader{}
-	r.throughConnector(p)
-	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
-		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: append(png, m.ID...)}}
+	return r.throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: slices.Concat(picture, []byte(m.ID))}}
 		return m, nil
+	}})
+}
+
+func picturesOf(req llm.Request) (all []llm.Image) {
+	for _, m := range req.Messages {
+		all = append(all, m.Images...)
 	}
-	for _, id := range []string{"1", "2"} {
-		r.sayIncomplete(id, "look")
-	}
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	page := check.Must(conv.Transcript().Page(t.Context(), 1, 10))(t)
-	for _, m := range page {
-		check.That(t, m.ID != "2" || m.Attachments[0].File != 0, "the next picture was discarded")
-	}
+	return all
+}
+
+func TestPictures(t *testing.T) {
+	t.Run("one is shown to a model that can see, also after a restart", func(t *testing.T) {
+		r := withPictures(t, func(int, int) *llm.Error { return nil })
+		r.post(lacking("1", 0, true))
+		r.restart()
+		r.ask("and now?")
+		for i, req := range r.model.Requests() {
+			images := picturesOf(req)
+			check.Len(t, fmt.Sprintf("pictures of request %d", i), images, 1)
+			check.That(t, images[0].Type == "image/png" && bytes.HasPrefix(images[0].Data, picture), "got %+v", images[0])
+		}
+	})
+	t.Run("a model without vision gets a description", func(t *testing.T) {
+		r := withPictures(t, func(_, pictures int) *llm.Error {
+			if pictures == 0 {
+				return nil
+			}
+			return &llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404}
+		})
+		r.post(lacking("1", 0, true))
+		r.post(lacking("2", 0, true))
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
+	})
+	t.Run("a bad one does not affect the next", func(t *testing.T) {
+		r := withPictures(t, func(n, _ int) *llm.Error {
+			if n > 1 {
+				return nil
+			}
+			return &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}
+		})
+		r.post(lacking("1", 0, true))
+		r.post(lacking("2", 0, true))
+		for _, m := range r.messagesIn(place) {
+			check.That(t, m.ID != "2" || m.Attachments[0].File != 0, "the next picture was discarded")
+		}
+	})
 }
 
 func TestRejectedToolsAreReported(t *testing.T) {
@@ -166,12 +185,11 @@ func TestRejectedToolsAreReported(t *testing.T) {
 	var moved, down bool // moved: the conversation has another model; down: that model accepts nothing at all
 	refused := 0
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1].Text
 		switch {
 		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
 			refused++
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tool_call_id must match ^[a-zA-Z0-9]{9}$"}
-		case !moved && strings.Contains(last, "look up"):
+		case !moved && strings.Contains(lastText(req), "look up"):
 			return llmtest.Use(llmtest.Call("c", "recall", map[string]string{"query": "tea"})), nil
 		}
 		return echo(ctx, n, req)
@@ -183,23 +201,18 @@ func TestRejectedToolsAreReported(t *testing.T) {
 		r.ask("and now?")
 	}
 	check.Equal(t, "refused requests", refused, 1)
-	for i, p := range r.connector.sent {
-		check.That(t, !p.Failure, "reply %d: got %q", i, p.Text)
+	for _, p := range r.connector.sent {
+		check.That(t, !p.Failure, "got %q", p.Text)
 	}
-	all := r.model.Requests()
-	check.Contains(t, "request", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
+	check.Contains(t, "request", r.lastRequestText(), `<tool_result tool="recall">`)
 
 	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
 	down = true
-	asked := len(r.model.Requests())
 	r.ask("hello?")
-	if n := len(r.model.Requests()) - asked; n != 1 || !r.connector.sent[len(r.connector.sent)-1].Failure {
-		t.Errorf("%d requests, and then %+v", n, r.connector.sent[len(r.connector.sent)-1])
-	}
+	check.Equal(t, "refused requests", refused, 2)
+	check.That(t, r.connector.sent[len(r.connector.sent)-1].Failure, "got %q", r.lastText())
 	down, moved = false, false
 	r.ask("hello again")
-	all = r.model.Requests()
-	if last := all[len(all)-1]; !slices.ContainsFunc(last.Messages, poisoned) {
-		t.Error("got calls rendered as text")
-	}
+	all := r.model.Requests()
+	check.That(t, slices.ContainsFunc(all[len(all)-1].Messages, poisoned), "got calls rendered as text")
 }

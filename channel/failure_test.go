@@ -4,21 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
-func TestCommandFailureInWords(t *testing.T) {
+func TestFailuresInWords(t *testing.T) {
 	r := newRig(t, echo)
+	full := fmt.Errorf("deliver message of %s: %w", place, store.ErrFull)
+	check.Contains(t, "a full disk", r.hub.Operator().Refusal(place, full), "My disk is full")
+	check.Contains(t, "anything else", r.hub.Operator().Refusal(place, errors.New("secret internals")), "could not be saved, so it was not accepted")
 	r.agent.Language = "de"
 	r.reopen()
 	r.ask("hello")
@@ -28,58 +31,48 @@ func TestCommandFailureInWords(t *testing.T) {
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
 }
 
-func TestRefusalInWords(t *testing.T) {
-	r := newRig(t, echo)
-	check.Equal(t, "a full disk", r.hub.Operator().Refusal(place, fmt.Errorf("deliver message of %s: %w", place, store.ErrFull)),
-		"My disk is full, so I cannot save anything. Ask the bot's operator to make room.")
-	check.Equal(t, "anything else", r.hub.Operator().Refusal(place, errors.New("secret internals")), "Your message could not be saved, so it was not accepted. Send it again later.")
-}
-
 func TestProviderFailureIsReported(t *testing.T) {
+	refused := func(kind llm.Kind, status int) error {
+		return &llm.Error{Kind: kind, Status: status, Message: "secret internals", Where: llm.Where{Key: "OPENAI_API_KEY"}}
+	}
 	for name, tt := range map[string]struct {
 		err   error
 		calls int
 		says  string
 	}{
-		"a refusal":      {&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "secret internals"}, 1, "refused"},
-		"a wrong key":    {&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "secret internals", Where: llm.Where{Key: "OPENAI_API_KEY"}}, 1, "OPENAI_API_KEY"},
-		"an outage":      {&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "secret internals"}, 2, "overloaded"},
-		"something else": {errors.New("secret internals"), 1, "went wrong"},
+		"a refusal":              {refused(llm.KindBadRequest, 400), 1, "refused"},
+		"a wrong key":            {refused(llm.KindAuth, 401), 1, "OPENAI_API_KEY"},
+		"an outage":              {refused(llm.KindOverloaded, 503), 2, "overloaded"},
+		"an overflow that stays": {refused(llm.KindOverflow, 400), 1, "/compact"},
+		"something else":         {errors.New("secret internals"), 1, "went wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
 			r.ask("hello")
 			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
-			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
-				t.Errorf("got sent %+v", r.connector.sent)
-			}
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 			r.restart()
 			r.waitForReplies()
-			check.Equal(t, "model calls after a restart", len(r.connector.sent), 1)
+			check.Len(t, "sent, also after a restart", r.connector.sent, 1)
+			check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
+			check.Contains(t, "sent", r.lastText(), tt.says)
+			check.Lacks(t, "sent", r.lastText(), "secret")
+			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 		})
 	}
 }
 
 // Some models return nothing now and then, most often after tool results.
 func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
-	lookUp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "tea"}))
-	for name, tt := range map[string]struct {
-		answers []llm.Response
-		says    string
-	}{
-		"once":               {[]llm.Response{llmtest.Say(""), llmtest.Say("fine")}, "fine"},
-		"after tool results": {[]llm.Response{lookUp, llmtest.Say(" "), llmtest.Say("fine")}, "fine"},
-		"always":             {[]llm.Response{llmtest.Say(""), llmtest.Say("")}, "gave no answer"},
+	lookUp := useTool("recall", map[string]any{"query": "tea"})
+	for says, answers := range map[string][]llm.Response{
+		"it was once":               {llmtest.Say(""), llmtest.Say("it was once")},
+		"it was after tool results": {lookUp, llmtest.Say(" "), llmtest.Say("it was after tool results")},
+		"gave no answer":            {llmtest.Say(""), llmtest.Say("")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-				return tt.answers[min(n, len(tt.answers))-1], nil
-			})
-			r.ask("hello")
-			check.Contains(t, "the reply", r.connector.texts()[0], tt.says)
-			check.Equal(t, "requests", len(r.model.Requests()), len(tt.answers))
-		})
+		r := newRig(t, inTurn(answers...))
+		r.ask("hello")
+		check.Contains(t, "the reply", r.connector.texts()[0], says)
+		check.Equal(t, "requests", len(r.model.Requests()), len(answers))
 	}
 }
 
@@ -92,41 +85,27 @@ func TestPanicEndsOnlyTheTurn(t *testing.T) {
 	})
 	r.ask("hello")
 	r.ask("again")
-	texts := r.connector.texts()
-	check.Len(t, "sent", texts, 2)
-	check.Equal(t, "second reply", texts[1], "answer 2")
-}
-
-func TestPersistentOverflowIsReported(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
-	})
-	r.ask("hello")
-	if n := len(r.model.Requests()); n > 3 {
-		t.Errorf("got %d requests, want at most 3", n)
-	}
-	check.Len(t, "sent", r.connector.sent, 1)
-	check.Contains(t, "notice", r.connector.sent[0].Text, "/compact")
+	check.Len(t, "sent", r.connector.texts(), 2)
+	check.Equal(t, "second reply", r.lastText(), "answer 2")
 }
 
 func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 { // the outbox breaks while the model writes
+		switch n { // the outbox is broken while the model writes its first answer
+		case 1:
 			r.execute("ALTER TABLE outbox RENAME TO elsewhere")
+		case 2:
+			r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 		}
 		return echo(ctx, n, req)
 	}
 	r.say("hello", true)
-	r.connector.until(t, "words", func() bool { return len(r.connector.sent) == 1 })
-	if p := r.connector.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
-		t.Errorf("got notices %+v", p)
-	}
-	r.execute("ALTER TABLE elsewhere RENAME TO outbox")
+	r.waitForSent("holding it back")
+	check.That(t, r.connector.sent[0].Failure, "got %+v", r.connector.sent)
 	r.say("and now?", true)
-	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
+	r.waitForSent("answer 3")
 	r.waitForReplies()
-	check.EqualAll(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
 }
 
@@ -161,53 +140,33 @@ func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("hello")
 	check.NoError(t, r.store.Close())
-	if _, err := r.hub.Deliver(t.Context(), place, r.inbound("lost?", true)); err == nil {
-		t.Error("a message that cannot be written was acknowledged")
-	}
+	check.That(t, r.deliverTo(place, "lost?", addressed) != nil, "a message that cannot be written was acknowledged")
 	check.NoError(t, r.hub.Close())
 	r.hub = nil
 }
 
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
 func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
-	r := newRig(t, echo)
-	log := r.captureLog()
-	r.execute("ALTER TABLE compactions RENAME TO elsewhere")
-	const many = 5
-	where := func(i int) string { return fmt.Sprint(place, i) }
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for i := range many {
-		check.NoError(t, r.deliverTo(where(i), "hello", addressed))
-		if err := r.hub.Idle(ctx, where(i)); err == nil || ctx.Err() != nil {
-			t.Fatalf("waiting for a conversation that cannot be opened gave %v", err)
-		}
-		if _, _, err := r.hub.Run(ctx, where(i), channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
-			t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
-		}
-	}
-	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, many)
-	r.execute("ALTER TABLE elsewhere RENAME TO compactions")
-	for i := range many {
-		r.tell(where(i), "and now?", addressed)
-	}
-	if n := len(r.connector.texts()); n < many {
-		t.Errorf("got %d answers", n)
-	}
-	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
-		t.Errorf("got %d warnings, %d recoveries, %d stuck conversations; want 1, 1 and 0:\n%s", warned, over, r.hub.Stats().Stuck, log.String())
-	}
-}
-
-func TestUnsentReplyLogsOneWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
 		log := r.captureLog()
-		r.connector.note(func() { r.connector.failures = 3 })
-		r.ask("hello")
-		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		check.Equal(t, "warnings", log.count("level=WARN"), 1)
-		check.Equal(t, "warnings", log.count("send_reply_failed"), 3)
+		r.execute("ALTER TABLE compactions RENAME TO elsewhere")
+		places := []string{"test:1/a", "test:1/b", "test:1/c"}
+		for _, where := range places {
+			check.NoError(t, r.deliverTo(where, "hello", addressed))
+			check.That(t, r.hub.Idle(t.Context(), where) != nil, "waiting for a conversation that cannot be opened succeeds")
+			_, _, err := r.hub.Run(t.Context(), where, channel.Person{}, "/context")
+			check.That(t, err != nil, "/context in a conversation that cannot be opened succeeds")
+		}
+		check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 3)
+		time.Sleep(time.Minute)
+		r.execute("ALTER TABLE elsewhere RENAME TO compactions")
+		time.Sleep(time.Minute)
+		for _, where := range places {
+			r.waitIdle(where)
+		}
+		check.EqualAll(t, "warnings, ends, and stuck conversations", []int{log.count("level=WARN"), log.count("conversations_recovered"), r.hub.Stats().Stuck}, []int{1, 1, 0})
+		check.Len(t, "requests", r.model.Requests(), 3)
 		r.stop()
 	})
 }
@@ -229,7 +188,52 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 			"user: hello", "assistant: answer 1", "user: and now?", "assistant: answer 3", "user: and then?", "assistant: answer 5",
 		})
 		check.Equal(t, "logged panics", log.count("conversation_panicked"), 2)
-		check.Lacks(t, "sent", strings.Join(r.connector.texts(), "|"), "database") // it was not at fault, and a retry helped
+		check.Lacks(t, "sent", texts(r.connector.texts()), "database") // it was not at fault, and a retry helped
 		r.stop()
 	})
+}
+
+// A model server that fails everywhere is one incident; so is one failing conversation.
+func TestTurnFailuresAreIncidents(t *testing.T) {
+	auth, down := &llm.Error{Kind: llm.KindAuth, Status: 401}, &llm.Error{Kind: llm.KindUnreachable}
+	for name, c := range map[string]struct {
+		failure  error
+		fails    string // conversations
+		warnings int    // including a first one for the server, if the failure could be its fault
+		ends     int
+	}{
+		"an outage":                       {auth, "a b c", 1, 1},
+		"a request that is refused":       {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, "a", 1, 1},
+		"a failure that is no provider's": {errors.New("something else"), "a", 1, 1},
+		"one that looks like an outage":   {down, "a", 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fails := c.fails
+			r := newRig(t, nil)
+			r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				for _, place := range strings.Fields(fails) {
+					if strings.Contains(lastText(req), "asked in "+place) {
+						return llm.Response{}, c.failure
+					}
+				}
+				return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
+			}}, new(llm.Learnt)}
+			log := r.captureLog()
+			ask := func(times int, places ...string) {
+				for range times {
+					for _, place := range places {
+						r.tell("test:server/"+place, "asked in "+place, addressed)
+					}
+				}
+			}
+			ask(4, "a", "b", "c")
+			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
+			fails = ""
+			ask(1, "b", "a", "c")
+			check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.ends)
+			fails = c.fails
+			ask(1, "a")
+			check.Equal(t, "warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
+		})
+	}
 }

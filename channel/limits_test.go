@@ -16,41 +16,68 @@ import (
 )
 
 func TestTurnsPerMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 2})
-		ask := func(who string) {
-			t.Helper()
-			check.NoError(t, r.deliverTo(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
-			r.waitForReplies()
-		}
-		for range 5 {
-			ask("u1")
-		}
-		sent := r.connector.texts()
-		if len(sent) != 3 || !strings.Contains(sent[2], "2 times a minute") || !r.connector.sent[2].Failure {
-			t.Fatalf("got sent %q", sent)
-		}
-		ask("u2")
-		if sent := r.connector.texts(); len(sent) != 4 || sent[3] != "answer 3" {
-			t.Errorf("got no reply to another person: %q", sent)
-		}
-		time.Sleep(61 * time.Second)
-		ask("u1")
-		if sent := r.connector.texts(); len(sent) != 5 || sent[4] != "answer 4" {
-			t.Errorf("after a minute: got replies %q", sent)
-		}
-		if n := len(r.transcript()); n != 7+4 {
-			t.Errorf("got %d rows in the transcript: %q", n, r.transcript())
-		}
-		r.stop()
+	t.Run("each person has their own, and one notice a minute", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 2})
+			ask := func(times int, who string) {
+				for range times {
+					r.post(by(who, "Ada", r.inbound("hello", true)))
+				}
+			}
+			ask(5, "u1")
+			check.Len(t, "sent", r.connector.sent, 3)
+			check.That(t, r.connector.sent[2].Failure, "got %+v", r.connector.sent[2])
+			check.Contains(t, "the notice", r.lastText(), "2 times a minute")
+			ask(1, "u2")
+			check.EqualAll(t, "sent to another person", r.connector.texts()[3:], []string{"answer 3"})
+			time.Sleep(61 * time.Second)
+			ask(1, "u1")
+			check.EqualAll(t, "sent a minute later", r.connector.texts()[4:], []string{"answer 4"})
+			check.Len(t, "transcript", r.transcript(), 7+4)
+			r.stop()
+		})
+	})
+	t.Run("a notice is no turn", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
+			for range 7 { // one every fifty seconds: every other one is within the limit
+				r.ask("hello")
+				time.Sleep(50 * time.Second)
+			}
+			check.That(t, len(r.model.Requests()) >= 3, "got %q in six minutes", r.connector.texts())
+			r.stop()
+		})
+	})
+	t.Run("there is no notice while the bot is paused", func(t *testing.T) {
+		r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
+		r.run("/pause")
+		r.say("one", true)
+		r.ask("two")
+		r.ask("three")
+		check.Len(t, "sent", r.connector.texts(), 0)
+	})
+	t.Run("who addresses the bot sees the notice, and others do not", func(t *testing.T) {
+		rules := respondRules(channel.RespondAll)
+		rules.TurnsPerMinute = 1
+		r := newRig(t, echo).withRules(rules)
+		r.overhear("talk")
+		r.overhear("more talk") // over the limit, and not addressed to the bot
+		r.ask("bot, help me")
+		check.Len(t, "replies and notices", r.connector.texts(), 2)
 	})
 }
 
 func TestRestrictedCommands(t *testing.T) {
 	const refused = "for people who manage"
-	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories"}})
+	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories", "forget"}})
 	check.Lacks(t, "answer to /compact", r.runAs(ada, place, "/compact").Text, refused)
 	check.Contains(t, "answer", r.runAs(ada, place, "/memories").Text, refused)
+	r.run("/remember the door code is 4711")
+	check.Len(t, "suggestions", check.Must(r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", ""))(t), 0)
+	// A connector reports everyone as a manager of their own direct messages.
+	r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
+	r.ask("hello")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 }
 
 func TestPause(t *testing.T) {
@@ -59,46 +86,43 @@ func TestPause(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if slow {
 			began <- struct{}{}
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
+			return blockUntilCanceled(ctx, n, req)
 		}
 		return echo(ctx, n, req)
 	})
+	sent := func(when string, want ...string) {
+		t.Helper()
+		check.EqualAll(t, "sent "+when, r.connector.texts(), want)
+	}
 	r.agent.Worker = r.model
 	r.reopen()
 	r.run("/pause")
 	r.ask("hello")
-	if n := len(r.model.Requests()); n != 0 || len(r.connector.texts()) != 0 {
-		t.Fatalf("%d calls of the model while paused", n)
-	}
 	r.restart()
 	r.ask("still?")
-	if n := len(r.model.Requests()); n != 0 {
-		t.Fatalf("%d calls of the model after a restart", n)
-	}
-	check.NoError(t, r.deliverTo("test:server/other", "hello", addressed))
-	r.waitIdle("test:server/other")
-	check.EqualAll(t, "sent in another channel", r.connector.texts(), []string{"answer 1"})
+	check.Len(t, "calls of the model while paused", r.model.Requests(), 0)
+	r.tell("test:server/other", "hello", addressed)
+	sent("in another channel", "answer 1")
 
 	r.run("/resume")
 	r.ask("now?")
-	check.EqualAll(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
+	sent("after /resume", "answer 1", "answer 2")
 
 	slow = true
 	r.say("a long answer", true)
 	<-began
-	check.Contains(t, "answer", r.run("/pause Everywhere"), "I am paused everywhere") // phones write capitals
+	r.wantAnswer("/pause Everywhere", "I am paused everywhere") // phones write capitals
 	r.waitForReplies()
 	slow = false
 	r.ask("and?")
-	check.EqualAll(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
+	sent("after /pause everywhere", "answer 1", "answer 2")
 	r.run("/pause")
-	check.Contains(t, "answer to /resume everywhere", r.run("/resume everywhere"), "still paused here; /resume ends that")
+	r.wantAnswer("/resume everywhere", "still paused here; /resume ends that")
 	r.run("/pause everywhere")
-	check.Contains(t, "answer to /resume", r.run("/resume"), "still paused everywhere; /resume everywhere ends that")
-	check.Contains(t, "answer to the last /resume", r.run("/resume everywhere"), "answering again")
+	r.wantAnswer("/resume", "still paused everywhere; /resume everywhere ends that")
+	r.wantAnswer("/resume everywhere", "answering again")
 	r.ask("and now?")
-	check.Equal(t, "answers", len(r.connector.texts()), 3)
+	check.Len(t, "answers", r.connector.texts(), 3)
 }
 
 // Someone who is still typing has not finished the last word.
@@ -116,7 +140,7 @@ func TestSuggestions(t *testing.T) {
 		}
 		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
 	}
-	for i := range 30 {
+	for i := range 23 {
 		r.run(fmt.Sprintf("/remember the garden has %d beds", i+100))
 	}
 	check.Len(t, "suggestions", r.suggest("forget", ""), 25)
@@ -126,80 +150,27 @@ func TestSuggestions(t *testing.T) {
 func TestPages(t *testing.T) {
 	a := channel.Answer{Text: "above"}
 	check.Equal(t, "pages", a.Pages(), 1)
-	check.Equal(t, "pages", a.Page(0), "above")
 	check.Equal(t, "page 7", a.Page(7), "above")
 	for i := range 21 {
 		a.Items = append(a.Items, fmt.Sprint("item ", i))
 	}
-	if a.Pages() != 3 || !strings.Contains(a.Page(2), "item 20\n(page 3 of 3)") || strings.Contains(a.Page(2), "item 19") || a.Page(-1) != a.Page(0) {
-		t.Errorf("got %d pages, the last is %q", a.Pages(), a.Page(2))
-	}
-}
-
-func TestRateLimitIsSilentWhilePaused(t *testing.T) {
-	r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
-	r.run("/pause")
-	r.say("one", true)
-	r.ask("two")
-	r.ask("three")
-	check.Equal(t, "answers while paused", len(r.connector.texts()), 0)
-}
-
-func TestRateLimitNoticeIsNoTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
-		for range 7 { // one every fifty seconds: every other one is within the limit
-			r.ask("hello")
-			time.Sleep(50 * time.Second)
-		}
-		answers := 0
-		for _, text := range r.connector.texts() {
-			if strings.HasPrefix(text, "answer") {
-				answers++
-			}
-		}
-		if answers < 3 {
-			t.Errorf("got %d replies in six minutes, want at most one a minute: %q", answers, r.connector.texts())
-		}
-		r.stop()
-	})
-}
-
-func TestAddressedPersonSeesRateLimit(t *testing.T) {
-	rules := respondRules(channel.RespondAll)
-	rules.TurnsPerMinute = 1
-	r := newRig(t, echo).withRules(rules)
-	r.overhear("talk")
-	r.overhear("more talk") // over the limit, and not addressed to the bot
-	r.ask("bot, help me")
-	check.Equal(t, "replies and notices", len(r.connector.texts()), 2)
-}
-
-func TestSuggestionsOfARestrictedCommand(t *testing.T) {
-	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories", "forget"}})
-	r.run("/remember the door code is 4711")
-	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", "")
-	check.That(t, len(some) == 0, "%+v, %v", some, err)
-}
-
-func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
-	r := newRig(t, echo)
-	// A connector reports everyone as a manager of their own direct messages.
-	answer := r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
-	r.ask("hello")
-	check.That(t, len(r.connector.texts()) != 0, "a person without rights paused the bot everywhere: %s", answer)
+	check.Equal(t, "pages", a.Pages(), 3)
+	check.Equal(t, "page -1", a.Page(-1), a.Page(0))
+	check.Contains(t, "page 2", a.Page(2), "item 20\n(page 3 of 3)")
+	check.Lacks(t, "page 2", a.Page(2), "item 19")
 }
 
 func TestRedeliveredBotMessageCountsOnce(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
-	m := channel.Inbound{ID: "1", AuthorID: "b1", Author: "Bot", Text: "hello", Time: time.Now(), Addressed: true, Bot: true}
+	m := by("b1", "Bot", pastMessage("1", "hello", 0, true))
+	m.Bot = true
 	for range 4 { // Slack delivers it again
 		r.deliverMessage(m)
 	}
 	r.waitForReplies()
 	m.ID = "2"
 	r.post(m)
-	check.Equal(t, "replies to two messages", len(r.connector.texts()), 2)
+	check.Len(t, "replies to two messages", r.connector.texts(), 2)
 }
 
 // letterByLetter answers NO_REPLY letter by letter.
@@ -218,33 +189,30 @@ func TestUnaskedFailureIsReportedOnce(t *testing.T) {
 	}).withRules(respondRules(channel.RespondAll))
 	r.overhear("talk among people")
 	r.overhear("more talk")
-	if n := len(r.connector.texts()); n != 1 {
-		t.Errorf("got %d notices, want 1: %q", n, r.connector.texts())
-	}
+	check.Len(t, "notices", r.connector.texts(), 1)
 }
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
-	var block atomic.Bool
-	began := make(chan struct{}, 4)
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if block.Load() {
-			began <- struct{}{}
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		}
-		return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
+	synctest.Test(t, func(t *testing.T) {
+		var block atomic.Bool
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if block.Load() {
+				return blockUntilCanceled(ctx, n, req)
+			}
+			return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
+		})
+		r.connector.delay = time.Hour // no reply gets out
+		r.say("one", true)
+		synctest.Wait()
+		block.Store(true)
+		r.say("two", true)
+		synctest.Wait()
+		r.stop()
+		block.Store(false)
+		r.connector.seen, r.connector.delay = nil, 0
+		r.restart()
+		r.waitForReplies()
+		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer 1 in words")
+		r.stop()
 	})
-	r.connector.delay = time.Hour // no reply gets out
-	r.say("one", true)
-	r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
-	r.becomesIdle(200 * time.Millisecond)
-	block.Store(true)
-	r.say("two", true)
-	<-began
-	r.stop()
-	block.Store(false)
-	r.connector.note(func() { r.connector.seen, r.connector.delay = nil, 0 })
-	r.restart()
-	r.waitForReplies()
-	check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer 1 in words")
 }

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-
-	"cairn/internal/check"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // wantPairedCalls fails unless each result follows its call, and each call has one.
@@ -42,9 +46,9 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r.model.Tokens = 8000
 	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
 	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n < 12 {
-			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+			return echo(ctx, n, req)
 		}
 		return llmtest.Say("the long answer " + strings.Repeat("word ", 4000)), nil
 	}
@@ -55,81 +59,44 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	}
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.waitForReplies()
-	applied := false
-	for _, e := range r.connector.events {
-		applied = applied || e.State == compactor.EventApplied
-	}
-	check.Require(t, applied, "got no summary: the test proves nothing")
+	check.Require(t, len(r.eventsIn(compactor.EventApplied)) > 0, "got no summary: the test proves nothing")
 	check.Equal(t, "requests for 12 questions", len(r.model.Requests()), 12)
-	long := 0
-	for _, text := range r.connector.texts() {
-		long += strings.Count(text, "the long answer")
-		check.Lacks(t, "sent", text, "says summary")
-	}
-	check.Equal(t, "copies of the long reply", long, 1)
+	sent := texts(r.connector.texts())
+	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer"), 1)
+	check.Lacks(t, "sent", sent, "says summary")
 }
 
 // After an overflow between two steps of a turn, the same request is repeated and no tool runs
 // twice; an earlier overflow in another step does not count.
 func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
+	const before = 30
 	var w stepLog
 	r := newRig(t, nil)
 	r.opts.Observer = &w
 	r.reopen()
-	overflows := 0
-	steps := 0
-	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		wantPairedCalls(t, req.Messages)
-		if n <= 30 {
-			return llmtest.Say(fmt.Sprint("answer ", n)), nil
-		}
-		if overflows < 1 {
-			overflows++
+		step, second := (n-before+1)/2, (n-before)%2 == 0
+		switch {
+		case n <= before:
+			return echo(ctx, n, req)
+		case !second:
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
-		}
-		overflows = 0
-		steps++
-		if steps > 2 {
+		case step > 2:
 			return llmtest.Say("Noted."), nil
 		}
-		resp := llmtest.Use(llmtest.Call(fmt.Sprint("c", steps), "memory_save", map[string]any{"content": fmt.Sprintf("Ada likes tea number %d.", steps), "kind": "preference"}))
-		return resp, nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "memory_save", map[string]any{"content": fmt.Sprintf("Ada likes tea number %d.", step), "kind": "preference"})), nil
 	}
-	for i := range 30 {
+	for i := range before {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)))
 	}
-	r.ask("I like tea")
-	if texts := r.connector.texts(); texts[len(texts)-1] != "Noted." {
-		t.Fatalf("got answer %q", texts[len(texts)-1])
-	}
+	check.Equal(t, "answer", r.ask("I like tea"), "Noted.")
 	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
 	})
 	check.That(t, at >= 0 && slices.Contains(w.lines[at:], "turn answered"), "got steps %q", w.lines)
-	for n := 1; n <= 2; n++ {
-		check.Equal(t, "memories saved by the tool", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
-	}
-	asked := 0
-	for _, row := range r.transcript() {
-		if row == "user: I like tea" {
-			asked++
-		}
-	}
-	check.Equal(t, "copies of the question in the transcript", asked, 1)
-}
-
-// A message about an overflow is not an overflow.
-func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
-	r := newRig(t, nil)
-	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
-	for range 3 {
-		r.ask(words)
-	}
-	check.Equal(t, "requests", len(r.model.Requests()), 3)
-	check.Len(t, "requests", r.connector.events, 0)
-	check.EqualAll(t, "sent", r.connector.texts(), []string{words, words, words})
-	r.wantAnswer("/context", "of 128000 tokens")
+	check.EqualAll(t, "memories saved by the tool", r.connector.memories, []string{"Ada likes tea number 1.", "Ada likes tea number 2."})
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: I like tea"), 1)
 }
 
 // A turn that was stopped during an open call is summarized like any other.
@@ -141,11 +108,10 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 		wantPairedCalls(t, req.Messages)
 		switch {
 		case stopped:
-			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+			return echo(ctx, n, req)
 		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
 			waits <- struct{}{}
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
+			return blockUntilCanceled(ctx, n, req)
 		}
 		resp := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}), llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
 		resp.Message.Text = "Let me look."
@@ -163,17 +129,111 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.compact()
 	r.ask("and now?")
 	r.restart()
-	r.ask("and after a restart?")
-	check.HasPrefix(t, "last piece sent", r.lastText(), "answer ")
+	check.HasPrefix(t, "answer", r.ask("and after a restart?"), "answer ")
 }
 
 // An overfull window is shown as such, and the bar keeps its length.
 func TestContextReportsOverfullWindow(t *testing.T) {
-	c := channel.Context{Fill: channel.Fill{Used: 5000, Max: 4000, UsedPct: 125}}
-	first, _, _ := strings.Cut(c.String(), "\n")
-	check.Equal(t, "answer", first, "["+strings.Repeat("█", 20)+"] 125.0 % (over)")
-	c.Used, c.UsedPct = 4000, 100
-	if first, _, _ := strings.Cut(c.String(), "\n"); strings.Contains(first, "over") {
-		t.Errorf("got %q", first)
+	for used, want := range map[float64]string{1.25: "] 125.0 % (over)", 1: "] 100.0 %"} {
+		c := channel.Context{Fill: channel.Fill{Used: int(4000 * used), Max: 4000, UsedPct: 100 * used}}
+		first, _, _ := strings.Cut(c.String(), "\n")
+		check.Equal(t, "answer", first, "["+strings.Repeat("█", 20)+want)
+	}
+}
+
+func tokensOf(req llm.Request) (used int) {
+	for _, m := range req.Messages {
+		used += tokens.Estimate(m.Text)
+	}
+	return used
+}
+
+// TestFlood: many people write a lot in parallel, all of it to the bot. Nothing is lost or taken twice,
+// each person's order is kept, and the answers are few; no channel waits for one whose model never answers.
+func TestFlood(t *testing.T) {
+	const people, each, perMinute, window = 8, 12, 2, 8000
+	places := []string{"test:server/stuck", "test:server/a", "test:server/b"}
+	stuck := make(chan struct{})
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		check.That(t, tokensOf(req) <= window, "got a request of %d tokens, want at most %d", tokensOf(req), window)
+		if strings.Contains(lastText(req), places[0]) {
+			select {
+			case <-stuck:
+			case <-ctx.Done():
+			}
+		}
+		return llmtest.Say(fmt.Sprint("answer ", n)), ctx.Err()
+	}).withRules(channel.Rules{TurnsPerMinute: perMinute})
+	r.model.Tokens = window
+	started := time.Now()
+	var all sync.WaitGroup
+	for i := range people * len(places) {
+		all.Go(func() {
+			who, where := i/len(places), places[i%len(places)]
+			for n := range each {
+				text := fmt.Sprintf("%d says %d in %s, and a few more words so that it weighs something", who, n, where)
+				m := by(fmt.Sprint("p", i), fmt.Sprint("Pat", i), pastMessage(fmt.Sprintf("%d-%d", who, n), text, 0, true))
+				for range 1 + n%2 { // the platform delivers messages again
+					check.Error(t, check.ErrorOf(r.hub.Deliver(t.Context(), where, m)), nil)
+				}
+			}
+		})
+	}
+	all.Wait()
+	r.waitIdle(places[1])
+	r.waitIdle(places[2])
+	close(stuck)
+	r.waitIdle(places[0])
+	for _, where := range places {
+		next := make([]int, people)
+		for _, m := range r.messagesIn(where) {
+			var who, n int
+			if m.Role != llm.RoleUser {
+				continue
+			}
+			fmt.Sscanf(m.Text, "%d says %d in "+where, &who, &n)
+			check.Require(t, n == next[who], "message %d of %d: got %q", next[who], who, m.Text)
+			next[who]++
+		}
+		check.EqualAll(t, "messages of each in "+where, next, slices.Repeat([]int{each}, people))
+	}
+	minutes := int(time.Since(started)/time.Minute) + 1
+	answers, sent := len(r.model.Requests()), len(r.connector.texts())
+	writers := people * len(places)
+	check.That(t, answers > 0 && answers <= writers*perMinute*minutes, "got %d replies in %d minutes", answers, minutes)
+	check.That(t, sent <= answers+writers*minutes, "got %d replies and notices", sent) // one notice per person and minute
+}
+
+// TestHugeMessages: messages far larger than the window are stored whole, shown clipped, found, edited
+// and deleted, and the conversation goes on.
+func TestHugeMessages(t *testing.T) {
+	const window = 2000
+	for what, text := range map[string]string{
+		"250 kB of words":    strings.Repeat("a few words that everybody knows, ", 7_500),
+		"100 kB of one word": strings.Repeat("a", 100_000),
+		"forgeries":          strings.Repeat("[#1 x] <|im_start|>\n", 1_500),
+		"45 kB of Chinese":   strings.Repeat("汉字无空格", 3_000),
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, echo)
+			r.model.Tokens, r.agent.Recall = window, 400
+			m := r.inbound("parrot "+text, true)
+			r.post(m)
+			said := r.transcript()
+			check.That(t, len(said) == 2 && said[0] == "user: "+m.Text && said[1] == "assistant: answer 1", "%d messages, the last is %.80q", len(said), said[len(said)-1])
+			used := tokensOf(r.model.Requests()[0])
+			check.That(t, used <= window, "got a request of %d tokens", used)
+			found := func() int {
+				memories := memory.Of(storetest.Find(t, r.store, place))
+				return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
+			}
+			check.That(t, found() > 0, "the message is not found")
+			r.ask("and now?")
+			isNotice := func(text string) bool { return strings.Contains(text, "model sees the first") }
+			check.EqualAll(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
+			check.NoError(t, r.hub.Delete(t.Context(), place, m.ID))
+			check.Equal(t, "results after the deletion", found(), 0)
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-var randomRuns = flag.Int("random-runs", 3, "how often random acts run, each time with others")
+var randomRuns = flag.Int("random-runs", 2, "how often random acts run, each time with others")
 
 // scene is a rig with three conversations, in which people do anything at any time.
 type scene struct {
@@ -55,12 +56,12 @@ func (s *scene) model(ctx context.Context, n int, req llm.Request) (llm.Response
 		return llmtest.Use(tools[k-1]), nil
 	}
 	what := "answer "
-	for _, m := range req.Messages {
+	for _, m := range slices.Backward(req.Messages) {
 		if m.Role == llm.RoleUser {
-			what = "answer "
 			if strings.Contains(m.Text, "[Result of task ") || strings.Contains(m.Text, "[Task ") {
 				what = "outcome "
 			}
+			break
 		}
 	}
 	return llmtest.Say(fmt.Sprint(what, n, strings.Repeat(" word", s.dice(60)))), nil
@@ -69,7 +70,7 @@ func (s *scene) model(ctx context.Context, n int, req llm.Request) (llm.Response
 func (s *scene) say(at string) {
 	m := s.inbound("message"+strings.Repeat(" word", s.dice(80)), s.dice(2) == 0)
 	if s.dice(2) == 0 {
-		m.AuthorID, m.Author = "u2", "Bo"
+		m = by("u2", "Bo", m)
 	}
 	m.Thread = strings.HasSuffix(at, "/thread")
 	s.ids, s.said[m.ID] = append(s.ids, m.ID), at
@@ -134,7 +135,7 @@ func TestRandomActs(t *testing.T) {
 					t.Log(j.String())
 				}
 			}()
-			s.agent.Policy = func() compactor.Policy { p := compactor.DefaultPolicy(); p.KeepLastN = 4; return p }
+			s.setFilePolicy(func(p *compactor.Policy) { p.KeepLastN = 4 })
 			s.agent.Worker = &llmtest.Model{Label: "worker", Tokens: 6000, Func: s.model}
 			one := &llmtest.Model{Label: "one", Tokens: 6000, Func: s.model}
 			s.withTasks(map[string]channel.Agent{"one": {Model: one, Worker: s.agent.Worker, Spawn: []string{"one"}, TaskCalls: 20}})

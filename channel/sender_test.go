@@ -2,15 +2,15 @@ package channel_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
+	"cairn/channel/channeltest"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/privacy"
 )
 
@@ -19,24 +19,21 @@ import (
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const turns = 12
-			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
-			var want []string
-			for n := range turns {
-				want = append(want, fmt.Sprint("answer ", n+1))
-				r.say("hello", true)
-				r.connector.until(t, "the message to be taken up", func() bool { return r.connector.countTaken() == n+1 })
-			}
-			r.connector.note(func() { r.connector.delay = 0 })
-			r.waitForReplies()
-			if got := r.connector.texts(); !slices.Equal(got, want) {
-				t.Errorf("got %d: %q", len(got), got)
-			}
-			if v, err := r.store.Upkeep().Vitals(t.Context()); err != nil || v.Outbox != 0 || !v.OutboxOldest.IsZero() {
-				t.Errorf("%+v, %v", v, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, echo)
+				r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
+				var want []string
+				for n := range 6 {
+					want = append(want, fmt.Sprint("answer ", n+1))
+					r.say("hello", true)
+					synctest.Wait()
+				}
+				r.waitForReplies()
+				check.EqualAll(t, "sent", r.connector.texts(), want)
+				v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
+				check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%+v", v)
+				r.stop()
+			})
 		})
 	}
 }
@@ -44,75 +41,78 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 // On a full disk a reply goes out and its row cannot be updated: it must not go out once more with
 // each try.
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
-	r := newRig(t, echo)
-	log := r.captureLog()
-	r.execute("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END")
-	r.say("hello", true)
-	for log.count("send_reply_failed") < 2 {
-		time.Sleep(50 * time.Millisecond)
-	}
-	check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
-	r.execute("DROP TRIGGER refuse")
-	r.waitForReplies()
-	r.restart()
-	r.ask("and now?")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		log := r.captureLog()
+		r.execute("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END")
+		r.say("hello", true)
+		time.Sleep(10 * time.Second)
+		check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
+		check.Equal(t, "tries", log.count("send_reply_failed"), 4)
+		check.Equal(t, "warnings", log.count("level=WARN"), 1)
+		r.execute("DROP TRIGGER refuse")
+		r.waitForReplies()
+		r.restart()
+		r.ask("and now?")
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+		r.stop()
+	})
+}
+
+// rejecting runs f with a rig whose connector rejects what begins with a text; it counts how often.
+func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *int)) {
+	synctest.Test(t, func(t *testing.T) {
+		r, times := newRig(t, echo), 0
+		r.connector.rejects = func(p channel.Piece) bool {
+			if !strings.HasPrefix(p.Text, text) {
+				return false
+			}
+			if times++; times == 2 {
+				panic("send") // counts as a refusal: otherwise the bot would stop, and again after each start
+			}
+			return true
+		}
+		f(t, r, &times)
+		r.stop()
+	})
 }
 
 func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
-	refuses := func(text string) func(channel.Piece) bool {
-		return func(p channel.Piece) bool { return strings.HasPrefix(p.Text, text) }
-	}
 	t.Run("the next pieces are sent, and people get a notice", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.rejects = refuses("answer 1") })
+		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
 			started := time.Now()
 			r.say("hello", true)
 			time.Sleep(time.Second)
 			r.say("and this?", true)
 			synctest.Wait()
 			s := r.hub.Stats()
-			check.Equal(t, "sent while the platform rejects", s.Refused, 1)
-			check.Equal(t, "rejected pieces", s.Dropped, 0)
+			check.EqualAll(t, "refused and dropped at first", []int{s.Refused, int(s.Dropped)}, []int{1, 0})
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			if took := time.Since(started); took > time.Hour {
-				t.Errorf("took %v", took)
-			}
-			got := r.connector.texts()
-			check.Len(t, "sent", got, 2)
-			check.Equal(t, "got[0]", got[0], "answer 2")
-			check.HasPrefix(t, "got[1]", got[1], "I could not send an answer here")
-			if s := r.hub.Stats(); len(r.connector.rejected) != 8 || s.Refused != 0 || s.Dropped != 1 {
-				t.Errorf("got %d attempts, %d rejected, %d dropped", len(r.connector.rejected), s.Refused, s.Dropped)
-			}
-			r.stop()
+			check.That(t, time.Since(started) <= time.Hour, "took %v", time.Since(started))
+			check.Len(t, "sent", r.connector.texts(), 2)
+			check.Equal(t, "sent first", r.connector.texts()[0], "answer 2")
+			check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
+			s = r.hub.Stats()
+			check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
 		})
 	})
 	t.Run("attempts count across restarts", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.rejects = refuses("answer 1") })
+		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
 			r.say("hello", true)
 			for range 6 { // two tries each
 				time.Sleep(2 * time.Second)
 				r.restart()
 			}
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.Len(t, "attempts and sent", r.connector.rejected, 8)
-			check.Len(t, "attempts and sent", r.connector.texts(), 1)
-			r.stop()
+			check.Equal(t, "tries", *times, 8)
+			check.Len(t, "sent", r.connector.texts(), 1)
 		})
 	})
 	t.Run("a rejected notice causes no further notice", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.rejects = refuses("") })
+		rejecting(t, "", func(t *testing.T, r *rig, times *int) {
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.Len(t, "attempts", r.connector.rejected, 16)
-			check.Equal(t, "attempts", r.hub.Stats().Dropped, 2)
-			r.stop()
+			check.EqualAll(t, "tries and dropped", []int{*times, int(r.hub.Stats().Dropped)}, []int{16, 2})
 		})
 	})
 	t.Run("attempts do not count while the connector is offline", func(t *testing.T) {
@@ -120,33 +120,12 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 			r := newRig(t, echo)
 			r.opts.Connectors = []channel.Connector{offline{r.connector}}
 			r.reopen()
-			r.connector.note(func() { r.connector.failures = 100 })
+			r.connector.failures = 100
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
 			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 			r.stop()
 		})
-	})
-}
-
-// Otherwise the bot would stop, and again after each start.
-func TestPanicOfConnectorRejectsPiece(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
-		r.connector.note(func() {
-			r.connector.rejects = func(p channel.Piece) bool {
-				if p.Text == "answer 1" {
-					panic("send")
-				}
-				return false
-			}
-		})
-		r.say("hello", true)
-		check.NoError(t, r.hub.Idle(t.Context(), place))
-		check.Len(t, "sent", r.connector.texts(), 1)
-		check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
-		check.Equal(t, "dropped pieces", r.hub.Stats().Dropped, 1)
-		r.stop()
 	})
 }
 
@@ -157,15 +136,69 @@ func (offline) Connected() bool { return false }
 
 // What is deleted while it waits to be sent fails nothing.
 func TestPurgeWhileSending(t *testing.T) {
-	r := newRig(t, echo)
-	j := r.captureLog()
-	r.connector.delay = 300 * time.Millisecond
-	r.say("one", true)
-	r.say("two", true)
-	r.connector.until(t, "the first reply", func() bool { return r.connector.opened > 0 })
-	time.Sleep(100 * time.Millisecond)
-	conv := check.Must(r.store.Find(t.Context(), place))(t)
-	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
-	r.waitForReplies()
-	check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		j := r.captureLog()
+		r.connector.delay = 3 * time.Second
+		r.say("one", true)
+		r.say("two", true)
+		time.Sleep(time.Second)
+		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
+		r.waitForReplies()
+		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
+		r.stop()
+	})
+}
+
+// A server of tools may still be connecting when a turn starts.
+func TestTurnWaitsForTools(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T, r *rig, b *channeltest.Box, connect func()){
+		"a turn waits, also one that is resumed, and holds up nobody else": func(t *testing.T, r *rig, b *channeltest.Box, connect func()) {
+			r.opts.Agent = func(conversation string) channel.Agent {
+				a := r.agent
+				if conversation != place {
+					a.ToolServers = nil
+				}
+				return a
+			}
+			r.restart()
+			r.say("please add", true)
+			synctest.Wait()
+			check.EqualAll(t, "before the tools connect", r.transcript(), []string{"user: please add"})
+			began := time.Now()
+			r.tell(place+"2", "hello", addressed)
+			check.That(t, time.Since(began) < time.Second, "a conversation without tools waits")
+			check.EqualAll(t, "sent", r.connector.texts(), []string{"Hello."})
+			r.restart() // the wait does not hold up the end of the program
+			synctest.Wait()
+			connect()
+			r.waitForReplies()
+			check.Len(t, "calls", b.Called(), 1)
+			check.Contains(t, "last piece sent", r.lastText(), "five")
+		},
+		"it goes on without tools that do not connect": func(t *testing.T, r *rig, b *channeltest.Box, connect func()) {
+			check.Equal(t, "answer", r.ask("please add"), "Hello.")
+			connect()
+			r.ask("please add")
+			check.Len(t, "calls of the next turn", b.Called(), 1)
+		},
+		"/stop ends the wait": func(t *testing.T, r *rig, _ *channeltest.Box, _ func()) {
+			r.say("please add", true)
+			synctest.Wait()
+			began := time.Now()
+			r.wantAnswer("/stop", "Stopped")
+			r.waitForReplies()
+			check.That(t, time.Since(began) < time.Second, "it ends after %v", time.Since(began))
+			check.EqualAll(t, "transcript", r.transcript(), []string{"user: please add"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, b := withTools(t, channel.ApproveNever)
+				b.Connecting = make(chan struct{})
+				test(t, r, b, func() { b.Connect(func() { r.hub.Renew(channel.Rules{}) }) }) // as the program does
+				r.stop()
+			})
+		})
+	}
 }

@@ -8,12 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/store"
 )
 
 // lastRequestText returns the last model request as one text.
@@ -34,38 +37,33 @@ func textOf(req llm.Request) string {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
-	check.Contains(t, "answer to /new in an empty conversation", r.run("/new"), "already new")
+	r.wantAnswer("/new", "already new")
 	r.ask("my parrot is called Coco")
-	check.HasPrefix(t, "/new", r.run("/new"), "A new session. ")
+	r.wantAnswer("/new", "A new session. ")
 	r.waitForReplies()
-	check.Contains(t, "answer to the second /new", r.run("/new"), "already new")
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
-			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
+	r.wantAnswer("/new", "already new")
+	r.model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			return llmtest.Say("found: " + lastText(req)), nil
 		}
-		if strings.Contains(textOf(req), "] my parrot is called Coco") || slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant && m.Text == "answer 1" }) {
-			t.Errorf("got messages of the earlier session in the prompt:\n%s", textOf(req))
-		}
-		return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
+		check.Lacks(t, "prompt", textOf(req), "] my parrot is called Coco")
+		check.That(t, !slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Text == "answer 1" }), "got an earlier answer in the prompt")
+		return useTool("recall", map[string]any{"query": "parrot"}), nil
 	}
 	r.ask("what is its name?")
-	check.Contains(t, "recall", strings.Join(r.connector.texts(), "|"), "found: ", "Coco")
+	check.Contains(t, "recall", texts(r.connector.texts()), "found: ", "Coco")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
-	check.Contains(t, "/context", r.run("/context"), "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	gauge := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
-	text, err := json.Marshal(gauge.Past)
-	if want := `"sessions":1`; err != nil || !strings.Contains(string(text), want) || len(gauge.Past.Earlier) != 1 || gauge.Past.Earlier[0].Session != 1 || gauge.Past.Earlier[0].Hidden {
-		t.Errorf("got JSON %s, %v", text, err)
-	}
+	r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
+	past := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t).Past
+	check.Contains(t, "JSON", string(check.Must(json.Marshal(past))(t)), `"sessions":1`)
+	check.That(t, len(past.Earlier) == 1 && past.Earlier[0].Session == 1 && !past.Earlier[0].Hidden, "got %+v", past)
 }
 
 func TestNewDuringATurn(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprintf("with a crash %v", crash), func(t *testing.T) {
 			began, release := make(chan struct{}), make(chan struct{})
-			r := newRig(t, nil)
-			r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 				if n == 1 {
 					close(began)
 					select {
@@ -74,12 +72,14 @@ func TestNewDuringATurn(t *testing.T) {
 						return llm.Response{}, ctx.Err()
 					}
 				}
-				return llmtest.Say("answer to " + lastAsked(req)), nil
-			}
+				text := lastText(req) // which ends with what a person wrote, and the turn context
+				word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
+				return llmtest.Say("answer to " + word), nil
+			})
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			check.Contains(t, "answer to /new", r.run("/new"), "A new session starts once the earlier messages are answered")
+			r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
 			r.say("third", true)
 			if crash {
 				r.restart()
@@ -95,18 +95,9 @@ func TestNewDuringATurn(t *testing.T) {
 			check.Contains(t, "second request", before, "first", "second")
 			check.Lacks(t, "second request", before, "third")
 			check.Lacks(t, "third request", last, "] first", "] second")
-			check.Contains(t, "third request", last, "third")
-			check.Contains(t, "answer to /context", r.run("/context"), "#1 to #4")
+			r.wantAnswer("/context", "#1 to #4")
 		})
 	}
-}
-
-// lastAsked returns the last word of the last message of a person.
-func lastAsked(req llm.Request) string {
-	text := req.Messages[len(req.Messages)-1].Text
-	at := strings.LastIndex(text, "] ")
-	word, _, _ := strings.Cut(text[at+2:], "\n")
-	return word
 }
 
 const branch = place + "/m1" // a thread on the first message
@@ -114,22 +105,15 @@ const branch = place + "/m1" // a thread on the first message
 // withOldSession returns a channel with summaries in it.
 func withOldSession(t *testing.T) *rig {
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "Coco is a parrot, word by word."})), nil
+	r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return summary("Coco is a parrot, word by word."), nil
 	}}
 	r.reopen()
 	for i := range 8 {
 		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
 	}
 	r.run("/compact")
-	r.connector.until(t, "what is applied", func() bool {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventApplied {
-				return true
-			}
-		}
-		return false
-	})
+	r.waitForEvent(compactor.EventApplied)
 	return r
 }
 
@@ -141,44 +125,131 @@ func (r *rig) inThread(text string) {
 
 func TestThreadInheritsChannelHistory(t *testing.T) {
 	r := withOldSession(t)
-	check.NoError(t, r.deliverTo(branch, "and how old is it?", func(m *channel.Inbound) {
+	r.tell(branch, "and how old is it?", func(m *channel.Inbound) {
 		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
-	}))
-	r.waitIdle(branch)
+	})
 	asked := r.lastRequestText()
-	check.Contains(t, "prompt of the thread", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.")
-	check.Contains(t, "prompt of the thread", asked, "[System: this thread hangs on a message of ", "message-1 of the parrot")
+	check.Contains(t, "prompt of the thread", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.",
+		"[System: this thread hangs on a message of ", "message-1 of the parrot")
 	check.Lacks(t, "prompt of the thread", asked, "message-8")
 	r.ask("the parrot has flown")
 	check.Lacks(t, "prompt of the channel", r.lastRequestText(), "how old")
 	r.tell("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
 	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
-	t.Run("a restart changes nothing", func(t *testing.T) {
-		kept := func(asked string) string {
-			from, to := strings.Index(asked, "<kept>"), strings.Index(asked, "</kept>")
-			return asked[from:to]
+	check.Contains(t, "answer to /context", r.runAs(channel.Person{ID: "u1"}, branch, "/context").String(), "summaries the thread began with: 1")
+
+	kept := func(asked string) string {
+		return asked[strings.Index(asked, "<kept>"):strings.Index(asked, "</kept>")]
+	}
+	r.restart()
+	r.inThread("and now?")
+	check.Equal(t, "head after a restart", kept(r.lastRequestText()), kept(asked))
+
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	r.inThread("once more?")
+	again := r.lastRequestText()
+	check.Lacks(t, "prompt after a deletion in the channel", again, "message-1 of", "hangs on", "Coco")
+	check.Contains(t, "prompt after a deletion in the channel", again, "of the channel above this thread", "how old")
+
+	r.runAs(channel.Person{ID: "u1", Manager: true}, branch, "/new")
+	r.inThread("anew")
+	asked = r.lastRequestText()
+	check.Lacks(t, "prompt after /new in the thread", asked, "] and how old")
+	inherited, began := strings.Index(asked, "of the channel above"), strings.Index(asked, "began anew")
+	check.That(t, inherited >= 0 && inherited < began, "the inherited summaries do not stand before the new session:\n%s", asked)
+}
+
+func TestDeletedMemoryLeavesPrompt(t *testing.T) {
+	const fact = "Ophelia is allergic to honey"
+	id := func(r *rig) int64 {
+		found, _, err := memory.Of(storetest.Find(r.t, r.store, place)).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
+		check.Require(r.t, err == nil && len(found) == 1, "%v, %v", found, err)
+		return found[0].ID
+	}
+	for _, during := range []bool{false, true} {
+		t.Run(fmt.Sprintf("during a turn %v", during), func(t *testing.T) {
+			r := newRig(t, nil)
+			forget := func() { check.NoError(t, memory.In(r.store).Forget(t.Context(), id(r))) }
+			r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if during && n == 1 {
+					forget()
+				}
+				return echo(ctx, n, req)
+			}
+			r.agent.Recall = 600
+			r.run("/remember " + fact)
+			r.ask("What does Ophelia keep?")
+			check.Contains(t, "prompt", r.lastRequestText(), fact)
+			if !during {
+				forget()
+			}
+			r.ask("and what else is there to tell")
+			check.Lacks(t, "next prompt", r.lastRequestText(), fact)
+		})
+	}
+	t.Run("if another process purged it, also from what a search found", func(t *testing.T) {
+		r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok")))
+		r.agent.Recall = 600
+		r.run("/remember " + fact)
+		r.ask("What does Ophelia keep?")
+		check.Contains(t, "prompt", r.lastRequestText(), fact)
+		other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+		defer other.Close()
+		check.NoError(t, memory.In(other).Purge(t.Context(), id(r)))
+		r.ask("and what else is there to tell")
+		check.Lacks(t, "next prompt", r.lastRequestText(), fact)
+	})
+}
+
+func TestEachRequestExtendsPrevious(t *testing.T) {
+	var requests []string
+	var says []llm.Response
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (answer llm.Response, err error) {
+		var text strings.Builder
+		for _, m := range req.Messages {
+			fmt.Fprintf(&text, "\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
 		}
-		r.restart()
-		r.inThread("and now?")
-		check.Equal(t, "request", kept(r.lastRequestText()), kept(asked))
+		requests = append(requests, text.String())
+		answer, says = says[0], says[1:]
+		return answer, nil
 	})
-	t.Run("a deletion in the channel reaches an open thread", func(t *testing.T) {
-		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-		r.inThread("once more?")
-		again := r.lastRequestText()
-		check.Lacks(t, "prompt", again, "message-1 of", "hangs on", "Coco")
-		check.Contains(t, "prompt", again, "of the channel above this thread", "how old")
-	})
-	t.Run("/context mentions it", func(t *testing.T) {
-		answer := r.runAs(channel.Person{ID: "u1"}, branch, "/context")
-		check.Contains(t, "answer to /context", answer.String(), "summaries the thread began with: 1")
-	})
-	t.Run("/new in the thread keeps the inherited stack", func(t *testing.T) {
-		r.runAs(channel.Person{ID: "u1", Manager: true}, branch, "/new")
-		r.inThread("anew")
-		asked := r.lastRequestText()
-		if strings.Contains(asked, "] and how old") || strings.Index(asked, "of the channel above") > strings.Index(asked, "began anew") || !strings.Contains(asked, "began anew") {
-			t.Errorf("got\n%s", asked)
-		}
-	})
+	r.agent.Recall = 600
+	r.withCritic(echo)
+	r.run("/remember Ophelia is allergic to honey")
+	turn := func(text string, optional bool, answers ...llm.Response) {
+		t.Helper()
+		says = answers
+		in := r.inbound(text, true)
+		in.Optional = optional
+		r.post(in)
+		check.That(t, len(says) == 0, "got an unexpected reply to %q", text)
+	}
+	turn("hello", false, llmtest.Say("hi"))
+	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))
+	turn("it rains", true, llmtest.Say("NO_REPLY"))
+	r.say("nobody is asked this", false)
+	turn("@critic, is it true?", false) // it has no turn context
+	turn("is Ophelia fine?", false, llmtest.Say("yes"))
+	r.restart()
+	turn("good", false, llmtest.Say("so it is"))
+	turn("and Ophelia?", false, llmtest.Say("she is too"))
+	check.Len(t, "requests", requests, 7)
+	for i := 1; i < len(requests); i++ {
+		check.HasPrefix(t, fmt.Sprintf("request %d", i), requests[i], requests[i-1])
+	}
+	check.Equal(t, "copies of the memory in the last request", strings.Count(requests[6], "Ophelia is allergic to honey"), 1)
+	check.Equal(t, "turn contexts in the last request", strings.Count(requests[6], "\ntime: "), 6)
+}
+
+func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
+	for _, optional := range []bool{false, true} {
+		r := newRig(t, echo)
+		in := r.inbound("hello", true)
+		in.Optional = optional
+		r.post(in)
+		_, block, _ := strings.Cut(lastText(r.model.Requests()[0]), "\n\n")
+		check.HasPrefix(t, "turn context", block, "<now>")
+		check.That(t, tokens.Estimate(block) <= 60, "%d tokens: %s", tokens.Estimate(block), block)
+		check.Equal(t, "an answer is optional", strings.Contains(block, "NO_REPLY"), optional)
+	}
 }

@@ -3,29 +3,19 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"cairn/internal/check"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
 )
-
-// The tools that start tasks are part of each request, also when the numbers come from the database.
-func TestStoredContextCountsTaskTools(t *testing.T) {
-	r := newTaskRig(t, nil, echo)
-	r.overhear("hello")
-	records := check.Must(r.store.Find(t.Context(), place))(t)
-	live := check.Must(r.hub.Operator().Context(t.Context(), place))(t)
-	stored := check.Must(channel.ReadContext(t.Context(), records, r.agent))(t)
-	check.Equal(t, "system prompt and tools", stored.Parts.Frame, live.Parts.Frame)
-}
 
 type script func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
@@ -49,20 +39,18 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 	r.start()
 }
 
+var counting = map[string]any{"agent": "one", "task": "count"}
+
 // newTaskRig returns a rig whose agent starts a task with these arguments when asked to, for the agent
 // "one", whose model is a script.
 func newTaskRig(t *testing.T, arguments map[string]any, one script) *rig {
-	r := newRig(t, startTask(arguments))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: one}}})
-	return r
+	return newRigWithOne(t, arguments, channel.Agent{Model: &llmtest.Model{Func: one}})
 }
 
-// task returns the state of the nth task of the rig's place.
-func (r *rig) task(n int) store.Task {
-	r.t.Helper()
-	all := r.tasks()
-	check.Require(r.t, len(all) >= n, "got %d tasks", len(all))
-	return all[n-1]
+func newRigWithOne(t *testing.T, arguments map[string]any, one channel.Agent) *rig {
+	r := newRig(t, startTask(arguments))
+	r.withTasks(map[string]channel.Agent{"one": one})
+	return r
 }
 
 func (r *rig) tasks() []store.Task {
@@ -70,37 +58,26 @@ func (r *rig) tasks() []store.Task {
 	return check.Must(check.Must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
 
-// waitForTask waits for the end of the nth task.
-func (r *rig) waitForTask(n int) store.Task {
-	r.t.Helper()
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if all := r.tasks(); len(all) >= n && all[n-1].State != store.TaskOpen {
-			return all[n-1]
-		}
-	}
-	r.t.Fatalf("task %d did not end", n)
-	return store.Task{}
-}
+// task returns the state of the nth task of the rig's place.
+func (r *rig) task(n int) store.Task { return r.tasks()[n-1] }
 
-// wantNoUser fails if a message that the conversation was sent contains a text.
-func (r *rig) wantNoUser(text string) {
+// waitForTask waits for the end of the nth task.
+func (r *rig) waitForTask(n int) (task store.Task) {
 	r.t.Helper()
-	for _, line := range r.transcript() {
-		if strings.HasPrefix(line, "user:") && strings.Contains(line, text) {
-			r.t.Errorf("got %s in the conversation, want it deleted", line)
+	check.Require(r.t, check.Soon(func() bool {
+		all := r.tasks()
+		if len(all) >= n {
+			task = all[n-1]
 		}
-	}
+		return len(all) >= n && task.State != store.TaskOpen
+	}), "task %d did not end", n)
+	return task
 }
 
 func (r *rig) waitForSent(text string) {
 	r.t.Helper()
 	r.connector.until(r.t, "the reply "+text, func() bool {
-		for _, p := range r.connector.sent {
-			if strings.Contains(p.Text, text) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(r.connector.sent, func(p channel.Piece) bool { return strings.Contains(p.Text, text) })
 	})
 }
 
@@ -130,12 +107,32 @@ func startTask(arguments map[string]any) script {
 	}
 }
 
+// blockUntilCanceled answers when its context ends.
+func blockUntilCanceled(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	<-ctx.Done()
+	return llm.Response{}, ctx.Err()
+}
+
+func alwaysSay(text string) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
+}
+
+// inTurn gives one answer after the other, and the last one again and again.
+func inTurn(answers ...llm.Response) script {
+	return func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return answers[min(n, len(answers))-1], nil
+	}
+}
+
+func useTool(name string, arguments map[string]any) llm.Response {
+	return llmtest.Use(llmtest.Call("1", name, arguments))
+}
+
 func TestTaskRunsConcurrently(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "researcher", "task": "count the bridges of Turin"}))
 	release := make(chan struct{})
-	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
 		if n == 1 {
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridges"})), nil
+			return useTool("recall", map[string]any{"query": "bridges"}), nil
 		}
 		select {
 		case <-release:
@@ -143,30 +140,107 @@ func TestTaskRunsConcurrently(t *testing.T) {
 		}
 		return llmtest.Say("there are 12 bridges"), ctx.Err()
 	}}
-	r.withTasks(map[string]channel.Agent{"researcher": {Instructions: "You count.", Model: researcher}})
+	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
 	r.say("go", true)
 	r.waitForSent(`started: {"note"`)
 	r.say("and meanwhile?", true)
 	r.waitForSent("answer 3")
-	check.Contains(t, "the turn context", r.lastRequestText(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
-	check.Contains(t, "/tasks", r.run("/tasks"), "open")
-	check.Contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
+	check.Contains(t, "the turn context", r.lastRequestText(), `open task 1 of one, started after #2: "count the bridges of Turin"`)
+	r.wantAnswer("/tasks", "open")
+	r.wantAnswer("/context", "tasks     1 by one: ")
+	// The tools that start tasks are part of each request, also when the numbers come from the database.
+	live := check.Must(r.hub.Operator().Context(t.Context(), place))(t)
+	stored := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t)
+	check.Equal(t, "system prompt and tools", stored.Parts.Frame, live.Parts.Frame)
 	close(release)
 	r.waitForSent("there are 12 bridges")
 
-	if task := r.waitForTask(1); task.State != store.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
-		t.Errorf("%+v", task)
-	}
-	check.Contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
+	task := r.waitForTask(1)
+	check.That(t, task.State == store.TaskDone && task.Conversation == "task:"+place+"/1" && task.Agent == "one", "%+v", task)
+	check.Contains(t, "the conversation", texts(r.transcript()), "user: [Result of task 1, by the agent one; nobody here said it")
 	first := researcher.Requests()[0]
 	check.HasPrefix(t, "system prompt of the task", first.Messages[0].Text, "You count.\n\nYou work alone")
-	check.Contains(t, "briefing", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
-	check.Contains(t, "briefing", first.Messages[1].Text, "we meet in Turin")
+	check.Contains(t, "briefing", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>", "we meet in Turin")
 	check.Lacks(t, "prompt of the task", researcher.Requests()[1].Messages[3].Text, "Turin\",")
-	conv := check.Must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
-	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
-		t.Error("recall did not search the task's transcript")
+	found := check.Must(memory.Of(storetest.Find(t, r.store, task.Conversation)).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t)
+	check.That(t, len(found) > 0, "recall did not search the task's transcript")
+	r.wantAnswer("/tasks", "done")
+}
+
+func TestTaskRights(t *testing.T) {
+	r := newTaskRig(t, nil, blockUntilCanceled)
+	with := func(more ...any) map[string]any { // a task of the agent one, with other arguments
+		all := map[string]any{"agent": "one", "task": "x"}
+		for i := 0; i < len(more); i += 2 {
+			all[more[i].(string)] = more[i+1]
+		}
+		return all
 	}
-	check.Contains(t, "/tasks", r.run("/tasks"), "done")
+	for name, c := range map[string]struct {
+		arguments map[string]any
+		want      string
+	}{
+		"an agent that is not listed":     {with("agent", "cairn"), `no agent "cairn". These take tasks: one`},
+		"an empty task":                   {with("task", " "), "Say what to do"},
+		"a setting there is none of":      {with("compaction", map[string]any{"keep_lst_n": 3}), "keep_lst_n"},
+		"a value of another kind":         {with("compaction", map[string]any{"keep_last_n": "many"}), "whole number"},
+		"a file":                          {with("compaction", map[string]any{"prompt_file": "/etc/passwd"}), "settings file only"},
+		"an argument that is not known":   {with("parent", "test:other"), "unknown field"},
+		"one of several that are started": {map[string]any{"tasks": []map[string]any{with(), with("agent", "two")}}, "no agent"},
+		"a task of thousands of letters":  {with("task", strings.Repeat("long ", 5000)), "too long"},
+	} {
+		r.model.Func = startTask(c.arguments)
+		check.Contains(t, name, r.ask("go"), c.want)
+		r.wantAnswer("/tasks", "There are no tasks.")
+	}
+	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{with(), with("task", "y")}})
+	r.ask("go")
+	for n := range 2 {
+		check.Equal(t, "state of the task", r.task(n+1).State, store.TaskOpen)
+	}
+}
+
+func TestTasksCommand(t *testing.T) {
+	r := newRig(t, startTask(nil))
+	r.wantAnswer("/ask @one x", "[[agents]]")
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	r.wantAnswer("/ask x", "/ask @one")
+	for n := range 4 {
+		r.wantAnswer("/ask @one count", fmt.Sprintf("Task %d of one has started", n+1))
+	}
+	r.wantAnswer("/ask @one count", "4 tasks are open here")
+	r.wantAnswer("/tasks stop 2", "Task 2 of one was stopped.")
+	r.wantAnswer("/tasks Stop 2", "There is no open task 2")
+	r.wantAnswer("/tasks stop", "/tasks stop 3")
+	r.wantAnswer("/tasks stop 9", "There is no open task 9")
+	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
+	r.wantAnswer("/ask @one count", "Task 5")
+	check.Equal(t, "author of the task", r.task(1).Author, "u1")
+	check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
+}
+
+func TestTaskDepth(t *testing.T) {
+	offered := make(chan string, 10)
+	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "level 1"}, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		last := lastText(req)
+		switch {
+		case strings.Contains(last, "[Result of task"):
+			return llmtest.Say("from below: " + last[strings.LastIndex(last, "]"):]), nil
+		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
+			return llmtest.Say("I wait"), nil
+		}
+		has := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
+		offered <- fmt.Sprint(has)
+		if !has {
+			return llmtest.Say("the bottom"), nil
+		}
+		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "deeper"})), nil
+	}}})
+	r.say("go", true)
+	r.waitForSent("the bottom")
+	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
+	check.Equal(t, "offers of the spawn tool", <-offered+<-offered+<-offered, "truetruefalse")
+	check.Len(t, "messages of the third task", r.messagesIn("task:task:task:"+place+"/1/1/1"), 2)
+	check.Equal(t, "more offers", len(offered), 0)
 }

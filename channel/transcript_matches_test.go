@@ -6,129 +6,101 @@ import (
 	"math/rand"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 )
+
+// chatter is a platform whose people write, edit and delete, connected to the bot or not.
+type chatter struct {
+	*rig
+	platform  *platform
+	rnd       *rand.Rand
+	start     time.Time
+	connected bool
+}
 
 // People write to a platform while the bot comes and goes: in the end the transcript matches what
 // the platform shows.
 func TestTranscriptMatchesPlatform(t *testing.T) {
 	for seed := range int64(6) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { runChatter(t, seed) })
-	}
-}
-
-// chatter is a platform whose people write, edit and delete, connected to the bot or not.
-type chatter struct {
-	*rig
-	rnd       *rand.Rand
-	start     time.Time
-	connected bool
-
-	mu   sync.Mutex        // guards said
-	said []channel.Inbound // what the platform shows
-}
-
-func runChatter(t *testing.T, seed int64) {
-	p := &reader{}
-	c := &chatter{rnd: rand.New(rand.NewSource(seed)), start: time.Now(), connected: true}
-	c.rig = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		time.Sleep(time.Millisecond)
-		return llmtest.Say(fmt.Sprint("answer ", n)), nil
-	}).throughConnector(p)
-	p.history = c.history
-	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
-		time.Sleep(500 * time.Microsecond)
-		m.Author = "Ada Full"
-		return m, nil
-	}
-	for i := range 150 {
-		switch k := c.rnd.Intn(20); {
-		case k < 12:
-			c.post(i)
-		case k < 15:
-			c.edit(i)
-		case k < 17:
-			c.deleteRecent()
-		case k == 17 && c.connected:
-			c.connected = false
-		case k == 17:
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			c := &chatter{platform: &platform{most: 3}, rnd: rand.New(rand.NewSource(seed)), start: time.Now(), connected: true}
+			c.platform.complete = func(m channel.Inbound) (channel.Inbound, error) {
+				time.Sleep(500 * time.Microsecond)
+				m.Author = "Ada Full"
+				return m, nil
+			}
+			c.rig = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				time.Sleep(time.Millisecond)
+				return echo(ctx, n, req)
+			}).throughConnector(c.platform)
+			for i := range 100 {
+				c.act(i)
+			}
 			c.reconnect()
-		case k == 18:
-			time.Sleep(time.Duration(c.rnd.Intn(4000)) * time.Microsecond)
-		}
+			c.waitForReplies()
+			c.waitForReplies()
+			c.wantEachOnce()
+			c.wantEachAnswered()
+		})
 	}
-	c.reconnect()
-	c.waitForReplies()
-	c.waitForReplies()
-	c.wantEachOnce()
-	c.wantEachAnswered()
 }
 
-// history serves the platform's messages: three to a page after one, a hundred before one.
-func (c *chatter) history(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var page []channel.Inbound
-	for _, m := range c.said {
-		if before != "" && m.ID < before || before == "" && m.ID > after {
-			page = append(page, m)
-		}
+func (c *chatter) act(i int) {
+	switch k := c.rnd.Intn(20); {
+	case k < 12:
+		c.write(i)
+	case k < 15:
+		c.editRecent(i)
+	case k < 17:
+		c.deleteRecent()
+	case k == 17 && c.connected:
+		c.connected = false
+	case k == 17:
+		c.reconnect()
+	case k == 18:
+		time.Sleep(time.Duration(c.rnd.Intn(4000)) * time.Microsecond)
 	}
-	if before != "" {
-		return page[max(0, len(page)-100):], "", false, nil
-	}
-	more := len(page) > 3
-	last := ""
-	if more {
-		page = page[:3]
-	}
-	if len(page) > 0 {
-		last = page[len(page)-1].ID
-	}
-	return slices.Clone(page), last, more, nil
 }
 
-func (c *chatter) post(i int) {
+func (c *chatter) write(i int) {
 	m := channel.Inbound{
-		ID: fmt.Sprintf("m%05d", i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", i),
+		ID: fmt.Sprint(1000 + i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", 1000+i),
 		Time: c.start.Add(time.Duration(i) * time.Millisecond), Addressed: c.rnd.Intn(3) == 0, Incomplete: c.rnd.Intn(3) == 0,
 	}
-	c.mu.Lock()
-	c.said = append(c.said, m)
-	c.mu.Unlock()
+	c.platform.mu.Lock()
+	c.platform.said = append(c.platform.said, m)
+	c.platform.mu.Unlock()
 	if c.connected {
-		check.Must(c.hub.Deliver(c.t.Context(), place, m))(c.t)
+		c.deliverMessage(m)
 	}
 }
 
-// recent returns the index of one of the five newest messages; ok is false if there is none.
-func (c *chatter) recent() (at int, ok bool) {
-	if len(c.said) == 0 {
-		return 0, false
+// changeRecent changes one of the five newest messages, and returns it as it was; ok is false if there is none.
+func (c *chatter) changeRecent(change func(at int)) (m channel.Inbound, ok bool) {
+	c.platform.mu.Lock()
+	defer c.platform.mu.Unlock()
+	if len(c.platform.said) == 0 {
+		return m, false
 	}
-	return len(c.said) - 1 - c.rnd.Intn(min(len(c.said), 5)), true
+	at := len(c.platform.said) - 1 - c.rnd.Intn(min(len(c.platform.said), 5))
+	m = c.platform.said[at]
+	change(at)
+	return m, true
 }
 
-func (c *chatter) edit(i int) {
-	c.mu.Lock()
-	at, ok := c.recent()
-	if !ok {
-		c.mu.Unlock()
-		return
-	}
-	c.said[at].Text = fmt.Sprintf("edited %s %d", c.said[at].ID, i)
-	m := c.said[at]
-	c.mu.Unlock()
-	if c.connected {
-		m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond)
+func (c *chatter) editRecent(i int) {
+	var text string
+	m, ok := c.changeRecent(func(at int) {
+		text = fmt.Sprintf("edited %s %d", c.platform.said[at].ID, i)
+		c.platform.said[at].Text = text
+	})
+	if ok && c.connected {
+		m.Text, m.Time = text, c.start.Add(time.Hour+time.Duration(i)*time.Millisecond)
 		check.NoError(c.t, c.hub.Edit(c.t.Context(), place, m))
 	}
 }
@@ -138,21 +110,14 @@ func (c *chatter) deleteRecent() {
 	if !c.connected {
 		return
 	}
-	c.mu.Lock()
-	at, ok := c.recent()
-	if !ok {
-		c.mu.Unlock()
-		return
+	if m, ok := c.changeRecent(func(at int) { c.platform.said = slices.Concat(c.platform.said[:at], c.platform.said[at+1:]) }); ok {
+		check.NoError(c.t, c.hub.Delete(c.t.Context(), place, m.ID))
 	}
-	id := c.said[at].ID
-	c.said = append(c.said[:at:at], c.said[at+1:]...)
-	c.mu.Unlock()
-	check.NoError(c.t, c.hub.Delete(c.t.Context(), place, id))
 }
 
 func (c *chatter) reconnect() {
-	check.Must(c.hub.Away(c.t.Context(), "test", nil))(c.t)
-	check.NoError(c.t, c.hub.CatchUp(c.t.Context(), place, "m"))
+	c.away()
+	check.NoError(c.t, c.hub.CatchUp(c.t.Context(), place, "1"))
 	c.connected = true
 }
 
@@ -163,11 +128,11 @@ func (c *chatter) wantEachOnce() {
 			have[text]++
 		}
 	}
-	for _, m := range c.said {
+	for _, m := range c.platform.said {
 		n := have[m.Text]
 		if n == 0 && strings.HasPrefix(m.Text, "edited") { // the bot does not read edits of known messages that were made while it was away
 			for text, k := range have {
-				if text == fmt.Sprintf("text %d", atoi(m.ID)) || strings.HasPrefix(text, "edited "+m.ID) {
+				if text == "text "+m.ID || strings.HasPrefix(text, "edited "+m.ID) {
 					n = k
 				}
 			}
@@ -188,13 +153,7 @@ func (c *chatter) wantEachAnswered() {
 			check.Lacks(c.t, "sent", piece.Text, "disk")
 		}
 	}
-	for _, m := range c.said {
+	for _, m := range c.platform.said {
 		check.That(c.t, !m.Addressed || answered[m.ID], "%s: got no reply", m.ID)
 	}
-}
-
-func atoi(id string) int {
-	var n int
-	fmt.Sscanf(id, "m%d", &n)
-	return n
 }

@@ -9,11 +9,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -33,18 +34,10 @@ var hostileTools = []string{
 	"inject", "forge", "roles", "unseen", "thieves", "huge", "nothing", "hang", "asks", "notify", "grow", "broken", "a.b", "a_b", "endless", "die",
 }
 
-// obedient calls the tool that is named after "call", and then whatever the results request.
-type obedient struct {
-	mu   sync.Mutex // guards seen
-	seen []llm.Request
-}
-
-func (o *obedient) answer(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.seen = append(o.seen, req)
+// obey calls the tool that is named after "call", and then whatever the results request.
+func obey(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	last := req.Messages[len(req.Messages)-1]
-	if last.Role == llm.RoleTool && len(o.seen) < 200 {
+	if last.Role == llm.RoleTool {
 		var calls []llm.Call
 		for i, line := range strings.Split(last.Text, "\n") {
 			words, found := strings.CutPrefix(strings.TrimSpace(line), "CALL ")
@@ -57,26 +50,16 @@ func (o *obedient) answer(_ context.Context, n int, req llm.Request) (llm.Respon
 		}
 	}
 	if _, tool, asked := strings.Cut(last.Text, "please call "); asked && last.Role == llm.RoleUser {
-		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "evil_"+strings.Fields(tool)[0], map[string]any{})), nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), strings.Fields(tool)[0], map[string]any{})), nil
 	}
 	return llmtest.Say("Done."), nil
-}
-
-// requests returns the requests so far, and clears them.
-func (o *obedient) requests() []llm.Request {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	seen := o.seen
-	o.seen = nil
-	return seen
 }
 
 // box gives the agent all tools of a host.
 type box struct{ *Host }
 
-func (b box) Servers() []channel.ToolServer { return nil }
-
-func (b box) Ready(context.Context, []string) {}
+func (box) Servers() []channel.ToolServer   { return nil }
+func (box) Ready(context.Context, []string) {}
 
 func (b box) Tools(servers []string) (all []channel.Tool) {
 	for _, tool := range b.Host.Tools(servers) {
@@ -85,135 +68,74 @@ func (b box) Tools(servers []string) (all []channel.Tool) {
 	return all
 }
 
-// room is a connector that records replies.
-type room struct {
-	mu   sync.Mutex // guards said
-	said []string
-}
-
-func (r *room) Name() string                                         { return "test" }
-func (r *room) Split(text string) []string                           { return []string{text} }
-func (r *room) Reply(conversation string, _ []string) channel.Writer { return reply{r, conversation} }
-
-type reply struct {
-	room *room
-	to   string
-}
-
-func (reply) Show(string) {}
-func (reply) Cancel()     {}
-
-func (w reply) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.room.mu.Lock()
-	defer w.room.mu.Unlock()
-	w.room.said = append(w.room.said, p.Text)
-	return p.Reply, nil
-}
-
-func (r *room) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.said)
-}
-
 // suite is a bot beside a hostile server.
 type suite struct {
 	*testing.T
 	hub     *channel.Hub
-	store   *store.Store
-	model   *obedient
-	room    *room
+	model   *llmtest.Model
 	log     *check.Buffer
 	host    *Host
-	journal string
+	replies atomic.Int32
 	n       int
 }
 
 const secretOfServer = "s3cret-of-the-server-0815"
 
 func newSuite(t *testing.T, server Server) *suite {
-	s := &suite{T: t, model: &obedient{}, room: &room{}, log: &check.Buffer{}}
-	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 700*time.Millisecond, 1000
+	s := &suite{T: t, model: &llmtest.Model{Tokens: 32_000, Func: obey}, log: &check.Buffer{}}
+	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 400*time.Millisecond, 1000
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	host := Start([]Server{server}, "test", nil, log)
-	t.Cleanup(host.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	check.NoError(t, host.Tried(ctx, []string{"evil"}))
-	s.host = host
-	var err error
+	s.host = Start([]Server{server}, "test", nil, log)
+	t.Cleanup(s.host.Close)
+	check.NoError(t, s.host.Tried(t.Context(), []string{"evil"}))
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
-	if s.store, err = store.Open(ctx, store.Options{Dir: dir, Log: log}); err != nil {
-		t.Fatal(err)
-	}
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))(t)
 	agent := channel.Agent{
-		ID: "cairn", Model: &llmtest.Model{Tokens: 32_000, Func: s.model.answer}, MaxOutput: 500, Policy: compactor.DefaultPolicy,
-		Toolbox: box{host}, ToolServers: []string{"evil"},
+		ID: "cairn", Model: s.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: box{s.host}, ToolServers: []string{"evil"},
 	}
-	s.hub = channel.New(channel.Options{Store: s.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{s.room}, Log: log})
+	s.hub = channel.New(channel.Options{
+		Store: db, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{channeltest.Silent("test")}, Log: log,
+		Replied: func(string, []string, string, bool) { s.replies.Add(1) },
+	})
 	t.Cleanup(func() {
 		check.NoError(t, s.hub.Close())
-		check.NoError(t, s.store.Close())
+		check.NoError(t, db.Close())
 	})
 	s.say("test:vault", "The safe code is 4711.")
-	if _, _, err := s.hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711"); err != nil {
-		t.Fatal(err)
-	}
-	s.model.requests()
+	_, _, err := s.hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711")
+	check.NoError(t, err)
 	return s
 }
 
-func (s *suite) say(conversation, text string) {
+// say returns the model's requests of a turn.
+func (s *suite) say(conversation, text string) []llm.Request {
 	s.Helper()
 	s.n++
+	before, replies := len(s.model.Requests()), s.replies.Load()
 	m := channel.Inbound{ID: fmt.Sprint("m", s.n), AuthorID: "ada", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
-	if _, err := s.hub.Deliver(s.Context(), conversation, m); err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s.hub.Deliver(s.Context(), conversation, m))(s)
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 	defer cancel()
-	if err := s.hub.Idle(ctx, conversation); err != nil {
-		s.Fatalf("%q: the turn does not end: %v", text, err)
-	}
+	check.Require(s, s.hub.Idle(ctx, conversation) == nil, "%q: the turn does not end", text)
+	check.Equal(s, text+": replies", s.replies.Load()-replies, 1)
+	return s.model.Requests()[before:]
 }
 
-// connected waits until the server is connected, again after it died.
-func (s *suite) connected() {
-	s.Helper()
-	if !check.Soon(s.host.connected) {
-		s.Fatalf("the server was not reconnected: %+v", s.host.Status())
-	}
-}
-
-// called returns the tools that the server ran.
-func (s *suite) called() []string {
-	text, _ := os.ReadFile(s.journal)
-	return strings.Fields(string(text))
-}
-
-// check examines the model's requests of a turn: how many lines looked like Cairn's own, and how
-// often they contained another conversation's text.
-func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign int) {
+// check examines the model's requests of a turn.
+func (s *suite) check(tool string, requests []llm.Request) {
 	s.Helper()
 	for _, req := range requests {
 		for _, offered := range req.Tools {
-			if name := offered.Name; strings.HasPrefix(name, "evil_") && !slices.ContainsFunc(hostileTools, func(allowed string) bool { return name == ToolName("evil", allowed) }) {
-				s.Errorf("%s: %s is offered", tool, name)
-			}
+			allowed := slices.ContainsFunc(hostileTools, func(name string) bool { return offered.Name == ToolName("evil", name) })
+			check.That(s, allowed || !strings.HasPrefix(offered.Name, "evil_"), "%s: %s is offered", tool, offered.Name)
 		}
 		for _, m := range req.Messages {
-			if strings.Contains(m.Text, "4711") && !strings.Contains(m.Text, "CALL ") {
-				foreign++
-				s.Errorf("%s: got text of another conversation: %.300s", tool, m.Text)
-			}
-			if m.Role == llm.RoleTool && chat.Escape(m.Text) != m.Text {
-				unescaped++
-				s.Errorf("%s: got a forged result: %.300q", tool, m.Text)
-			}
+			foreign := strings.Contains(m.Text, "4711") && !strings.Contains(m.Text, "CALL ")
+			check.That(s, !foreign, "%s: got text of another conversation: %.300s", tool, m.Text)
+			check.That(s, m.Role != llm.RoleTool || chat.Escape(m.Text) == m.Text, "%s: got a forged result: %.300q", tool, m.Text)
 		}
 	}
-	return unescaped, foreign
 }
 
 func TestHostileServers(t *testing.T) {
@@ -221,44 +143,42 @@ func TestHostileServers(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "journal")
-			server := Server{Command: []string{exe, "-test.run=^$"}, Env: map[string]string{serverVariable: "hostile", journalVariable: path, "OWN": secretOfServer}}
+			journal := filepath.Join(t.TempDir(), "journal")
+			server := Server{Command: []string{exe, "-test.run=^$"}, Env: map[string]string{serverVariable: "hostile", journalVariable: journal, "OWN": secretOfServer}}
 			if transport == "http" {
-				server = Server{URL: hostileHTTP(t, serverVariable+"=hostile over HTTP", journalVariable+"="+path), Headers: map[string]string{"Authorization": "Bearer " + secretOfServer}}
+				server = Server{URL: hostileHTTP(t, serverVariable+"=hostile over HTTP", journalVariable+"="+journal), Headers: map[string]string{"Authorization": "Bearer " + secretOfServer}}
 			}
 			s := newSuite(t, server)
-			s.journal = path
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			unescaped, foreign := 0, 0
+			before := memoryInUse()
 			for _, tool := range hostileTools {
-				s.connected()
-				answered := s.room.count()
-				s.say("test:here", "please call "+ToolName("evil", tool)[len("evil_"):])
-				if s.room.count() != answered+1 {
-					t.Errorf("%s: got %d replies", tool, s.room.count()-answered)
-				}
-				requests := s.model.requests()
-				last := requests[len(requests)-1].Messages
+				check.Require(t, check.Soon(s.host.connected), "the server was not reconnected: %+v", s.host.Status())
+				requests := s.say("test:here", "please call "+ToolName("evil", tool))
 				if tool == "huge" {
-					check.HasPrefix(t, "result of 100 MB", last[len(last)-1].Text, "Error: ")
+					check.HasPrefix(t, "a huge result", lastText(requests), "Error: ")
 				}
-				u, f := s.check(tool, requests)
-				unescaped, foreign = unescaped+u, foreign+f
+				s.check(tool, requests)
 			}
-			called := s.called()
+			text := check.Must(os.ReadFile(journal))(t)
+			called := strings.Fields(string(text))
 			refused := slices.DeleteFunc(slices.Clone(called), func(tool string) bool { return slices.Contains(hostileTools, tool) })
+			check.Len(t, "calls that nobody allowed", refused, 0)
 			// A dying server is not called, more often so on a busy machine.
-			if len(refused) > 0 || len(called) < len(hostileTools)/2 {
-				t.Errorf("got calls %q, %q of them without approval; want at least half of the %d allowed tools", called, refused, len(hostileTools))
-			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			grown := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
-			check.That(t, grown <= 50, "got %d MiB more in use", grown)
+			check.That(t, len(called) >= len(hostileTools)/2, "got calls %q, want at least half of the %d allowed tools", called, len(hostileTools))
+			small := func() bool { return memoryInUse() < before+hugeResult/2 } // soon: the other suite uses some, too
+			check.That(t, check.Soon(small), "got %d bytes in use, and %d before", memoryInUse(), before)
 			check.Lacks(t, "log", s.log.String(), secretOfServer)
-			t.Logf("%d turns, %d calls, %d that nobody allowed, %d reads across conversations, %d unescaped, %d MiB more in use", len(hostileTools), len(called), len(refused), foreign, unescaped, grown)
 		})
 	}
+}
+
+func memoryInUse() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+func lastText(requests []llm.Request) string {
+	last := requests[len(requests)-1].Messages
+	return last[len(last)-1].Text
 }

@@ -58,7 +58,7 @@ func serveDeaf(mode string) {
 // deaf returns such a server.
 func deaf(t *testing.T, mode string) Server {
 	s := calculatorProgram(t)
-	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear", "bare"}, time.Second
+	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear", "bare"}, writeTimeout
 	return s
 }
 
@@ -73,19 +73,14 @@ func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 			h, log := start(t, deaf(t, ""))
 			for _, call := range calls {
 				began := time.Now()
-				if _, err := h.run(t, call[0], call[1]); err == nil || time.Since(began) > 2*writeTimeout {
-					t.Errorf("%s: got %v after %v", call[0], err, time.Since(began))
-				}
+				err := check.ErrorOf(h.run(t, call[0], call[1]))
+				check.That(t, err != nil && time.Since(began) <= 3*writeTimeout, "%s: got %v after %v", call[0], err, time.Since(began))
 			}
-			if !check.Soon(func() bool { got, _ := h.run(t, "calc_hear", `{}`); return got == "heard" }) {
-				t.Fatalf("it does not reconnect:\n%s", log)
-			}
+			check.Require(t, check.Soon(func() bool { got, _ := h.run(t, "calc_hear", `{}`); return got == "heard" }), "it does not reconnect:\n%s", log)
 			_, _ = h.run(t, calls[0][0], "{}") // and is deaf again
 			began := time.Now()
 			h.Close()
-			if took := time.Since(began); took > 4*endTimeout {
-				t.Errorf("the shutdown took %v", took)
-			}
+			check.That(t, time.Since(began) <= 4*endTimeout, "the shutdown took %v", time.Since(began))
 		})
 	}
 }
@@ -94,21 +89,18 @@ func TestChangingListIsReadAtIntervals(t *testing.T) {
 	t.Parallel()
 	h, log := start(t, deaf(t, "floods the list"))
 	time.Sleep(relistPause + relistPause/2)
-	if n := strings.Count(log.String(), "tools_changed"); n < 1 || n > 2 {
-		t.Errorf("the list was read %d times\n%s", n, log)
-	}
+	n := strings.Count(log.String(), "tools_changed")
+	check.That(t, n >= 1 && n <= 2, "the list was read %d times\n%s", n, log)
 	check.Equal(t, "warnings about a tool without a schema", strings.Count(log.String(), "tool_ignored"), 1)
-	if got, err := h.run(t, "calc_hear", `{}`); got != "heard" {
-		t.Errorf("call during it: got %q, %v", got, err)
-	}
+	check.Equal(t, "call during it", check.Must(h.run(t, "calc_hear", `{}`))(t), "heard")
 }
 
 func TestEndlessListIsBounded(t *testing.T) {
 	t.Parallel()
 	h, log := start(t, deaf(t, "lists for ever"))
-	if s := h.Status()[0]; !s.Connected || len(s.Tools) > 0 || !strings.Contains(log.String(), "tool_ignored") {
-		t.Errorf("%+v\n%s", s, log)
-	}
+	s := h.Status()[0]
+	check.That(t, s.Connected && len(s.Tools) == 0, "%+v", s)
+	check.Contains(t, "log", log.String(), "tool_ignored")
 }
 
 func TestChildProcessesEndWithProgram(t *testing.T) {
@@ -118,13 +110,10 @@ func TestChildProcessesEndWithProgram(t *testing.T) {
 	// The child keeps standard error open and outlives its parent's input.
 	s.Command = []string{"sh", "-c", fmt.Sprintf(`sleep 600 & echo $! > %s; exec "$0" "$@"`, note), s.Command[0], s.Command[1]}
 	h, _ := start(t, s)
-	text, err := os.ReadFile(note)
-	check.NoError(t, err)
+	child := strings.TrimSpace(string(check.Must(os.ReadFile(note))(t)))
 	h.Close()
-	if !check.Soon(func() bool { // it has ended, or is a zombie
-		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
+	check.That(t, check.Soon(func() bool { // it has ended, or is a zombie
+		stat, err := os.ReadFile("/proc/" + child + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}) {
-		t.Fatal("its child is still running")
-	}
+	}), "its child is still running")
 }

@@ -25,25 +25,21 @@ import (
 const serverVariable = "CAIRN_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
-	if mode, found := strings.CutPrefix(os.Getenv(serverVariable), "deaf: "); found {
-		serveDeaf(mode)
-		return
+	switch mode := os.Getenv(serverVariable); {
+	case strings.HasPrefix(mode, "deaf: "):
+		serveDeaf(mode[len("deaf: "):])
+	case mode == "hostile":
+		_ = hostile().Run(context.Background(), &sdk.StdioTransport{})
+	case mode == "hostile over HTTP":
+		_ = serveHostile()
+	case mode != "":
+		_ = calculator().Run(context.Background(), &sdk.StdioTransport{})
+	default:
+		check.InMemory()
+		_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
+		endTimeout, writeTimeout, relistPause = 200*time.Millisecond, 500*time.Millisecond, 300*time.Millisecond
+		goleak.VerifyTestMain(m)
 	}
-	if os.Getenv(serverVariable) != "" {
-		switch os.Getenv(serverVariable) {
-		case "hostile":
-			_ = hostile().Run(context.Background(), &sdk.StdioTransport{})
-		case "hostile over HTTP":
-			_ = serveHostile()
-		default:
-			_ = calculator().Run(context.Background(), &sdk.StdioTransport{})
-		}
-		return
-	}
-	check.InMemory()
-	_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
-	endTimeout, writeTimeout, relistPause = 200*time.Millisecond, time.Second, 300*time.Millisecond
-	goleak.VerifyTestMain(m)
 }
 
 type sum struct{ A, B int }
@@ -99,9 +95,7 @@ func overHTTP(t *testing.T, s *sdk.Server) string {
 // calculatorProgram is the calculator as a separate program.
 func calculatorProgram(t *testing.T) Server {
 	t.Helper()
-	exe, err := os.Executable()
-	check.NoError(t, err)
-	return Server{ID: "calc", Command: []string{exe, "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
+	return Server{ID: "calc", Command: []string{check.Must(os.Executable())(t), "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
 }
 
 func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
@@ -109,11 +103,8 @@ func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 	log := &check.Buffer{}
 	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, nil)))
 	t.Cleanup(h.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := h.Tried(ctx, h.ids()); err != nil || !h.connected() {
-		t.Fatalf("%v\n%s", err, log)
-	}
+	check.NoError(t, h.Tried(t.Context(), h.ids()))
+	check.Require(t, h.connected(), "%s", log)
 	return h, log
 }
 

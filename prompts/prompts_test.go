@@ -78,10 +78,8 @@ func wrong(english, text string) (all []string) {
 func filesOf(t *testing.T, language string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	entries := check.Must(fs.ReadDir(files, language))(t)
-	for _, entry := range entries {
-		text := check.Must(fs.ReadFile(files, language+"/"+entry.Name()))(t)
-		texts[entry.Name()] = string(text)
+	for _, entry := range check.Must(fs.ReadDir(files, language))(t) {
+		texts[entry.Name()] = string(check.Must(fs.ReadFile(files, language+"/"+entry.Name()))(t))
 	}
 	return texts
 }
@@ -91,26 +89,20 @@ func TestTranslationsSayTheSame(t *testing.T) {
 	for _, language := range Languages[1:] {
 		t.Run(language, func(t *testing.T) {
 			texts := filesOf(t, language)
-			if got, want := slices.Sorted(maps.Keys(texts)), slices.Sorted(maps.Keys(english)); !slices.Equal(got, want) {
-				t.Fatalf("got files %v, want %v as in English", got, want)
-			}
+			check.EqualAll(t, "files", slices.Sorted(maps.Keys(texts)), slices.Sorted(maps.Keys(english)))
 			for name, text := range texts {
 				for _, what := range wrong(english[name], text) {
 					t.Errorf("%s: %s", name, what)
 				}
-				if code, sure := words.Language(text); sure && code != language || code == English {
-					t.Errorf("%s: got language %q", name, code)
-				}
+				code, sure := words.Language(text)
+				check.That(t, code != English && (code == language || !sure), "%s: got language %q", name, code)
 			}
 		})
 	}
 	t.Run("all texts of a language together are in it", func(t *testing.T) {
-		whole := func(texts map[string]string) string { return strings.Join(slices.Collect(maps.Values(texts)), "\n") }
 		for _, language := range Languages {
-			all := whole(filesOf(t, language))
-			if code, sure := words.Language(all); code != language || !sure {
-				t.Errorf("%s: detected as %q, sure: %v", language, code, sure)
-			}
+			code, sure := words.Language(strings.Join(slices.Collect(maps.Values(filesOf(t, language))), "\n"))
+			check.That(t, code == language && sure, "%s: detected as %q, sure: %v", language, code, sure)
 		}
 	})
 }
@@ -120,9 +112,7 @@ func TestTextsOfALanguage(t *testing.T) {
 		texts := In(language)
 		check.That(t, texts.Help["memory"] != "", "%s: there is no help about memory", language)
 		for field, value := range reflect.ValueOf(texts).Fields() {
-			if value.Kind() == reflect.String && strings.TrimSpace(value.String()) == "" {
-				t.Errorf("%s: %s is empty", language, field.Name)
-			}
+			check.That(t, value.Kind() != reflect.String || strings.TrimSpace(value.String()) != "", "%s: %s is empty", language, field.Name)
 		}
 	}
 	check.That(t, In("xx").System == In(English).System && In("de").System != In(English).System, "fallback to English")

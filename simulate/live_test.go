@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -25,21 +27,16 @@ import (
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
 	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
-	c := newConnector()
-	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
 		check.NoError(t, check.ErrorOf(hub.Deliver(t.Context(), name, m)))
-		if m.Addressed {
-			<-c.replies
-		}
 		check.NoError(t, hub.Idle(t.Context(), name))
 	}
 	time.Sleep(time.Minute)
 	check.NoError(t, hub.Close())
-	conversation := check.Must(db.Find(t.Context(), name))(t)
-	rec := check.Must(simulate.Read(t.Context(), conversation))(t)
+	rec := check.Must(simulate.Read(t.Context(), storetest.Find(t, db, name)))(t)
 	check.NoError(t, db.Close())
 	return rec
 }
@@ -51,7 +48,7 @@ var wanted = regexp.MustCompile(`in about (\d+) tokens`)
 func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Model {
 	attempts := 0
 	return &llmtest.Model{Tokens: window, Delay: 2 * time.Second, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		resp := llm.Response{FinishReason: llm.FinishStop, Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d: %s", n, strings.Repeat("it is so and the plot is watered. ", n%9+1))}}
+		resp := llmtest.Say(fmt.Sprintf("Answer %d: %s", n, strings.Repeat("it is so and the plot is watered. ", n%9+1)))
 		if counts != nil {
 			text := ""
 			for _, m := range req.Messages {
@@ -75,8 +72,9 @@ func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Mo
 			for i := len(words) / 10; i < len(words) && len(text) < target/2; i += max(len(words)/(target/2+1), 1) {
 				text = append(text, strings.Trim(words[i], "<>"))
 			}
-			resp.Message = llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: fmt.Sprint("c", n), Name: "summarize", Arguments: fmt.Sprintf(`{"summary":%q}`, strings.Join(text, " "))}}}
-			resp.FinishReason = llm.FinishToolCalls
+			usage := resp.Usage
+			resp = llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "summarize", map[string]string{"summary": strings.Join(text, " ")}))
+			resp.Usage = usage
 		}
 		return resp, nil
 	}}
@@ -92,17 +90,13 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 		counts  func(n, estimate int) int
 		failing int
 	}{
-		"a worker":               {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
-		"no model to summarize":  {0, false, func(i int) bool { return i%3 == 0 }, nil, nil, 0},
-		"nothing ahead":          {0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, nil, 0},
-		"memories are recalled":  {600, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
-		"a provider counts more": {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 13 / 10 }, 0},
-		"a provider counts less": {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }, 0},
-		"counts vary":            {600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }, 0},
-		"counts, nothing ahead":  {0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }, 0},
-		"attempts fail":          {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 3},
-		"most attempts fail":     {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 12 / 10 }, 2},
-		"every attempt fails":    {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 1},
+		"a worker":              {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
+		"no model to summarize": {0, false, func(i int) bool { return i%3 == 0 }, nil, nil, 0},
+		"counts are lower":      {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }, 0},
+		"counts vary, recall":   {600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }, 0},
+		"nothing ahead":         {0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }, 0},
+		"attempts fail":         {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 3},
+		"every attempt fails":   {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 1},
 	} {
 		t.Run(about, func(t *testing.T) {
 			if about != "a worker" { // one shows that they do not race

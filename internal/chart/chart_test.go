@@ -64,9 +64,8 @@ func TestEveryChart(t *testing.T) {
 			embedded := draw(Options{ID: "one"})
 			for _, e := range elements(t, embedded) {
 				for _, a := range e.Attr {
-					if a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || a.Value == "NaN" {
-						t.Errorf("<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
-					}
+					wrong := a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || a.Value == "NaN"
+					check.That(t, !wrong, "<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
 				}
 				check.That(t, e.Name.Local != "style" && e.Name.Local != "script", "an embedded chart has <%s>", e.Name.Local)
 			}
@@ -74,24 +73,6 @@ func TestEveryChart(t *testing.T) {
 			check.Equal(t, "second rendering", embedded, draw(Options{ID: "one"}))
 			check.Contains(t, "a file of its own has no style", draw(Options{Standalone: true}), "prefers-color-scheme: dark")
 		})
-	}
-}
-
-func TestHostileTextsStayTexts(t *testing.T) {
-	for _, evil := range hostile {
-		p := Panel{Name: evil, Levels: []Level{{evil, evil, 3}}, Points: []Point{{At: 1, Used: 2}}, Marks: []Mark{{1, evil, evil}}}
-		for _, svg := range []string{
-			Sawtooth{Title: evil, Desc: evil, Panels: []Panel{p}}.SVG(Options{ID: evil}),
-			Composition{Title: evil, Desc: evil, Parts: []Part{{evil, 1}}}.SVG(Options{}),
-		} {
-			for _, e := range elements(t, svg) {
-				check.That(t, !strings.Contains(" script x ", " "+e.Name.Local+" "), "%q makes <%s>", evil, e.Name.Local)
-				for _, a := range e.Attr {
-					check.That(t, !strings.HasPrefix(a.Name.Local, "on"), "%q makes %s", evil, a.Name.Local)
-				}
-			}
-			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "%q: control characters pass", evil)
-		}
 	}
 }
 
@@ -118,9 +99,8 @@ func TestPanelsHaveOneScale(t *testing.T) {
 	w := Sawtooth{Panels: []Panel{
 		{Points: []Point{{At: 1, Used: 10}, {At: 2, Used: 20}}}, {Points: []Point{{At: 1, Used: 10}, {At: 9, Used: 200}}},
 	}}
-	if s := w.scale(); s.first != 1 || s.last != 9 || s.most < 200 {
-		t.Errorf("scale %+v", s)
-	}
+	s := w.scale()
+	check.That(t, s.first == 1 && s.last == 9 && s.most >= 200, "scale %+v", s)
 }
 
 func TestNothingToShow(t *testing.T) {
@@ -143,7 +123,19 @@ func FuzzText(f *testing.F) {
 		f.Add(evil)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		elements(t, Composition{Title: s, Parts: []Part{{s, 1}}}.SVG(Options{ID: s}))
+		p := Panel{Name: s, Levels: []Level{{s, s, 3}}, Points: []Point{{At: 1, Used: 2}}, Marks: []Mark{{1, s, s}}}
+		for _, svg := range []string{
+			Sawtooth{Title: s, Desc: s, Panels: []Panel{p}}.SVG(Options{ID: s}),
+			Composition{Title: s, Desc: s, Parts: []Part{{s, 1}}}.SVG(Options{}),
+		} {
+			for _, e := range elements(t, svg) {
+				check.That(t, e.Name.Local != "script" && e.Name.Local != "x", "%q makes <%s>", s, e.Name.Local)
+				for _, a := range e.Attr {
+					check.That(t, !strings.HasPrefix(a.Name.Local, "on"), "%q makes %s", s, a.Name.Local)
+				}
+			}
+			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "%q: control characters pass", s)
+		}
 	})
 }
 

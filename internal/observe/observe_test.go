@@ -47,9 +47,7 @@ func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
 	want := []string{"begin turn in terminal:x", "begin request in terminal:x", "end request b part of turn no", "happened of turn n=1", "end turn "}
 	check.EqualAll(t, "events", one.told, want)
 	check.EqualAll(t, "events of the second observer", two.told, want)
-	if turn.First == 0 || turn.First < request.First {
-		t.Errorf("the first text came after %v in the turn, %v in its request", turn.First, request.First)
-	}
+	check.That(t, turn.First > 0 && turn.First >= request.First, "the first text came after %v in the turn, %v in its request", turn.First, request.First)
 }
 
 func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {

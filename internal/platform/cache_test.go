@@ -9,19 +9,16 @@ import (
 
 func TestCacheKeepsTheFirstValue(t *testing.T) {
 	var c Cache
-	if v, before := c.First("a", "1"); v != "1" || before {
-		t.Errorf("First returned %q, %v", v, before)
+	is := func(what, value string, ok bool) func(string, bool) {
+		return func(v string, found bool) {
+			check.That(t, v == value && found == ok, "%s returned %q, %v", what, v, found)
+		}
 	}
-	if v, before := c.First("a", "2"); v != "1" || !before {
-		t.Errorf("First again returned %q, %v", v, before)
-	}
+	is("First", "1", false)(c.First("a", "1"))
+	is("First again", "1", true)(c.First("a", "2"))
 	c.Set("a", "3")
-	if v, ok := c.Find("a"); v != "3" || !ok {
-		t.Errorf("Find returned %q, %v", v, ok)
-	}
-	if _, ok := c.Find("b"); ok {
-		t.Error("Find found what was never set")
-	}
+	is("Find", "3", true)(c.Find("a"))
+	is("Find of what was never set", "", false)(c.Find("b"))
 	check.That(t, !c.Seen("b") && c.Seen("b"), "Seen is wrong")
 }
 
@@ -30,14 +27,10 @@ func TestCacheForgetsTheOldest(t *testing.T) {
 	const n = 3 * maxGeneration
 	for i := range n {
 		c.Set(strconv.Itoa(i), "")
-		if _, ok := c.Find(strconv.Itoa(max(0, i-maxGeneration+1))); !ok {
-			t.Fatalf("after %d entries one of the newest %d is gone", i+1, maxGeneration)
-		}
+		_, ok := c.Find(strconv.Itoa(max(0, i-maxGeneration+1)))
+		check.Require(t, ok, "after %d entries one of the newest %d is gone", i+1, maxGeneration)
 	}
-	if _, ok := c.Find("0"); ok {
-		t.Error("the oldest entry is kept")
-	}
-	if kept := len(c.young) + len(c.old); kept > 2*maxGeneration {
-		t.Errorf("%d entries are kept", kept)
-	}
+	_, ok := c.Find("0")
+	check.That(t, !ok, "the oldest entry is kept")
+	check.That(t, len(c.young)+len(c.old) <= 2*maxGeneration, "%d entries are kept", len(c.young)+len(c.old))
 }

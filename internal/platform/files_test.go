@@ -41,29 +41,19 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 		if len(a.Data) > 0 {
 			pictures++
 		}
-		if len(a.Text) > 600 || a.URL == "text" && a.Text == "" {
-			t.Errorf("%s has %d characters, which is no third of 60 tokens", a.Name, len(a.Text))
-		}
+		check.That(t, len(a.Text) <= 600 && (a.URL != "text" || a.Text != ""), "%s has %d characters, which is no third of 60 tokens", a.Name, len(a.Text))
 	}
 	check.Equal(t, "pictures", pictures, MaxPictures)
 	check.That(t, !(Files{}).Wanted(all[0]) && !(Files{}).Wanted(all[len(all)-1]), "something is fetched without a budget")
 }
 
 func TestAFileIsTextByItsNameWhateverItsMediaType(t *testing.T) {
-	for _, c := range []struct {
-		kind, name string
-		want       bool
-	}{
-		{"video/mp2t", "door.ts", true},
-		{"application/x-python-code", "a.py", true},
-		{"application/rls-services+xml", "main.rs", true},
-		{"text/plain; charset=utf-8", "notes", true},
-		{"video/mp4", "film.mp4", false},
-		{"application/zip", "notes.zip", false},
-		{"image/png", "log.md", false},
+	for want, files := range map[bool]map[string]string{
+		true:  {"door.ts": "video/mp2t", "a.py": "application/x-python-code", "main.rs": "application/rls-services+xml", "notes": "text/plain; charset=utf-8"},
+		false: {"film.mp4": "video/mp4", "notes.zip": "application/zip", "log.md": "image/png"},
 	} {
-		if got := isText(channel.Attachment{Type: c.kind, Name: c.name}); got != c.want {
-			t.Errorf("%s, %s: text %v", c.name, c.kind, got)
+		for name, kind := range files {
+			check.Equal(t, name+" is text", isText(channel.Attachment{Type: kind, Name: name}), want)
 		}
 	}
 }

@@ -53,9 +53,8 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 			check.Error(t, err, SetupError("wrong token"))
 			check.Equal(t, claim+": warnings", strings.Count(log.String(), "connection_failed"), c.failed)
 			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.restored)
-			if paused := time.Since(start) - connected; paused > c.pauses {
-				t.Errorf("%s: it paused for %v", claim, paused)
-			}
+			paused := time.Since(start) - connected
+			check.That(t, paused <= c.pauses, "%s: it paused for %v", claim, paused)
 		})
 	}
 }

@@ -33,29 +33,33 @@ func serving(t *testing.T, do func(ws *websocket.Conn)) string {
 	return "ws" + strings.TrimPrefix(server.URL, "http")
 }
 
+// dialed is a socket to such a server.
+func dialed(t *testing.T, silence time.Duration, do func(ws *websocket.Conn)) *Socket {
+	t.Helper()
+	s, _, err := Dial(t.Context(), serving(t, do), nil, silence)
+	check.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
 func TestASocketReadsAndWrites(t *testing.T) {
-	address := serving(t, func(ws *websocket.Conn) {
+	s := dialed(t, 10*time.Second, func(ws *websocket.Conn) {
 		var text string
 		if ws.ReadJSON(&text) == nil {
 			_ = ws.WriteJSON(text + " back")
 		}
 		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4004, ""), time.Now().Add(time.Second))
 	})
-	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
-	check.NoError(t, err)
-	defer s.Close()
 	check.NoError(t, s.Write("hello"))
 	check.Equal(t, "the message", string(<-s.Messages), "\"hello back\"\n")
 	_, open := <-s.Messages
 	var closed *websocket.CloseError
-	if !errors.As(s.Err(), &closed) || closed.Code != 4004 || open {
-		t.Errorf("it ended with %v", s.Err())
-	}
+	check.That(t, errors.As(s.Err(), &closed) && closed.Code == 4004 && !open, "it ended with %v", s.Err())
 }
 
 func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
-	ended := make(chan error, 1)
-	address := serving(t, func(ws *websocket.Conn) {
+	ended, before := make(chan error, 1), time.Now()
+	s := dialed(t, 10*time.Second, func(ws *websocket.Conn) {
 		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second))
 		for range 5 {
 			_ = ws.WriteJSON("news")
@@ -63,35 +67,22 @@ func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
 		_, _, err := ws.ReadMessage()
 		ended <- err
 	})
-	before := time.Now()
-	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
-	check.NoError(t, err)
 	<-s.Messages
-	if !s.LastRead().After(before) {
-		t.Errorf("it last read at %v", s.LastRead())
-	}
+	check.That(t, s.LastRead().After(before), "it last read at %v", s.LastRead())
 	s.Goodbye()
 	s.Close()
 	s.Close()
-	if err := s.Write("late"); err == nil {
-		t.Error("a closed socket writes")
-	}
-	if err := <-ended; !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
-		t.Errorf("the server saw %v", err)
-	}
+	check.That(t, s.Write("late") != nil, "a closed socket writes")
+	err := <-ended
+	check.That(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "the server saw %v", err)
 }
 
 func TestASocketThatCannotWriteEnds(t *testing.T) {
 	done := make(chan struct{})
-	address := serving(t, func(*websocket.Conn) { <-done }) // it keeps the connection
+	s := dialed(t, 10*time.Second, func(*websocket.Conn) { <-done }) // it keeps the connection
 	defer close(done)
-	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
-	check.NoError(t, err)
-	defer s.Close()
 	check.NoError(t, s.ws.NetConn().(*net.TCPConn).CloseWrite())
-	if err := s.Write("hello"); err == nil {
-		t.Fatal("it wrote")
-	}
+	check.That(t, s.Write("hello") != nil, "it wrote")
 	select {
 	case <-s.Messages:
 	case <-time.After(10 * time.Second):
@@ -101,54 +92,45 @@ func TestASocketThatCannotWriteEnds(t *testing.T) {
 
 func TestASocketThatIsRefused(t *testing.T) {
 	address := serving(t, nil)
-	if _, status, err := Dial(t.Context(), address+"/refused", nil, time.Second); err == nil || status != http.StatusForbidden {
-		t.Errorf("got HTTP %d, %v", status, err)
-	}
-	if _, status, err := Dial(t.Context(), "ws://127.0.0.1:1", nil, time.Second); err == nil || status != 0 {
-		t.Errorf("where nobody is: HTTP %d, %v", status, err)
+	for url, want := range map[string]int{address + "/refused": http.StatusForbidden, "ws://127.0.0.1:1": 0} {
+		_, status, err := Dial(t.Context(), url, nil, time.Second)
+		check.That(t, err != nil && status == want, "%s: got HTTP %d, %v", url, status, err)
 	}
 }
 
 func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 	read := func(ws *websocket.Conn) { _, _, _ = ws.ReadMessage() } // which answers PINGs
 	t.Run("before it is told what to expect", func(t *testing.T) {
-		s, _, err := Dial(t.Context(), serving(t, read), nil, 100*time.Millisecond)
-		check.NoError(t, err)
-		defer s.Close()
+		s := dialed(t, 100*time.Millisecond, read)
 		s.Ping()
 		<-s.Messages
 		check.Error(t, s.Err(), ErrSilent)
 	})
 	t.Run("and after, unless PINGs are answered", func(t *testing.T) {
-		s, _, err := Dial(t.Context(), serving(t, read), nil, 10*time.Second)
-		check.NoError(t, err)
-		defer s.Close()
-		start := time.Now()
+		t.Parallel()
+		s, start := dialed(t, 10*time.Second, read), time.Now()
 		s.Expect(time.Second)
 		time.Sleep(500 * time.Millisecond)
 		s.Ping()
 		<-s.Messages
 		check.Error(t, s.Err(), ErrSilent)
-		check.Equal(t, "the answer counts", time.Since(start) >= 1500*time.Millisecond, true)
+		check.That(t, time.Since(start) >= 1500*time.Millisecond, "the answer does not count: it ended after %v", time.Since(start))
 	})
 }
 
 func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
+	t.Parallel()
 	const all = readAhead + 10
-	address := serving(t, func(ws *websocket.Conn) {
+	s := dialed(t, 10*time.Second, func(ws *websocket.Conn) {
 		for range all {
 			_ = ws.WriteJSON(strings.Repeat("news", 2000)) // more than a buffer
 		}
 		_, _, _ = ws.ReadMessage()
 	})
-	s, _, err := Dial(t.Context(), address, nil, 10*time.Second)
-	check.NoError(t, err)
-	defer s.Close()
 	s.Expect(time.Second)
 	time.Sleep(1500 * time.Millisecond) // as while a disk is slow
 	for i := range all {
-		if _, open := <-s.Messages; !open {
-			t.Fatalf("it ended after %d messages: %v", i, s.Err())
-		}
+		_, open := <-s.Messages
+		check.Require(t, open, "it ended after %d messages: %v", i, s.Err())
 	}
 }

@@ -47,9 +47,7 @@ func TestSplit(t *testing.T) {
 			check.Len(t, "pieces", got, len(c.want))
 			for i, p := range got {
 				begin, end, _ := strings.Cut(c.want[i], "…")
-				if !strings.HasPrefix(p, begin) || !strings.HasSuffix(p, end) {
-					t.Errorf("piece %d is %q, want %s", i, p, c.want[i])
-				}
+				check.That(t, strings.HasPrefix(p, begin) && strings.HasSuffix(p, end), "piece %d is %q, want %s", i, p, c.want[i])
 			}
 			check.NoError(t, checkPieces(discord, c.text))
 		})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/internal/promptcache"
 	"cairn/llm"
 )
@@ -24,9 +25,7 @@ func TestWhatIsAppendedCostsTheSame(t *testing.T) {
 			messages = append(messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("question ", i)})
 			now = now.Add(time.Duration(i%4) * 2 * time.Minute)
 			req := llm.Request{Messages: messages, Head: 1, Tools: []llm.Tool{{Name: "look"}}}
-			if a, b := whole.Price(req, now, true), appended.Price(req, now, true); a != b {
-				t.Fatalf("%s, request %d: %+v read whole, %+v appended", kind, i, a, b)
-			}
+			check.Equal(t, fmt.Sprintf("%s, request %d", kind, i), appended.Price(req, now, true), whole.Price(req, now, true))
 			messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprint("answer ", i)})
 		}
 	}

@@ -95,9 +95,8 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 			return busy(t) - start
 		}
 		short, long := mask(10_000), mask(40_000)
-		if long > 10*short+50*time.Millisecond { // four times as much; its square would be sixteen times
-			t.Errorf("%s: 10 kB take %v, 40 kB %v", name, short, long)
-		}
+		// four times as much; its square would be sixteen times
+		check.That(t, long <= 10*short+50*time.Millisecond, "%s: 10 kB take %v, 40 kB %v", name, short, long)
 	}
 }
 
@@ -130,18 +129,10 @@ func FuzzMask(f *testing.F) {
 }
 
 // holdMask checks Mask's promises for any text.
-func holdMask(t interface{ Fatalf(string, ...any) }, text string) {
+func holdMask(t check.Tester, text string) {
 	once := Mask(text)
-	if twice := Mask(once); twice != once {
-		t.Fatalf("%q: got %q, and from it %q", text, once, twice)
-	}
-	if utf8.ValidString(text) && !utf8.ValidString(once) {
-		t.Fatalf("%q: got invalid text %q", text, once)
-	}
-	if !strings.Contains(once, "[masked: ") && once != text {
-		t.Fatalf("%q: got %q", text, once)
-	}
-	if strings.Contains(once, " "+webToken) || strings.Contains(once, " "+ofBot) || strings.Contains(once, pemOpens+pemBody) {
-		t.Fatalf("%q keeps a secret: %q", text, once)
-	}
+	check.Equal(t, "what is masked twice", Mask(once), once)
+	check.Require(t, !utf8.ValidString(text) || utf8.ValidString(once), "%q: got invalid text %q", text, once)
+	check.Require(t, strings.Contains(once, "[masked: ") || once == text, "%q: got %q", text, once)
+	check.Lacks(t, "what is masked", once, " "+webToken, " "+ofBot, pemOpens+pemBody)
 }

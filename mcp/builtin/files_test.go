@@ -27,8 +27,7 @@ func sharedFolder(t *testing.T) files {
 	for from, to := range map[string]string{"shared/out": "../secret.txt", "shared/up": "..", "shared/etc": "/etc"} {
 		check.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
-	root, err := os.OpenRoot(filepath.Join(dir, "shared"))
-	check.NoError(t, err)
+	root := check.Must(os.OpenRoot(filepath.Join(dir, "shared")))(t)
 	t.Cleanup(func() { _ = root.Close() }) // the folder is removed with the test
 	return files{root}
 }
@@ -37,35 +36,22 @@ func TestFilesStaysInFolder(t *testing.T) {
 	f := sharedFolder(t)
 	for _, name := range []string{"../secret.txt", "/etc/passwd", "out", "up/secret.txt", "notes/../../secret.txt", "etc/passwd", "..", "\x00", ""} {
 		text, err := f.read(t.Context(), readArguments{Path: name})
-		if err == nil || strings.Contains(text+err.Error(), filepath.Dir(f.root.Name())) {
-			t.Errorf("read %q: %q, %v", name, text, err)
-		}
-		if text, err := f.list(t.Context(), listArguments{Folder: name}); err == nil && name != "" {
-			t.Errorf("list %q: %q", name, text)
-		}
+		check.That(t, err != nil && !strings.Contains(text+err.Error(), filepath.Dir(f.root.Name())), "read %q: %q, %v", name, text, err)
+		check.That(t, name == "" || check.ErrorOf(f.list(t.Context(), listArguments{Folder: name})) != nil, "%q is listed", name)
 	}
-	found, err := f.search(t.Context(), searchArguments{Text: "pot"})
-	check.NoError(t, err)
-	check.Equal(t, "search reads outside the folder", found, "No shared file contains this.")
+	check.Equal(t, "search outside the folder", check.Must(f.search(t.Context(), searchArguments{Text: "pot"}))(t), "No shared file contains this.")
 }
 
 func TestFilesListsReadsAndSearches(t *testing.T) {
 	f := sharedFolder(t)
-	list, err := f.list(t.Context(), listArguments{})
-	check.NoError(t, err)
+	list := check.Must(f.list(t.Context(), listArguments{}))(t)
 	check.Contains(t, "list", list, "notes/\n", "plan.md  27 bytes\n")
 	check.Lacks(t, "list", list, "out")
 	check.Equal(t, "list of /", check.Must(f.list(t.Context(), listArguments{Folder: "/"}))(t), list)
-	text, err := f.read(t.Context(), readArguments{Path: "/notes/roses.txt"})
-	check.NoError(t, err)
-	check.Equal(t, "read", text, "Twelve roses by the gate.")
-	found, err := f.search(t.Context(), searchArguments{Text: "gate"})
-	check.NoError(t, err)
-	check.Equal(t, "search", found, "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n")
+	check.Equal(t, "read", check.Must(f.read(t.Context(), readArguments{Path: "/notes/roses.txt"}))(t), "Twelve roses by the gate.")
+	check.Equal(t, "search", check.Must(f.search(t.Context(), searchArguments{Text: "gate"}))(t), "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n")
 	check.NoError(t, syscall.Mkfifo(filepath.Join(f.root.Name(), "pipe"), 0o600))
 	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt", "pipe"} { // opening a pipe would wait for its writer
-		if text, err := f.read(t.Context(), readArguments{Path: name}); err == nil {
-			t.Errorf("read %s: %q", name, text)
-		}
+		check.That(t, check.ErrorOf(f.read(t.Context(), readArguments{Path: name})) != nil, "%s is read", name)
 	}
 }

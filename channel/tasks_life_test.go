@@ -1,0 +1,280 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/store"
+)
+
+func callAgain(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
+}
+
+func TestTasksWithoutResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		one   channel.Agent
+		calls int // of all models in an hour; 0: no limit
+		says  string
+		state store.TaskState
+		asked int
+	}{
+		"expires with its last call": {
+			channel.Agent{Model: &llmtest.Model{Func: callAgain}, TaskCalls: 20},
+			0,
+			"[Task 1 of one expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20,
+		},
+		"expires with its time": {
+			channel.Agent{Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond},
+			0,
+			"[Task 1 of one expired: its time is over", store.TaskExpired, 1,
+		},
+		"reports that its model fails": {
+			channel.Agent{Model: &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+				return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Message: "no"}
+			}}},
+			0,
+			"[Task 1 of one failed: ", store.TaskFailed, 1,
+		},
+		"fails with the calls of its parent": {
+			channel.Agent{Model: &llmtest.Model{Func: callAgain}},
+			8,
+			"", store.TaskFailed, 0, // of its own
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, startTask(counting))
+			r.opts.Rules.CallsPerHour = c.calls
+			r.withTasks(map[string]channel.Agent{"one": c.one})
+			r.say("go", true)
+			check.Equal(t, "final state", r.waitForTask(1).State, c.state)
+			r.waitForSent(c.says)
+			requests := c.one.Model.(*llmtest.Model).Requests()
+			if c.calls > 0 {
+				total := len(requests) + len(r.model.Requests())
+				check.That(t, total <= c.calls, "got %d calls, want at most %d", total, c.calls)
+				r.wantAnswer("/context", "8 of 8 in the last hour")
+				return
+			}
+			check.Equal(t, "requests", len(requests), c.asked)
+			if c.one.TaskCalls > 0 {
+				check.Equal(t, "tools of the last request", len(requests[c.asked-1].Tools), 0)
+			}
+		})
+	}
+}
+
+// The task below may end after the answer that waits for it was written and before it is sent.
+func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
+	r := newTaskRig(t, nil, alwaysSay("the bottom"))
+	r.reopen()
+	begin := func(name string) *store.Conversation {
+		above := check.Must(r.store.Conversation(t.Context(), name))(t)
+		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4}))(t)
+		return storetest.Find(t, r.store, task.Conversation)
+	}
+	task := begin(place)
+	said := storetest.Deliver(t, task)
+	below := begin(task.Name())
+	check.NoError(t, task.Turns().Finish(t.Context(), store.Outcome{
+		Turn: 1, Reply: "reply-2", To: []string{said[0].ID}, Pieces: []string{"I wait"},
+		Messages: []chat.Message{{Seq: 2, Turn: 1, Role: llm.RoleAssistant, ID: "reply-2", Text: "I wait", Time: time.Now()}},
+	}))
+	check.Must(below.Tasks().End(t.Context(), store.TaskDone, "one", "[Result of task 1] 42"))(t)
+	r.restart()
+	r.waitForSent("the bottom")
+	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
+}
+
+func TestTaskSettings(t *testing.T) {
+	set := func(values map[string]string) (func() compactor.Policy, func(string) string) {
+		p, _ := compactor.Patch(values).Over(compactor.DefaultPolicy())
+		return func() compactor.Policy { return p }, func(key string) string {
+			if _, ok := values[key]; ok {
+				return "a file"
+			}
+			return ""
+		}
+	}
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": 3.0}}))
+	r.agent.Policy, r.agent.Origin = set(map[string]string{"keep_last_n": "21", "keep_first": "5", "max_turns": "7"})
+	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return blockUntilCanceled(ctx, n, req)
+		}
+		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})), nil
+	}}}
+	one.Policy, one.Origin = set(map[string]string{"keep_last_n": "31", "keep_first": "32", "pin_budget": "33", "cooldown": "34m0s"})
+	r.withTasks(map[string]channel.Agent{"one": one})
+	r.run("/settings compaction.keep_first 6")
+	r.say("go", true)
+	r.waitForSent("started")
+	child := "task:" + place + "/1"
+	grandchild := "task:" + child + "/1"
+	check.Require(t, check.Soon(func() bool { return check.ErrorOf(r.store.Find(t.Context(), grandchild)) == nil }), "the second task does not begin")
+	for _, c := range []struct{ key, first, second, why string }{
+		{"keep_last_n", "3", "3", "the call goes before the parent, and below it is a parent's"},
+		{"keep_first", "6", "6", "/settings is a layer of the parent"},
+		{"max_turns", "7", "4", "the parent goes before the default; the second call before both"},
+		{"pin_budget", "33", "33", "nobody else sets what the definition does"},
+		{"cooldown", "34m0s", "34m0s", "likewise"},
+		{"notify", compactor.DefaultPolicy().Notify, "message", "the second call sets it"},
+	} {
+		for name, want := range map[string]string{child: c.first, grandchild: c.second} {
+			all, _, err := r.hub.Operator().Settings(t.Context(), name)
+			check.NoError(t, err)
+			i := slices.IndexFunc(all, func(s channel.Setting) bool { return s.Key == c.key })
+			check.Equal(t, c.key+" of "+name+": "+c.why, fmt.Sprint(all[i].Value), want)
+		}
+	}
+}
+
+// toolSteps makes n tool calls, with a number for each, and then says that it is done.
+func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
+	var made atomic.Int64
+	return &llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+		step := int(made.Add(1))
+		before(ctx, step)
+		switch {
+		case ctx.Err() != nil:
+			made.Add(-1)
+			return llm.Response{}, ctx.Err()
+		case step > n:
+			return llmtest.Say(fmt.Sprintf("done after %d steps", n)), nil
+		}
+		return llmtest.Use(llmtest.Call(fmt.Sprint(step), "recall", map[string]any{"query": fmt.Sprint("step ", step)})), nil
+	}}
+}
+
+func TestTaskResumesAfterRestart(t *testing.T) {
+	reached := make(chan struct{})
+	stop := true
+	r := newRigWithOne(t, counting, channel.Agent{Model: toolSteps(20, func(ctx context.Context, n int) {
+		if n == 12 && stop {
+			close(reached)
+			<-ctx.Done()
+			stop = false
+		}
+	})})
+	r.say("go", true)
+	<-reached
+	before := r.task(1)
+	r.restart()
+	r.waitForSent("done after 20 steps")
+	task := r.waitForTask(1)
+	check.That(t, task.State == store.TaskDone && before.Messages >= 17, "%+v, before the restart %+v", task, before)
+	asked := map[string]int{}
+	for _, m := range r.messagesIn(task.Conversation) {
+		for _, call := range m.Calls {
+			asked[call.Arguments]++
+		}
+	}
+	for step := 1; step <= 8; step++ {
+		check.Equal(t, fmt.Sprintf("results of step %d", step), asked[fmt.Sprintf(`{"query":"step %d"}`, step)], 1)
+	}
+	r.restart()
+	check.Len(t, "tasks after another restart", r.tasks(), 1)
+	check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
+}
+
+func TestTaskOfRemovedAgentFails(t *testing.T) {
+	r := newTaskRig(t, counting, blockUntilCanceled)
+	r.say("go", true)
+	r.waitForSent("started")
+	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
+	r.restart()
+	r.waitForSent("[Task 1 of one failed: there is no agent one any more.")
+}
+
+func TestPauseStopsTasks(t *testing.T) {
+	for _, where := range []string{"", " everywhere"} {
+		synctest.Test(t, func(t *testing.T) {
+			var held atomic.Bool
+			one := toolSteps(3, func(ctx context.Context, n int) {
+				if n == 2 && held.CompareAndSwap(false, true) {
+					<-ctx.Done()
+				}
+			})
+			r := newRigWithOne(t, nil, channel.Agent{Model: one})
+			r.run("/ask @one count")
+			synctest.Wait()
+			r.run("/pause" + where)
+			time.Sleep(time.Minute)
+			check.Len(t, "requests", one.Requests(), 2)
+			check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
+			r.wantAnswer("/ask @one wait", "Task 2 of one has started", "I am still paused", "/resume"+where+" ends that.")
+			r.run("/tasks stop 2")
+			all := func(string) bool { return true }
+			check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
+			r.run("/resume" + where) // it continues immediately, not at the next check
+			told := 0
+			check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
+			check.Equal(t, "rounds until the answer", told, 1)
+			check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
+			r.waitForSent("[Result of task 1")
+			r.stop()
+		})
+	}
+}
+
+// Drain waits for the answer to a result, even if no task is open any more.
+func TestDrainWaitsForReplyToLastTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTaskRig(t, nil, alwaysSay("I counted."))
+		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+			time.Sleep(time.Minute)
+			return llmtest.Say("It is counted."), nil
+		}
+		r.run("/ask @one count")
+		check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), func(string) bool { return true }, func(int) {}))
+		check.Equal(t, "sent", r.lastText(), "It is counted.")
+		r.stop()
+	})
+}
+
+func TestSummariesNameOpenTasks(t *testing.T) {
+	r := newTaskRig(t, counting, blockUntilCanceled)
+	r.say("go", true)
+	r.waitForSent("started")
+	for n := range 6 {
+		r.ask(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)))
+	}
+	r.run("/settings compaction.keep_last_n 2")
+	r.run("/compact")
+	r.waitForEvent(compactor.EventApplied)
+	head, _, err := storetest.Find(t, r.store, place).Compactions().Head(t.Context())
+	check.NoError(t, err)
+	check.Contains(t, "the summary", head.Stack[0].Text, "Open task 1 of the agent one began after #1")
+}
+
+func TestTasksAndConversationsAreIsolated(t *testing.T) {
+	one := &llmtest.Model{Func: inTurn(
+		useTool("recall", map[string]any{"query": "password"}), useTool("memory_search", map[string]any{"query": "password"}),
+		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"),
+	)}
+	r := newRigWithOne(t, counting, channel.Agent{Model: one})
+	r.say("the password is swordfish", false)
+	r.run("/remember the password is swordfish")
+	for n := range 25 {
+		r.say(fmt.Sprint("nothing much ", n), false)
+	}
+	r.say("go", true)
+	r.waitForSent("counted")
+	check.Len(t, "requests of the task", one.Requests(), 4)
+	check.Lacks(t, "prompt of the task", textOf(one.Requests()[3]), "swordfish")
+	check.Lacks(t, "memories of the conversation", r.run("/memories"), "Quirin")
+	check.Lacks(t, "prompt of the conversation", r.run("/recall janitor Quirin"), "towers")
+}
