@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"cairn/channel/channeltest"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -53,7 +53,7 @@ func (p *platforms) folder(settings string, env ...string) folder {
 		"DISCORD_TOKEN=token", "SLACK_BOT_TOKEN=" + slacktest.BotToken, "SLACK_APP_TOKEN=" + slacktest.AppToken,
 	}, env...)...)
 	f.write("config.toml", fmt.Sprintf("%s\n[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
-	check.NoError(p.t, os.CopyFS(filepath.Join(f.dir, "data"), os.DirFS(channeltest.Folder(p.t)))) // which takes less time than to make one
+	storetest.CopyEmpty(p.t, filepath.Join(f.dir, "data"))
 	return f
 }
 
