@@ -10,9 +10,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel/channeltest"
 	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
