@@ -98,7 +98,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick(), nil)
-	r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
+	r.tune = func(s *Slack) { s.times.status = 20 * time.Millisecond }
 	r.begin()
 	q := r.question(true)
 	w := r.reply(q)
