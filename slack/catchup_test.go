@@ -175,7 +175,7 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	hushed := r.w.AddChannel("hushed", ann)
-	r.hurry = func(o *times) { o.dropped, o.list = 100*time.Millisecond, 50*time.Millisecond }
+	r.tune = func(s *Slack) { s.times.dropped, s.times.list = 100*time.Millisecond, 50*time.Millisecond }
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")

@@ -42,7 +42,6 @@ type rig struct {
 	channeltest.Program
 	w         *slacktest.Server
 	opts      Options
-	hurry     func(*times)
 	tune      func(*Slack) // before Run
 	connector *Slack
 }
@@ -127,9 +126,6 @@ func (r *rig) launch() {
 	r.connector = check.Must(New(r.opts))(r.T)
 	r.connector.times.backoff, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
 	r.connector.times.steady = 300 * time.Millisecond
-	if r.hurry != nil {
-		r.hurry(&r.connector.times)
-	}
 	if r.tune != nil {
 		r.tune(r.connector)
 	}

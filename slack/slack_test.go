@@ -228,7 +228,7 @@ func TestTimeOfATS(t *testing.T) {
 func TestABurstStaysInOrder(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
-	r.hurry = func(c *times) { c.silence = time.Hour } // the double says nothing while it makes the burst
+	r.tune = func(s *Slack) { s.times.silence = time.Hour } // the double says nothing while it makes the burst
 	r.begin()
 	const n = 250 // more than a batch of a queue
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
@@ -278,7 +278,7 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), answerN)
 	other := r.w.AddChannel("other", ann)
-	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
+	r.tune = func(s *Slack) { s.times.dropped = 100 * time.Millisecond }
 	r.begin()
 	held, release := r.holdQueue(general)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})

@@ -37,7 +37,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 			o.PingEvery = 100 * time.Millisecond
 			r, general, ann := town(t, o, answerN)
 			if claim == "frozen" {
-				r.hurry = func(c *times) { c.silence = 2 * time.Second }
+				r.tune = func(s *Slack) { s.times.silence = 2 * time.Second }
 			}
 			r.begin()
 			r.ask(general, ann, 1)

@@ -37,7 +37,8 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Parallel()
 	r, letGo := thinking(t)
 	r.begin()
-	for n, c := range []struct {
+	next := func() string { return fmt.Sprint("answer ", len(r.Model.Requests())+1) }
+	for _, c := range []struct {
 		claim                   string
 		thread, direct, refused bool
 		reactions               []string
@@ -49,6 +50,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	} {
 		t.Run(c.claim, func(*testing.T) {
 			general, ann := r.place()
+			answer := next()
 			if c.refused {
 				r.w.Fail(slacktest.Fault{Method: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
 			}
@@ -65,31 +67,34 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 				return slices.Equal(r.reactions(general, ts), c.reactions) && status() == (c.reactions == nil)
 			})
 			letGo()
-			r.answered(general, fmt.Sprint("answer ", n+1))
+			r.answered(general, answer)
 			r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 && !status() })
 		})
 	}
 	signs := func() int { return len(r.w.Calls("assistant.threads.setStatus")) + len(r.w.Calls("reactions.add")) }
 	before := signs()
-	general, ann := r.place()
 	t.Run("by a message that becomes the answer", func(t *testing.T) {
 		r.end()
 		r.opts.Working = workingPlaceholder
 		r.begin()
+		general, ann := r.place()
+		answer := next()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 		r.shows(general, placeholder)
 		first := r.own(general)[0].TS
 		letGo()
-		r.answered(general, "answer 5")
+		r.answered(general, answer)
 		check.Equal(t, "there stands", r.own(general)[0].TS, first)
 	})
 	t.Run("or not at all", func(*testing.T) {
 		r.end()
 		r.opts.Working = workingOff
 		r.begin()
+		general, ann := r.place()
+		answer := next()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 		letGo()
-		r.answered(general, "answer 5", "answer 6")
+		r.answered(general, answer)
 		r.end()
 	})
 	check.Equal(t, "signs", signs(), before)
@@ -98,7 +103,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick(), nil)
-	r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
+	r.tune = func(s *Slack) { s.times.status = 20 * time.Millisecond }
 	r.begin()
 	q := r.question(true)
 	w := r.reply(q)
@@ -182,29 +187,27 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	r := newRig(t, quick(), answerN)
 	r.opts.ReplyIn = replyAuto
 	r.begin()
-	for i, c := range []struct {
-		claim string
-		goOn  func(say func())
-	}{
-		{"after a restart", func(say func()) { r.end(); r.begin(); say() }},
-		{"while it restarts", func(say func()) { r.end(); say(); r.begin() }},
-		{"between two sockets", func(say func()) { back := r.loseSocket(); say(); back() }},
+	for claim, goOn := range map[string]func(say func()){
+		"after a restart":     func(say func()) { r.end(); r.begin(); say() },
+		"while it restarts":   func(say func()) { r.end(); say(); r.begin() },
+		"between two sockets": func(say func()) { back := r.loseSocket(); say(); back() },
 	} {
-		t.Run(c.claim, func(t *testing.T) {
+		t.Run(claim, func(t *testing.T) {
 			general, ann := r.place()
 			say := func(thread, text string) string {
 				return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
 			}
-			first, second := fmt.Sprint("answer ", 2*i+1), fmt.Sprint("answer ", 2*i+2)
+			n := len(r.Model.Requests())
+			first, second := fmt.Sprint("answer ", n+1), fmt.Sprint("answer ", n+2)
 			root := say("", mention+"who painted it?")
 			r.answered(general, first)
 			r.Idle(conversation(general))
-			c.goOn(func() { say(root, "and when?") })
+			goOn(func() { say(root, "and when?") })
 			r.answered(general, first, second)
 			r.stored(conversation(general), "user: who painted it?", "assistant: "+first)
 			r.stored(conversation(general, root), "user: and when?", "assistant: "+second)
 			var told strings.Builder
-			for _, m := range r.Model.Requests()[2*i+1].Messages {
+			for _, m := range r.Model.Requests()[n+1].Messages {
 				told.WriteString(m.Text + "\n")
 			}
 			check.Contains(t, "what the model was told", told.String(), "who painted it?", "You answered: "+first, "and when?")

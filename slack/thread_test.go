@@ -41,18 +41,17 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()
-	for n, c := range []struct {
-		claim  string
-		decide func(question slacktest.Message)
-	}{
-		{"and is answered by its button", func(question slacktest.Message) { r.w.Press(general, question.TS, ann, actionPrefix+"allow") }},
-		{"and is answered there in words", func(question slacktest.Message) {
+	box := r.Tools.(*channeltest.Box)
+	for claim, decide := range map[string]func(question slacktest.Message){
+		"and is answered by its button": func(question slacktest.Message) { r.w.Press(general, question.TS, ann, actionPrefix+"allow") },
+		"and is answered there in words": func(question slacktest.Message) {
 			_, code, _ := strings.Cut(question.Shown(), "@app /allow ")
 			code, _, _ = strings.Cut(code, " ")
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question.Thread, Text: mention + "/allow " + code})
-		}},
+		},
 	} {
-		t.Run(c.claim, func(t *testing.T) {
+		t.Run(claim, func(t *testing.T) {
+			called := len(box.Called())
 			general, _ = r.place()
 			r.w.Join(general, ann)
 			r.w.Join(general, bob)
@@ -60,8 +59,8 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			question := r.inThread(general, asked, "May I call calc_add")
 			r.w.Press(general, question.TS, bob, actionPrefix+"allow")
 			check.Equal(t, "the thread where a stranger is refused", r.told(general, bob, 1).Thread, asked)
-			check.Len(t, "calls", r.Tools.(*channeltest.Box).Called(), n)
-			c.decide(question)
+			check.Len(t, "calls", box.Called(), called)
+			decide(question)
 			r.inThread(general, asked, "The tool says: five")
 			r.inThread(general, asked, "ann allowed the call of calc_add")
 		})
