@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -208,11 +207,9 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 		if strings.Contains(materialIn(req), inChinese) { // so that it is accepted as a summary of this span
 			text += ", " + inChinese
 		}
-		summary := llmtest.Call("s", "summarize", map[string]string{"summary": text + "."})
 		at := marked.FindStringSubmatch(material)
-		saves := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
-		if at == nil || !saves || len(req.Messages) > 2 {
-			return llmtest.Use(summary), nil
+		if at == nil || !savesMemories(req) || len(req.Messages) > 2 {
+			return summary(text + "."), nil
 		}
 		seq, _ := strconv.Atoi(at[1])
 		return llmtest.Use(

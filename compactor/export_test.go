@@ -65,6 +65,6 @@ func Refused(messages []llm.Message) string { return refusedByAStrictProvider(jo
 // Filling reports whether a placeholder is being filled.
 func (c *Compactor) Filling() bool { return c.filling != nil }
 
-// HeadLength, Spare and Budget belong to the last request.
+// HeadLength and Spare belong to the last request.
 func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.headLen }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }

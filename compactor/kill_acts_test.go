@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"cairn/compactor"
@@ -12,7 +11,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -93,11 +91,9 @@ var acts = map[string]act{
 	"a summary that splits the marker over it": {
 		before: func(l *killRig) {
 			addNotes(12, 60)(l)
-			j, err := memory.Of(l.conv).Records().Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
-			if err == nil {
-				_, err = j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})
-			}
-			check.NoError(l.t, err)
+			row := compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3}
+			j := check.Must(memory.Of(l.conv).Records().Begin(context.Background(), row))(l.t)
+			check.NoError(l.t, check.ErrorOf(j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})))
 			hideInEmergency(l, 1, 9)
 		},
 		steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Leaf,
@@ -138,8 +134,7 @@ var acts = map[string]act{
 	"a deletion, and what it makes be done anew": {
 		before: func(l *killRig) { summedUp(l); pin(l) },
 		steps: []func(*killRig){func(l *killRig) {
-			check.NoError(l.t, check.ErrorOf(privacy.Of(l.conv).Delete(context.Background(), []string{"m2"})))
-			l.gone = map[int64]bool{2: true}
+			check.NoError(l.t, check.ErrorOf(l.removeWithoutNotice(2)))
 			l.apply(2)
 			waitUntilIdle(l)
 		}, runRepairs},
@@ -173,10 +168,9 @@ func pin(l *killRig) {
 // the span.
 func saveMemories(req llm.Request, words int) llm.Response {
 	span := spanOf(req)
-	saves := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "memory_save" })
 	var from, to int
-	if _, err := fmt.Sscanf(span, "messages #%d to #%d", &from, &to); err == nil && saves && len(req.Messages) == 2 {
+	if _, err := fmt.Sscanf(span, "messages #%d to #%d", &from, &to); err == nil && savesMemories(req) && len(req.Messages) == 2 {
 		return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": fmt.Sprintf("Ada spoke of %d to %d.", from, to), "kind": "fact", "messages": []int{to}}))
 	}
-	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Of %s. %s", span, filler(words))}))
+	return summary(fmt.Sprintf("Of %s. %s", span, filler(words)))
 }

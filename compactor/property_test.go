@@ -4,6 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -239,4 +242,32 @@ func (m *machine) repairFaults(rt *rapid.T) {
 	if m.disk.dead.Load() {
 		m.reopen(rt)
 	}
+}
+
+// TestMain gives a property as many random cases as a file has histories, and half of them under
+// the race detector, which makes each ten times as slow; .ci/run runs more without it.
+func TestMain(m *testing.M) {
+	cases := perFile
+	if check.UnderRace() {
+		cases /= 2
+	}
+	_ = flag.Set("rapid.checks", strconv.Itoa(cases))
+	check.InMemory()
+	os.Exit(m.Run())
+}
+
+// FuzzHistory uses its bytes as the choices of TestInvariants: messages, edits, deletions, failures
+// of workers and of the disk, and crashes. It checks the invariants of plan and view after every
+// step.
+func FuzzHistory(f *testing.F) {
+	chance := rand.NewChaCha8([32]byte{1})
+	for range 3 {
+		choices := make([]byte, 8000)
+		_, _ = chance.Read(choices)
+		f.Add(choices)
+	}
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		file := newFile(t)
+		rapid.MakeFuzz(func(rt *rapid.T) { makeHistory(t, rt, file, &tally{counts: map[string]int{}}) })(t, choices)
+	})
 }

@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"cairn/compactor"
@@ -65,26 +64,18 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 
 // saves returns memories of the first messages in a request, one each.
 func saves(req llm.Request) (calls []llm.Call) {
-	for _, tool := range req.Tools {
-		if tool.Name != "memory_save" {
-			continue
-		}
-		var from, to int64
-		if _, err := fmt.Sscanf(spanOf(req), "messages #%d to #%d", &from, &to); err != nil {
-			return nil
-		}
-		for seq := from; seq <= min(to, from+2); seq++ {
-			calls = append(calls, llmtest.Call(fmt.Sprint("m", seq), "memory_save", map[string]any{
-				"content": fact(seq), "kind": "fact", "messages": []int64{seq},
-			}))
-		}
+	var from, to int64
+	if _, err := fmt.Sscanf(spanOf(req), "messages #%d to #%d", &from, &to); err != nil || !savesMemories(req) {
+		return nil
+	}
+	for seq := from; seq <= min(to, from+2); seq++ {
+		note := map[string]any{"content": fact(seq), "kind": "fact", "messages": []int64{seq}}
+		calls = append(calls, llmtest.Call(fmt.Sprint("m", seq), "memory_save", note))
 	}
 	return calls
 }
 
-func fact(seq int64) string {
-	return "Message " + strconv.FormatInt(seq, 10) + " was said to be kept in mind."
-}
+func fact(seq int64) string { return fmt.Sprintf("Message %d was said to be kept in mind.", seq) }
 
 // beginnings returns how messages of people may begin, which shows that a view or a summary has them.
 func beginnings(seqs []int64) (texts []string) {

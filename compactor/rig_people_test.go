@@ -40,7 +40,7 @@ func (r *rig) deliverMany(n, words int) {
 func (r *rig) notesUntil(words int, done func() bool) {
 	r.t.Helper()
 	for i := 0; !done(); i++ {
-		check.Require(r.t, i <= 500, "after %d notes: %+v", i, r.c.Status())
+		check.Require(r.t, i <= 500, "the condition does not hold after %d notes", i)
 		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(words)))
 	}
 }

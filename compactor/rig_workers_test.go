@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cairn/internal/tokens"
@@ -80,6 +81,11 @@ func goodUnless(down func() bool) func(context.Context, int, llm.Request) (llm.R
 		}
 		return goodSummary(ctx, n, req)
 	}
+}
+
+// savesMemories reports whether a request offers the tool that saves memories.
+func savesMemories(req llm.Request) bool {
+	return slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
 }
 
 var errWorker = errors.New("the test's worker fails")

@@ -110,17 +110,14 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 			undone++
 		}
 	}
-	for i := range 120 {
-		if i%4 == 0 {
-			r.talk(fmt.Sprintf("question %d?", i), "RESULT "+filler(100))
-		} else {
+	for i := range 30 {
+		r.talk(fmt.Sprintf("question %d?", i), "RESULT "+filler(100))
+		for range 3 {
 			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
 			r.hook()
 		}
-		if i%5 == 0 {
-			r.c.Compact(compactor.OnManual, "")
-		}
-		if i%20 == 0 { // on a busy machine each would be undone before it is applied
+		r.c.Compact(compactor.OnManual, "")
+		if i%5 == 0 { // on a busy machine each would be undone before it is applied
 			r.waitIdle()
 		}
 	}
