@@ -218,6 +218,7 @@ func TestImpossibleHeadroom(t *testing.T) {
 		"a negative share":   func(p *compactor.Policy) { p.BackgroundThreshold = -0.8 },
 		"far too many":       func(p *compactor.Policy) { p.BackgroundThreshold = -2_000_000 },
 		"in the wrong order": func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -10_000, -20_000 },
+		"equal":              func(p *compactor.Policy) { p.AggressiveThreshold, p.EmergencyThreshold = -10_000, -10_000 },
 		"shares, one apart": func(p *compactor.Policy) {
 			p.BackgroundThreshold, p.EmergencyThreshold, p.AggressiveThreshold = 0.9, 0.8, -5000
 		},

@@ -29,6 +29,7 @@ func TestWindowSources(t *testing.T) {
 		"what Ollama loaded":   {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 4096, Source: "GET /api/ps"}},
 		"what is listed":       {map[string]string{"/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 65536, Source: "GET /models"}},
 		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
+		"Mistral's field":      {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_context_length":32768}]}`}, 0, llm.Window{Tokens: 32768, Source: "GET /models"}},
 		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}},
 		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}},
 		"nobody":               {nil, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
@@ -96,9 +97,10 @@ func TestWindowWarningIsLoggedOnce(t *testing.T) {
 		list    string
 		want    string // of the one warning; empty: none
 	}{
-		"when it is a guess":           {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
-		"when the setting is above it": {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
-		"not when the server told":     {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+		"when it is a guess":               {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
+		"when the setting is above it":     {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
+		"not when the setting is below it": {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+		"not when the server told":         {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
@@ -130,7 +132,8 @@ func TestModelsShareNothing(t *testing.T) {
 	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
 		check.That(t, other != one, "two models share learned facts")
 	}
-	check.That(t, at("http://localhost:1/v1", "") != at("http://localhost:1/v1", ""), "two models without a name share learned facts")
+	first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", "")
+	check.That(t, first != second, "two models without a name share learned facts")
 }
 
 func TestModelCapabilities(t *testing.T) {
