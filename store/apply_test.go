@@ -12,8 +12,7 @@ import (
 	"cairn/transcript"
 )
 
-// What transcript decides about other cases is in its own tests; that the rows then say the same is in
-// TestChangedStateEqualsStoredState.
+// What transcript decides about other cases is in its own tests; that the rows then say the same, storetest.Commit checks.
 func TestApplyingRows(t *testing.T) {
 	for _, test := range []struct {
 		claim, steps, stack string

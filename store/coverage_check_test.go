@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"fmt"
 	"maps"
 	"reflect"
@@ -20,7 +21,7 @@ import (
 // behind exactly one applied row, and every row's children tile it.
 func checkCoverage(t check.Tester, c *store.Conversation) {
 	t.Helper()
-	state := storetest.Peek(t, c)
+	state := peek(t, c)
 	places := make(map[int64]int)
 	for _, m := range state.Messages {
 		places[m.Seq]++
@@ -99,34 +100,26 @@ func (m *coverage) crash(rt *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
 		return
 	}
-	state := storetest.Load(m.t, m.c)
-	err := m.s.Close()
-	check.NoError(rt, err)
-	if m.s, err = store.Open(ctx, store.Options{Dir: m.dir}); err != nil {
-		rt.Fatal(err)
-	}
-	m.c, m.jobs = storetest.Find(m.t, m.s, m.c.Name()), nil
-	if again := storetest.Load(m.t, m.c); !reflect.DeepEqual(state, again) {
-		rt.Fatalf("before: %+v\nafter: %+v", state, again)
-	}
+	state := load(m.t, m.c)
+	check.NoError(rt, m.s.Close())
+	m.s = check.Must(store.Open(ctx, store.Options{Dir: m.dir}))(rt)
+	m.c, m.jobs = find(m.t, m.s, m.c.Name()), nil
+	again := load(m.t, m.c)
+	check.Require(rt, reflect.DeepEqual(state, again), "before: %+v\nafter: %+v", state, again)
 }
 
 func (m *coverage) check(rt *rapid.T) {
-	state := storetest.Peek(m.t, m.c)
+	state := peek(m.t, m.c)
 	left, covered := int(m.taken)-len(m.gone), 0
 	for _, row := range active(state.Head) {
 		covered += row.Messages
 	}
-	counts, err := m.c.Transcript().Counts(ctx)
-	if err != nil || counts.Messages != left || counts.Waiting != m.arrived-int(m.taken) {
-		rt.Fatalf("%d arrived, %d dequeued, counted %+v, %v", m.arrived, m.taken, counts, err)
-	}
-	if covered+len(state.Messages) != left {
-		rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, storetest.Shape(state.Head.Stack))
-	}
-	if !slices.Equal(transcript.IDs(state.Prepared), m.preparedIDs()) {
-		rt.Fatalf("got prepared %v, want %v", state.Prepared, m.prepared)
-	}
+	counts := check.Must(m.c.Transcript().Counts(ctx))(rt)
+	counted := counts.Messages == left && counts.Waiting == m.arrived-int(m.taken)
+	check.Require(rt, counted, "%d arrived, %d dequeued, counted %+v", m.arrived, m.taken, counts)
+	verbatim := len(state.Messages)
+	check.Require(rt, covered+verbatim == left, "%d covered and %d verbatim of %d: %s", covered, verbatim, left, storetest.Shape(state.Head.Stack))
+	check.EqualAll(rt, "prepared", transcript.IDs(state.Prepared), m.preparedIDs())
 	m.memories.check(rt, m.c)
 }
 
@@ -175,18 +168,15 @@ func (s *savedMemories) forget(seq int64) {
 func (s *savedMemories) check(t check.Tester, c *store.Conversation) {
 	t.Helper()
 	found := make(map[string]int64)
-	rows, err := c.Store().Reading().Query("SELECT m.content, s.message & 4294967295 FROM memories m JOIN memory_sources s ON s.memory = m.id WHERE m.conversation = ?", c.ID())
-	check.NoError(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		var content string
-		var seq int64
-		check.NoError(t, rows.Scan(&content, &seq))
-		if _, twice := found[content]; twice {
-			t.Errorf("got two memories %q", content)
-		}
-		found[content] = seq
-	}
-	check.NoError(t, rows.Err())
+	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) error {
+		return store.Each(tx, func(rows *sql.Rows) error {
+			var content string
+			var seq int64
+			err := rows.Scan(&content, &seq)
+			check.That(t, found[content] == 0, "got two memories %q", content)
+			found[content] = seq
+			return err
+		}, "SELECT m.content, s.message & 4294967295 FROM memories m JOIN memory_sources s ON s.memory = m.id WHERE m.conversation = ?", c.ID())
+	}))
 	check.That(t, maps.Equal(found, s.kept), "got memories %v, want %v", found, s.kept)
 }

@@ -12,6 +12,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -45,11 +46,7 @@ type coverageJob struct {
 
 func TestCoverage(t *testing.T) {
 	all := coverage{t: t, dir: t.TempDir()}
-	var err error
-	if all.s, err = store.Open(ctx, store.Options{Dir: all.dir}); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { all.s.Close() }()
+	all.s = storetest.OpenStore(t, all.dir)
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
@@ -78,14 +75,24 @@ func (m *coverage) touch(n int64, changed bool) {
 	m.prepared = slices.DeleteFunc(m.prepared, over)
 }
 
-func (m *coverage) start(rt *rapid.T, w coverageJob, by transcript.By) {
+// start starts a job, a rollup if there are children, whose summary a model may still have to redo.
+func (m *coverage) start(rt *rapid.T, from, to int64, children ...int64) {
+	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
+	row := transcript.Summary{
+		Kind: transcript.Leaf, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to}, FromTime: storetest.Day, ToTime: storetest.Day,
+		Messages: int(to - from + 1), Children: children, AwaitsModel: rapid.Bool().Draw(rt, "awaits a model"),
+	}
+	if children != nil {
+		row.Kind = transcript.Rollup
+	}
+	w := &coverageJob{Job: check.Must(memory.Of(m.c).Records().Begin(ctx, row))(rt), from: from, to: to, children: children}
 	if by == transcript.Worker {
 		w.drafts = make(map[string]int64)
 		if w.Tools(20); !m.gone[w.to] {
 			w.drafts[m.memories.draft(rt, w, w.to)] = w.to
 		}
 	}
-	m.jobs = append(m.jobs, &w)
+	m.jobs = append(m.jobs, w)
 }
 
 func (m *coverage) preparedIDs() (list []int64) {
@@ -99,7 +106,7 @@ func (m *coverage) preparedIDs() (list []int64) {
 func (m *coverage) deliver(rt *rapid.T) {
 	for range rapid.IntRange(1, 5).Draw(rt, "messages") {
 		m.arrived++
-		storetest.DeliverOnly(m.t, m.c, storetest.Said(m.arrived, "text"))
+		deliverOnly(m.t, m.c, said(m.arrived, "text"))
 	}
 }
 
@@ -108,37 +115,31 @@ func (m *coverage) deliverAgain(rt *rapid.T) {
 		return
 	}
 	n := rapid.IntRange(1, m.arrived).Draw(rt, "message")
-	if r, err := m.c.Inbox().Deliver(ctx, storetest.Said(n, "text")); err != nil || r.Fresh {
-		rt.Fatalf("redelivered message %d: got %+v, %v", n, r, err)
-	}
+	r := check.Must(m.c.Inbox().Deliver(ctx, said(n, "text")))(rt)
+	check.Require(rt, !r.Fresh, "redelivered message %d: got %+v", n, r)
 }
 
 func (m *coverage) takeUp(rt *rapid.T) {
-	some, err := m.c.Inbox().Dequeue(ctx, store.All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
-	check.NoError(rt, err)
-	m.taken += int64(len(some))
+	budget := rapid.IntRange(1, 100).Draw(rt, "budget")
+	m.taken += int64(len(check.Must(m.c.Inbox().Dequeue(ctx, store.All, budget, time.Time{}))(rt)))
 }
 
 func (m *coverage) begin(rt *rapid.T) {
-	if m.taken == 0 {
-		return
+	if m.taken > 0 {
+		from, to := m.between(rt, "span")
+		m.start(rt, from, to)
 	}
-	from, to := m.between(rt, "span")
-	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
-	m.start(rt, coverageJob{Job: storetest.Begin(m.t, m.c, transcript.Leaf, by, from, to), from: from, to: to}, by)
 }
 
 func (m *coverage) beginFold(rt *rapid.T) {
-	stack := storetest.Load(m.t, m.c).Head.Stack
+	rows := load(m.t, m.c).Head.Stack
 	m.jobs = nil // load has failed the running rows
-	if len(stack) < 2 {
+	if len(rows) < 2 {
 		return
 	}
-	first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
-	children := stack[first : first+2]
-	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
-	from, to := children[0].From, children[1].To
-	m.start(rt, coverageJob{Job: storetest.Begin(m.t, m.c, transcript.Rollup, by, from, to, transcript.IDs(children)...), from: from, to: to, children: transcript.IDs(children)}, by)
+	first := rapid.IntRange(0, len(rows)-2).Draw(rt, "first")
+	children := rows[first : first+2]
+	m.start(rt, children[0].From, children[1].To, transcript.IDs(children)...)
 	if len(m.prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
 		m.store(rt)
 		m.apply(rt)
@@ -154,8 +155,7 @@ func (m *coverage) store(rt *rapid.T) {
 	for _, child := range j.children { // a child may have left the view since it started
 		j.touched = j.touched || storetest.Number(m.t, m.c.Store(), "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
 	}
-	fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
-	check.NoError(rt, err)
+	fresh := check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(rt)
 	if !j.touched {
 		m.prepared = append(m.prepared, j)
 	}
@@ -163,9 +163,7 @@ func (m *coverage) store(rt *rapid.T) {
 	if j.drafts != nil && !j.touched {
 		want = m.memories.store(j.from, j.to, j.drafts)
 	}
-	if len(fresh) != len(want) {
-		rt.Fatalf("got new memories %v, want %v", fresh, want)
-	}
+	check.Require(rt, len(fresh) == len(want), "got new memories %v, want %v", fresh, want)
 }
 
 func (m *coverage) apply(rt *rapid.T) {
@@ -191,21 +189,17 @@ func (m *coverage) apply(rt *rapid.T) {
 func (m *coverage) undo(rt *rapid.T) {
 	l := latest(rt, m.c)
 	if l.Why != "" {
-		if len(m.appliedSets) > 0 {
-			rt.Fatalf("undo of %+v", l)
-		}
+		check.Require(rt, len(m.appliedSets) == 0, "undo of %+v", l)
 		return
 	}
 	undo(rt, m.c)
-	for _, w := range slices.Concat(m.jobs, m.prepared) {
-		w.undone = true
-	}
-	for _, j := range m.jobs { // it would hide the restored messages again
-		j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= j.to && j.from <= row.To })
-	}
-	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { // they would hide the restored messages again
+	over := func(w *coverageJob) bool { // it would hide the restored messages again
 		return slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= w.to && w.from <= row.To })
-	})
+	}
+	for _, w := range slices.Concat(m.jobs, m.prepared) {
+		w.undone, w.touched = true, w.touched || over(w)
+	}
+	m.prepared = slices.DeleteFunc(m.prepared, over)
 	if len(m.appliedSets) == 0 {
 		return
 	}
@@ -218,7 +212,7 @@ func (m *coverage) undo(rt *rapid.T) {
 }
 
 func (m *coverage) emergency(rt *rapid.T) {
-	verbatim := storetest.Load(m.t, m.c).Messages
+	verbatim := load(m.t, m.c).Messages
 	m.jobs = nil
 	if len(verbatim) == 0 {
 		return
@@ -227,8 +221,12 @@ func (m *coverage) emergency(rt *rapid.T) {
 	for n < len(verbatim) && verbatim[n].Seq == verbatim[n-1].Seq+1 {
 		n++
 	}
-	n = rapid.IntRange(1, n).Draw(rt, "messages")
-	storetest.Hide(m.t, m.c, verbatim[0].Seq, verbatim[n-1].Seq)
+	last := verbatim[rapid.IntRange(1, n).Draw(rt, "messages")-1].Seq
+	row := transcript.Summary{Trigger: transcript.OnEmergency, Span: transcript.Span{From: verbatim[0].Seq, To: last}, AwaitsModel: rapid.Bool().Draw(rt, "awaits a model")}
+	cleared := rapid.Int64Range(0, last).Draw(rt, "cleared")
+	storetest.Commit(rt, m.c, func(s *transcript.State) (transcript.Change, error) {
+		return s.Truncate([]transcript.Summary{row}, cleared), nil
+	})
 	m.appliedSets = nil
 }
 
@@ -236,7 +234,7 @@ func (m *coverage) newSession(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "rarely") > 0 {
 		return
 	}
-	first := storetest.Peek(m.t, m.c).Head.Start
+	first := peek(m.t, m.c).Head.Start
 	head, started := startSession(rt, m.c)
 	left := 0
 	for n := first; n <= m.taken; n++ {
@@ -244,9 +242,8 @@ func (m *coverage) newSession(rt *rapid.T) {
 			left++
 		}
 	}
-	if started != (left > 0) || started && head.Start != m.taken+1 {
-		rt.Fatalf("a new session: %v, at %d, with %d messages in the one before", started, head.Start, left)
-	}
+	right := started == (left > 0) && (!started || head.Start == m.taken+1)
+	check.Require(rt, right, "a new session: %v, at %d, with %d messages in the one before", started, head.Start, left)
 	if started {
 		m.appliedSets = nil
 	}
@@ -258,11 +255,11 @@ func (m *coverage) edit(rt *rapid.T) {
 	}
 	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
 	m.edits++
-	now := storetest.Said(int(n), fmt.Sprint("text ", m.edits))
+	now := said(int(n), fmt.Sprint("text ", m.edits))
 	now.Time = now.Time.AddDate(0, 0, m.edits)
-	if seq, changed, err := m.c.Transcript().Edit(ctx, now, nil); err != nil || changed == m.gone[n] || changed && seq != n {
-		rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, m.gone[n])
-	}
+	seq, changed, err := m.c.Transcript().Edit(ctx, now, nil)
+	right := err == nil && changed != m.gone[n] && (!changed || seq == n)
+	check.Require(rt, right, "message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, m.gone[n])
 	m.appliedSets = nil
 	m.touch(n, !m.gone[n])
 }
@@ -272,9 +269,8 @@ func (m *coverage) remove(rt *rapid.T) {
 		return
 	}
 	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
-	if deleted := storetest.Remove(rt, m.c, int(n)); (len(deleted) == 1) == m.gone[n] {
-		rt.Fatalf("got deleted %v, before: %v", deleted, m.gone)
-	}
+	deleted := remove(rt, m.c, int(n))
+	check.Require(rt, (len(deleted) == 1) != m.gone[n], "got deleted %v, before: %v", deleted, m.gone)
 	m.touch(n, !m.gone[n])
 	m.gone[n], m.appliedSets = true, nil
 	m.memories.forget(n)

@@ -186,27 +186,28 @@ func TestIncomplete(t *testing.T) {
 		deliverOnly(t, c, m, m)
 		check.Len(t, "attachments", incompletes(t, c, "look")[0].Attachments, 1)
 	})
-	t.Run("attempts survive a restart", func(t *testing.T) {
-		c := newTalk(t)
-		deliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
-		tries := func(first, second int) []store.Inbound {
-			t.Helper()
-			found := check.Must(c.Inbox().Incomplete(ctx))(t)
-			check.Require(t, len(found) == 2 && found[0].Tries == first && found[1].Tries == second, "got %+v", found)
-			return found
-		}
-		check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
-		check.Equal(t, "tries of the past", check.Must(c.Inbox().TryPast(ctx))(t), 0)
-		c = reopen(t, c)
-		check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
-		check.Equal(t, "tries of the past", check.Must(c.Inbox().TryPast(ctx))(t), 1)
-		deliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
-		tries(2, 1)
-		edited := editedLater(1, "c", 1)
-		edited.Incomplete = true
-		changed(t, c, edited)
-		tries(0, 1)
-	})
+}
+
+func TestAttemptsSurviveRestart(t *testing.T) {
+	c := newTalk(t)
+	deliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
+	tries := func(first, second int) []store.Inbound {
+		t.Helper()
+		found := check.Must(c.Inbox().Incomplete(ctx))(t)
+		check.Require(t, len(found) == 2 && found[0].Tries == first && found[1].Tries == second, "got %+v", found)
+		return found
+	}
+	check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
+	check.Equal(t, "tries of the past", check.Must(c.Inbox().TryPast(ctx))(t), 0)
+	c = reopen(t, c)
+	check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
+	check.Equal(t, "tries of the past", check.Must(c.Inbox().TryPast(ctx))(t), 1)
+	deliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
+	tries(2, 1)
+	edited := editedLater(1, "c", 1)
+	edited.Incomplete = true
+	changed(t, c, edited)
+	tries(0, 1)
 }
 
 func withPicture(n int, data string) store.Inbound {

@@ -38,8 +38,6 @@ var (
 	Transact      = transact
 )
 
-func (s *Store) Reading() *sql.DB { return s.read }
-
 func (s *Store) Writing() *sql.DB { return s.write }
 
 func (s *Store) Path() string { return s.path }

@@ -138,12 +138,7 @@ func startSession(t check.Tester, c *store.Conversation) (head transcript.Head, 
 
 func tryStartSession(t check.Tester, c *store.Conversation) (transcript.Head, error) {
 	t.Helper()
-	s := storetest.StateOf(t, c)
-	change, err := s.NewSession(len(peek(t, c).First) > 0)
-	if err != nil {
-		return peek(t, c).Head, err
-	}
-	return c.Compactions().Commit(ctx, s, change)
+	return storetest.TryCommit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.NewSession(len(peek(t, c).First) > 0) })
 }
 
 // repairRow stores a worker's repair of a rollup over a span.
