@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,10 +39,14 @@ type platform struct {
 
 func (p *platform) wrap(inner *connector) { p.connector = inner }
 
-func (p *platform) History(_ context.Context, _ string, look channel.Look) (page channel.Page, err error) {
+func (p *platform) History(_ context.Context, _ string, look channel.Look) (channel.Page, error) {
 	if p.history != nil {
 		return p.history(look)
 	}
+	return p.read(look), nil
+}
+
+func (p *platform) read(look channel.Look) (page channel.Page) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, "after "+look.After+" before "+look.Before)
@@ -52,7 +57,7 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 		}
 	}
 	if look.Before != "" {
-		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}, nil
+		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}
 	}
 	limit := look.Limit
 	if p.most > 0 {
@@ -69,7 +74,7 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	if p.blind {
 		page.There = nil
 	}
-	return page, nil
+	return page
 }
 
 func number(id string) (n int) {
@@ -137,7 +142,15 @@ func TestUnreadableGaps(t *testing.T) {
 	missed := missedMessages()
 	t.Run("a temporary failure keeps the gap, blocks no messages, and is one warning", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			p := &platform{said: missedMessages(), history: func(channel.Look) (channel.Page, error) { return channel.Page{}, errors.New("503") }}
+			p := &platform{said: missedMessages()}
+			var down atomic.Bool
+			down.Store(true)
+			p.history = func(look channel.Look) (channel.Page, error) {
+				if down.Load() {
+					return channel.Page{}, errors.New("503")
+				}
+				return p.read(look), nil
+			}
 			r := newRig(t, echo).throughConnector(p)
 			log := r.captureLog()
 			r.post(p.said[0])
@@ -146,7 +159,7 @@ func TestUnreadableGaps(t *testing.T) {
 			check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
 			time.Sleep(10 * time.Minute)
 			check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
-			p.history = nil
+			down.Store(false)
 			time.Sleep(time.Minute)
 			r.waitForReplies()
 			check.Len(t, "transcript", r.transcript(), 8)

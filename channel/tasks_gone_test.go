@@ -102,21 +102,30 @@ func TestDeletionReachesTasks(t *testing.T) {
 // A task that is running ends with the message it came from, and so do the tasks below it; their
 // conversations are not stuck.
 func TestDeletionEndsOpenTasks(t *testing.T) {
-	asked, ended := make(chan struct{}), make(chan struct{})
-	two := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		close(asked)
-		defer close(ended)
+	asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
+	runs := script(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		asked <- struct{}{}
+		defer func() { ended <- struct{}{} }()
 		return blockUntilCanceled(ctx, n, req)
+	})
+	below := useTool("spawn", map[string]any{"agent": "two", "task": "go on"})
+	one := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return below, nil
+		}
+		return runs(ctx, n, req)
 	}}
-	one := &llmtest.Model{Func: startTask(map[string]any{"agent": "two", "task": "go on"})}
 	r := newRig(t, startTask(counting))
 	j := r.captureLog()
-	r.withTasks(map[string]channel.Agent{"one": {Model: one, Spawn: []string{"two"}}, "two": {Model: two}})
+	r.withTasks(map[string]channel.Agent{"one": {Model: one, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: runs}}})
 	r.say("go", true)
+	<-asked
 	<-asked
 	r.waitForSent("started")
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	<-ended
+	<-ended
+	check.NoError(t, r.hub.Idle(t.Context(), "task:"+place+"/1"))
 	check.NoError(t, r.hub.Idle(t.Context(), "task:task:"+place+"/1/1"))
 	check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
 	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
