@@ -22,6 +22,9 @@ import (
 )
 
 func TestEditorShowsReplies(t *testing.T) {
+	opened := func(k *keyboard) { // a conversation that has just been opened looks for unsent replies before it shows a new one
+		check.NoError(t, k.hub.Idle(t.Context(), "terminal:general"))
+	}
 	t.Run("text is shown before the server has sent the rest, and what is not the reply after its last row", func(t *testing.T) {
 		var k *keyboard
 		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
@@ -34,6 +37,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
 		}))
+		opened(k)
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
 			return strings.Contains(screen, "nine ten\n") && strings.Count(screen, "One two") == 1
@@ -49,6 +53,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			k.typed(t, "\x03")
 			x.Wait(20 * time.Second)
 		}))
+		opened(k)
 		k.shows(t, "count\r", "Stopped.")
 		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
 	})
