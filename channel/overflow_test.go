@@ -237,3 +237,13 @@ func TestHugeMessages(t *testing.T) {
 		})
 	}
 }
+
+func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
+	r := newRig(t, nil)
+	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
+	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
+	r.ask(words)
+	check.Equal(t, "requests", len(r.model.Requests()), 1)
+	check.EqualAll(t, "sent", r.connector.texts(), []string{words})
+	r.wantAnswer("/context", "of 128000 tokens")
+}
