@@ -80,7 +80,7 @@ func TestThreads(t *testing.T) {
 	r.model.Func = blockUntilCanceled // /stop ends what waits, too
 	for range 3 {
 		check.NoError(t, deliver("one more", false))
-		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 6 }), "no turn has begun")
+		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 6 }), "no turn has started")
 	}
 	r.runAs(ada, thread, "/stop")
 	r.waitIdle(thread)

@@ -132,7 +132,7 @@ func TestRequestRefusals(t *testing.T) {
 		claim   string
 		trigger Trigger
 		change  func(*Compactor, *Policy)
-		since   bool // a turn has begun since the last compaction
+		since   bool // a turn has started since the last compaction
 		tokens  int  // that could be summarized
 		want    string
 	}{

@@ -21,13 +21,13 @@ import (
 )
 
 // refuseCompactions makes the disk reject new compactions until the returned function is called.
-func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
+func (r *rig) refuseCompactions(t *testing.T) (repair func()) {
 	t.Helper()
 	return r.refuse(t, "INSERT ON compactions")
 }
 
 // refuse makes the disk reject a table's writes until the returned function is called.
-func (r *rig) refuse(t *testing.T, what string) (mend func()) {
+func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
 	run := func(query string) {
 		db := raw(t, r.dir)
@@ -82,7 +82,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 8000, worker)
 				r.policy.FailureLimit = 1
-				mend := r.refuseCompactions(t)
+				repair := r.refuseCompactions(t)
 				r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
 				for i := range 60 {
 					r.deliverNotes(fmt.Sprint("note ", i))
@@ -91,7 +91,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 				}
-				mend()
+				repair()
 				time.Sleep(time.Hour)
 				r.waitIdle()
 				check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")

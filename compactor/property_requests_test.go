@@ -27,7 +27,7 @@ type limits struct {
 }
 
 // requestEnds counts the requests that began, and their ends.
-type requestEnds struct{ begun, ended atomic.Int64 }
+type requestEnds struct{ started, ended atomic.Int64 }
 
 // limit puts budget and hook between engine and world.
 func (l *limits) limit(o *compactor.Options, hook bool) {
@@ -76,7 +76,7 @@ func (m *machine) compactOtherwise(rt *rapid.T) {
 		Trigger: one(rt, "trigger", compactor.OnManual, compactor.OnSelf), Focus: one(rt, "focus", "", "the tea"), With: with,
 		Began: func(e compactor.Event) {
 			if e.State == compactor.EventStarted || e.State == compactor.EventScheduled {
-				ends.begun.Add(1)
+				ends.started.Add(1)
 			}
 		},
 		Ended: func(compactor.Event) { ends.ended.Add(1) },

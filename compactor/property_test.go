@@ -220,8 +220,8 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
-	if begun, ended := m.ended.begun.Load(), m.ended.ended.Load(); begun != ended && !m.loose && !m.held && !m.r.c.Busy() {
-		rt.Fatalf("%d requests began, %d have ended", begun, ended)
+	if began, ended := m.ended.started.Load(), m.ended.ended.Load(); began != ended && !m.loose && !m.held && !m.r.c.Busy() {
+		rt.Fatalf("%d requests began, %d have ended", began, ended)
 	}
 	if err := m.r.checkPublishedState(); err != nil && !m.disk.dead.Load() { // the worker may just have been killed after a commit
 		rt.Fatal(err)

@@ -151,9 +151,9 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.converse("first", 1)
-	begun, gate := make(chan struct{}), make(chan struct{})
-	r.connector.queue.Add(r.square, func() { close(begun); <-gate })
-	<-begun
+	started, gate := make(chan struct{}), make(chan struct{})
+	r.connector.queue.Add(r.square, func() { close(started); <-gate })
+	<-started
 	for r.connector.queue.Offer(r.square, func() {}) {
 	}
 	r.ask(r.square, "no room")

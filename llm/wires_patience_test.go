@@ -128,10 +128,10 @@ func TestSlowServer(t *testing.T) {
 			x.Write(strings.Repeat(": keep-alive\n\n", 500))
 			x.Say("le")
 		})
-		begun := time.Now()
+		started := time.Now()
 		resp, err := w.model(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, nil)
 		check.Require(t, err == nil && resp.Message.Text == "whole", "got %q, %v", resp.Message.Text, err)
-		check.That(t, time.Since(begun) >= patience, "the answer was too fast: the test proves nothing")
+		check.That(t, time.Since(started) >= patience, "the answer was too fast: the test proves nothing")
 	})
 }
 
@@ -198,8 +198,8 @@ func TestRetryAfterIsNoSilence(t *testing.T) {
 			x.Wait(300 * time.Millisecond)
 			x.Say("fine")
 		})
-		begun := time.Now()
+		started := time.Now()
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 1, IdleTimeout: 500 * time.Millisecond}).Generate(t.Context(), hello, nil)))
-		check.That(t, time.Since(begun) >= 600*time.Millisecond, "got an answer after %v", time.Since(begun))
+		check.That(t, time.Since(started) >= 600*time.Millisecond, "got an answer after %v", time.Since(started))
 	})
 }

@@ -157,7 +157,7 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 	for _, method := range []string{"conversations.history", "conversations.replies"} {
 		r.w.Fail(slacktest.Fault{Method: method, Error: "missing_scope", Times: -1})
 	}
-	r.ask(general, ann, 1) // it is as young as the process: an earlier one may have begun to answer
+	r.ask(general, ann, 1) // it is as young as the process: an earlier one may have started to answer
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "question 2"})
 	r.awaitAnswers(general, 2)

@@ -12,7 +12,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// steps are the methods by which a reply is begun, goes on and is finished, in a thread and elsewhere.
+// steps are the methods by which a reply is started, goes on and is finished, in a thread and elsewhere.
 var steps = map[bool][3]string{
 	false: {"chat.postMessage", "chat.update", "chat.update"},
 	true:  {"chat.startStream", "chat.appendStream", "chat.stopStream"},
@@ -78,14 +78,14 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 			for claim, fault := range failures {
 				t.Run(method+" "+claim, func(t *testing.T) {
 					q := r.question(inThread)
-					begun, shown := calls(0), calls(1)
+					started, shown := calls(0), calls(1)
 					fault.Method = method
 					w := r.reply(q)
 					if failing == 0 {
 						r.w.Fail(fault)
 					}
 					w.Show("One ")
-					r.eventually("it is begun", func() bool { return calls(0) > begun })
+					r.eventually("it is started", func() bool { return calls(0) > started })
 					if failing == 1 {
 						r.shows(q.channel, "One")
 						r.w.Fail(fault)

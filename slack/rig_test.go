@@ -83,7 +83,7 @@ func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, gene
 	return r, general, ann
 }
 
-// town is a rig that has not begun, with a channel in which ann is.
+// town is a rig that has not started, with a channel in which ann is.
 func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r = newRig(t, w, model)
 	general, ann = r.place()

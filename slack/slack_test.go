@@ -261,17 +261,17 @@ func TestADiskThatTakesNothing(t *testing.T) {
 
 // holdQueue has the queue of a channel, once it has something, wait until it is released.
 func (r *rig) holdQueue(channelID string) (held <-chan struct{}, release func()) {
-	hold, begun := make(chan struct{}), make(chan struct{})
+	hold, started := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	do := r.connector.queue.Do
 	r.connector.queue.Do = func(batch []*event) {
 		if batch[0].Channel == channelID {
-			once.Do(func() { close(begun) })
+			once.Do(func() { close(started) })
 			<-hold
 		}
 		do(batch)
 	}
-	return begun, func() { close(hold) }
+	return started, func() { close(hold) }
 }
 
 func TestAQueueThatIsHeldUp(t *testing.T) {

@@ -121,7 +121,7 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 			r.eventually("the sign is on its way", func() bool { return r.w.Seen(method) > seen })
 			r.send(w, piece("An answer."))
 			r.eventually("the sign is there", func() bool { return len(r.w.Calls(method)) > calls })
-			r.end() // what was begun is done
+			r.end() // what was started is done
 			check.Equal(t, "the status that is left", r.w.Status(q.channel, q.thread), "")
 			check.Len(t, "reactions that are left", r.reactions(q.channel, q.to[0]), 0)
 			r.begin()

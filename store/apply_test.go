@@ -121,7 +121,7 @@ func TestUndoErrors(t *testing.T) {
 		"after an edit":                                     {"sum 1-5; edit 2", changed},
 		"after a deletion":                                  {"sum 1-5; delete 2", changed},
 		"after an edit of what a placeholder of it hides":   {"hide 1-8; sum 1-3; edit 7", changed},
-		"where a new conversation has begun since":          {"sum 1-5; new", store.BeforeTheStart},
+		"where a new conversation has started since":        {"sum 1-5; new", store.BeforeTheStart},
 		"but an edit beside it, or before it, does no harm": {"edit 2; sum 1-5; edit 6", ""},
 	} {
 		t.Run(claim, func(t *testing.T) {

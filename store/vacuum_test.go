@@ -220,7 +220,7 @@ func TestQuietestHour(t *testing.T) {
 	}{
 		{"comes tomorrow", 3, time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC)},
 		{"comes today", 20, time.Date(2026, 5, 4, 20, 0, 0, 0, time.UTC)},
-		{"has begun", 14, now},
+		{"has started", 14, now},
 		{"is like the others", -1, now},
 	} {
 		var hours [24]int

@@ -59,7 +59,7 @@ func TestPrepareAndFail(t *testing.T) {
 	c.edit(2)
 	check.Error(t, check.ErrorOf(c.s.Prepare(edited)), transcript.ErrStale)
 	c.status(edited.ID, transcript.Stale)
-	longer.To, longer.Text = 6, "all" // a result cannot change what was begun
+	longer.To, longer.Text = 6, "all" // a result cannot change what was started
 	c.must(c.s.Prepare(longer))
 	got := c.s.Prepared[0]
 	check.That(t, got.To == 4 && got.Text == "all", "got prepared %+v", got)

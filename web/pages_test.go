@@ -126,13 +126,13 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 1)
 	tasks := must(r.store.Find(t.Context(), garden)).Tasks()
-	begun := must(tasks.Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: "count the bridges"}, Message: "<task>", Most: 4}))
+	started := must(tasks.Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: "count the bridges"}, Message: "<task>", Most: 4}))
 	listed := get[taskList](r, at(garden, "/tasks")).Tasks
 	check.That(t, len(listed) == 1 && listed[0].Conversation == "task:terminal:garden/1" && listed[0].Text == "count the bridges", "%+v", listed)
-	check.Contains(t, "page", r.page(200, pageOf(garden)), "count the bridges", `href="`+pageOf(begun.Conversation)+`"`)
+	check.Contains(t, "page", r.page(200, pageOf(garden)), "count the bridges", `href="`+pageOf(started.Conversation)+`"`)
 	check.Contains(t, "agent of the task", r.do(200, nil, "GET", "/api/conversations", ""), `"channel":"task:terminal:garden/1","agent":"researcher"`)
 	for _, path := range []string{"", "/messages", "/settings"} {
-		r.do(200, nil, "GET", at(begun.Conversation, path), "")
+		r.do(200, nil, "GET", at(started.Conversation, path), "")
 	}
 	r.do(404, nil, "GET", at("terminal:nowhere", "/tasks"), "")
 }

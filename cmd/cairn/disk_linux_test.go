@@ -17,7 +17,7 @@ import (
 )
 
 // breakDisk makes every write of a running program fail, until the returned function is called.
-func breakDisk(l *live) (mend func()) {
+func breakDisk(l *live) (repair func()) {
 	l.t.Helper()
 	var was unix.Rlimit
 	check.NoError(l.t, unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was))
@@ -57,7 +57,7 @@ func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	const again = "Your message could not be saved, so it was not accepted. Send it again later."
 	for name, c := range map[string]struct {
-		breaks func(folder, *live) (mend func())
+		breaks func(folder, *live) (repair func())
 		words  string
 		where  []string
 	}{
@@ -80,11 +80,11 @@ func TestFailingDisk(t *testing.T) {
 			check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 			l.until(`"reply"`)
 			check.Require(t, check.Soon(func() bool { return p.waiting() == 0 }), "the reply is not recorded as sent")
-			mend := c.breaks(p, l)
+			repair := c.breaks(p, l)
 			for i, where := range c.where {
 				check.Equal(t, where, l.saidTo(fmt.Sprint("refused", i), where), c.words)
 			}
-			mend()
+			repair()
 			for _, where := range []string{"a", "b"} {
 				check.Equal(t, where, l.saidTo("2"+where, where), "")
 			}
@@ -113,10 +113,10 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello?","id":"1"}`)
 	<-asked
-	mend := breakDisk(l)
+	repair := breakDisk(l)
 	close(goOn)
 	l.until("I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
-	mend()
+	repair()
 	line := l.until(`"reply"`)
 	check.Contains(t, "last reply", line[len(line)-1], "Here I am.")
 	check.Lacks(t, "what it went on with", strings.Join(l.end(), ""), `"reply"`)
@@ -131,7 +131,7 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	p.sayOnBoth("one")
 	p.answered(r, "Here I am.", 1)
 	p.until(r, "all is written", func() bool { return f.waiting() == 0 })
-	mend := breakDisk(r)
+	repair := breakDisk(r)
 	p.sayOnBoth("two")
 	warnings := []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`}
 	p.logs(r, warnings...)
@@ -141,7 +141,7 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 			check.Lacks(t, "an acknowledged message that is not on disk", string(d.Payload), "two", "three")
 		}
 	}
-	mend()
+	repair()
 	p.until(r, "all is heard and answered", func() bool {
 		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
 	})

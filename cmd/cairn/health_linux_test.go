@@ -65,11 +65,11 @@ func TestHealth(t *testing.T) {
 	for _, args := range [][]string{{"health"}, {"health", "--ready"}} {
 		check.HasPrefix(t, fmt.Sprint(args), f.must("", append(args, "--health", address)...), `{"ok":true,`)
 	}
-	mend := breakDisk(r)
+	repair := breakDisk(r)
 	ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
 	code, said := get(t, "http://"+address+"/healthz")
 	check.Equal(t, "alive beside a disk that takes nothing: "+said, code, 200)
-	mend()
+	repair()
 	ready(200, `{"part":"database","ok":true}`)
 	p.logs(r, "database_check_failed", "database_recovered")
 
@@ -166,7 +166,7 @@ func TestSystemdUnit(t *testing.T) {
 	understood(t, command[1:])
 	longEnough(t, first(t, `^TimeoutStopSec=(.*)$`, unit))
 	kept := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
-	for _, code := range []int{exitUsage, exitInUse, exitDamaged} { // a person must mend it
+	for _, code := range []int{exitUsage, exitInUse, exitDamaged} { // a person must repair it
 		check.That(t, slices.Contains(kept, strconv.Itoa(code)), "got %q, want %d among them", kept, code)
 	}
 	t.Run("it starts again after a crash", func(t *testing.T) {

@@ -35,9 +35,9 @@ func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 		check.Equal(t, "tries", tries, 5)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		begun := time.Now()
+		started := time.Now()
 		Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() bool { return false })
-		check.Equal(t, "Retry ended", time.Since(begun), time.Hour)
+		check.Equal(t, "Retry ended", time.Since(started), time.Hour)
 		Retry(ctx, Backoff{}, func() bool { t.Error("a try after the end"); return true })
 	})
 }
@@ -113,10 +113,10 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 func TestKeyedQueue(t *testing.T) {
 	group := NewGroup()
 	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
-	hold, begun := make(chan struct{}), make(chan struct{})
+	hold, started := make(chan struct{}), make(chan struct{})
 	var done []int
-	q.Add("a", func() { close(begun); <-hold })
-	<-begun
+	q.Add("a", func() { close(started); <-hold })
+	<-started
 	for i := range maxWaiting {
 		check.Require(t, q.Offer("a", func() { done = append(done, i) }), "the queue is full with %d", i)
 	}

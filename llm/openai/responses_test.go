@@ -87,12 +87,12 @@ func TestResponseShapes(t *testing.T) {
 			`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed),
 	} {
 		t.Run(name, func(t *testing.T) {
-			begun := time.Now()
+			started := time.Now()
 			resp, err := askResponses(t, answer)
 			if err != nil || resp.Message.Text != "whole" || resp.FinishReason != llm.FinishStop || resp.Usage.Prompt == 0 {
 				t.Errorf("got %+v, %v", resp, err)
 			}
-			took := time.Since(begun)
+			took := time.Since(started)
 			check.That(t, took <= 900*time.Millisecond, "took %v", took)
 		})
 	}
