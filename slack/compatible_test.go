@@ -134,6 +134,11 @@ func TestEventsThatSayLittle(t *testing.T) {
 	// A reply to the bot may not say whose message it answers.
 	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
 	r.awaitAnswers(general, 2)
+	m := map[string]any{"type": "message", "subtype": "something_new", "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": mention + "and?"}
+	r.w.Emit(m) // is dropped, but not the mention
+	m["type"], m["subtype"] = "app_mention", ""
+	r.w.Emit(m)
+	r.awaitAnswers(general, 3)
 }
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
@@ -148,6 +153,10 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 		w := r.reply(q)
 		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
 		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
+		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>"})
+		w = r.reply(q)
+		r.send(w, r.doubtful(w, channel.Piece{Reply: "r3", Parts: 1, Text: "First answer."}))
+		r.answered(q.channel, "First answer.", "Second & last.", "First answer.") // not taken for another one
 	}
 }
 

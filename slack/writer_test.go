@@ -179,8 +179,9 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	w := r.reply(q)
 	w.Show(text)
 	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>"}) // to the second
 	for i, p := range pieces {
-		r.send(w, channel.Piece{Reply: "r1", Part: i, Parts: 3, Text: p})
+		r.insist(w, channel.Piece{Reply: "r1", Part: i, Parts: 3, Text: p})
 	}
 	got := strings.Join(r.said(q.channel), "")
 	check.That(t, got == text, "%d characters of %d arrived", len(got), len(text))
