@@ -3,15 +3,8 @@
 package slack
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -21,51 +14,10 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// behind puts a server in front of the workspace. It answers what it wants to, and
-// leaves the rest to the workspace.
-func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
-	r.T.Helper()
-	target := check.Must(url.Parse(r.w.APIURL))(r.T)
-	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
-		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
-	}}
-	transport := &http.Transport{}
-	workspace.Transport = transport
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { front(w, q, workspace) }))
-	r.T.Cleanup(func() {
-		server.Close()
-		transport.CloseIdleConnections()
-	})
-	r.opts.APIBase = server.URL + "/api/"
-}
-
-// histories has the messages of histories changed before the bot reads them.
-func (r *rig) histories(change func(message map[string]any)) {
-	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
-		changing := *workspace
-		changing.ModifyResponse = func(a *http.Response) error {
-			if !strings.HasPrefix(a.Request.URL.Path, "/api/conversations.") {
-				return nil
-			}
-			var body map[string]any
-			err := json.NewDecoder(a.Body).Decode(&body)
-			messages, _ := body["messages"].([]any)
-			for _, m := range messages {
-				change(m.(map[string]any))
-			}
-			data, _ := json.Marshal(body)
-			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-			a.Header.Del("Content-Length")
-			return err
-		}
-		changing.ServeHTTP(w, q)
-	})
-}
-
 func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), answerN)
-	r.histories(func(message map[string]any) {
+	o := unhelpful()
+	o.Histories = func(message map[string]any) {
 		switch text, _ := message["text"].(string); {
 		case strings.HasSuffix(text, "question 2"): // an element that is new
 			message["blocks"] = []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}
@@ -74,9 +26,8 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 		default: // a word for a number
 			message["files"] = []any{map[string]any{"id": "F1", "size": "big"}}
 		}
-	})
-	general, ann := r.place()
-	r.begin()
+	}
+	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	for n := range 2 {
 		r.end()
@@ -143,9 +94,9 @@ func TestEventsThatSayLittle(t *testing.T) {
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), nil)
-	r.histories(func(message map[string]any) { delete(message, "metadata") })
-	r.begin()
+	o := quick()
+	o.Histories = func(message map[string]any) { delete(message, "metadata") }
+	r, _, _ := connectedRig(t, o, nil)
 	for _, inThread := range []bool{false, true} {
 		q := r.question(inThread)
 		r.send(r.reply(q), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
@@ -174,14 +125,13 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	odd := ""
-	r.histories(func(message map[string]any) {
+	o, odd := unhelpful(), ""
+	o.Histories = func(message map[string]any) {
 		if message["ts"] == odd {
 			message["ts"] = map[string]any{"not": "a ts"}
 		}
-	})
-	general, ann := r.place()
+	}
+	r, general, ann := town(t, o, ok)
 	lonely, strange := r.w.AddChannel("lonely", ann), r.w.AddChannel("strange", ann)
 	r.begin()
 	say := func(channelID, thread, text string) string {

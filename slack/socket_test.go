@@ -184,12 +184,12 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, quick(), answerN)
-	r.w.SocketModeOff()
+	r.w.SocketMode(false)
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
 	r.launch()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.Log.String(), "your app → Socket Mode") })
-	r.w.SocketModeOn()
+	r.w.SocketMode(true)
 	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
 	r.ask(general, ann, 1)
 	check.Equal(t, "warnings for three reasons", strings.Count(r.Log.String(), "level=WARN"), 3)

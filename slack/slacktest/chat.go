@@ -107,13 +107,6 @@ func (s *Server) postEphemeral(a args) answer {
 	return answer{"message_ts": m.TS}
 }
 
-const statusLife = 2 * time.Minute // reference/methods/assistant.threads.setStatus
-
-type status struct {
-	text  string
-	since time.Time
-}
-
 // startStream starts a message. Outside of direct messages it requires a recipient, and it must
 // always be a reply ("should always be replies"; that this is required is judgement: the page said
 // so when the method was new, and later lets channels go without).
@@ -176,8 +169,8 @@ func (m *Message) extend(text string) {
 	m.Text += text
 }
 
-// setStatus shows a line such as "is thinking…" in a thread until the app posts there. An empty
-// status clears it.
+// setStatus shows a line such as "is thinking…" in a thread until the app posts there (that Slack removes it after
+// two minutes is left out). An empty status clears it.
 func (s *Server) setStatus(a args) answer {
 	c := s.channels[a["channel_id"]]
 	refuseIf(c == nil, "channel_not_found")
@@ -185,6 +178,6 @@ func (s *Server) setStatus(a args) answer {
 	if _, given := a["status"]; !given {
 		a.need("status")
 	}
-	s.statuses[place{c.id, a["thread_ts"]}] = status{a["status"], time.Now()}
+	s.statuses[place{c.id, a["thread_ts"]}] = a["status"]
 	return nil
 }

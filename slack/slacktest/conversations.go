@@ -25,8 +25,6 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	}
 	o["name"], o["name_normalized"] = c.name, c.name
 	o["is_member"], o["num_members"] = c.has(BotUserID), len(c.members)
-	o["topic"] = map[string]any{"value": "", "creator": "", "last_set": 0}
-	o["purpose"] = map[string]any{"value": "", "creator": "", "last_set": 0}
 	return o
 }
 
@@ -63,14 +61,11 @@ func (s *Server) conversationHistory(a args) answer {
 	return s.messagePageLocked(a, found, historyDefault, historyMax)
 }
 
-// conversationReplies returns a thread with its parent, oldest first.
+// conversationReplies returns a thread with its parent, oldest first; of the ts of a reply "that single message".
 func (s *Server) conversationReplies(a args) answer {
 	c := s.readableLocked(a["channel"])
 	parent := c.find(a["ts"])
 	refuseIf(parent == nil, "thread_not_found")
-	if parent.Thread != "" {
-		return s.messagePageLocked(a, []*Message{parent}, repliesDefault, repliesDefault) // the ts of a reply: "that single message"
-	}
 	found := slices.DeleteFunc(c.thread(parent.TS), func(m *Message) bool { return m != parent && !a.inRange(m.TS) })
 	return s.messagePageLocked(a, found, repliesDefault, repliesDefault)
 }
@@ -93,7 +88,11 @@ func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize i
 	from, to, more := a.page(len(found), pageSize, maxSize)
 	objects := make([]map[string]any, 0, to-from)
 	for _, m := range found[from:to] {
-		objects = append(objects, s.objectLocked(m, a.flag("include_all_metadata")))
+		o := s.objectLocked(m, a.flag("include_all_metadata"))
+		if s.opt.Histories != nil {
+			s.opt.Histories(o)
+		}
+		objects = append(objects, o)
 	}
 	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}
 }

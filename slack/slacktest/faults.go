@@ -14,7 +14,7 @@ import (
 // Fault is a fault of matching requests. RetryAfter, Status, Error, Body and Cut replace the
 // response; a Fault with only a Delay sends the normal response late.
 type Fault struct {
-	Method string // as in Call, or "socket" for the WebSocket handshake; empty: all
+	Method string // as in Call; empty: all
 	Skip   int    // how many matching requests succeed first
 	Times  int    // how many requests then fail; 0: one, -1: all until Heal
 

@@ -38,6 +38,8 @@ type Options struct {
 	PostEvery       time.Duration   // minimum time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
+
+	Histories func(message map[string]any) // changes the messages of histories, as of servers that say less or in another form; nil: none
 }
 
 func (o *Options) fill() {
@@ -71,7 +73,7 @@ type Server struct {
 	order    []string // ids of channels, in order of creation
 	files    map[string]*file
 	replies  map[string]*responseURL
-	statuses map[place]status
+	statuses map[place]string
 	posted   map[string]time.Time // time of the app's last post, by channel
 
 	tickets    map[string]bool // unused socket URLs
@@ -95,7 +97,7 @@ func New(o Options) *Server {
 		opt: o, socketMode: true,
 		users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
 		replies: make(map[string]*responseURL), posted: make(map[string]time.Time),
-		statuses: make(map[place]status), tickets: make(map[string]bool),
+		statuses: make(map[place]string), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -138,18 +140,17 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 // Call is one HTTP request of the client.
 type Call struct {
 	At     time.Time
-	Method string // chat.postMessage, for example; files.download, files.upload and response_url for the others
+	Method string // chat.postMessage, for example; files.download and response_url for the others
 	Args   map[string]string
 }
 
-// Calls returns the answered requests of one method, or of all methods (""), oldest first. A
-// request that met a Fault is listed with the Fault's response.
+// Calls returns the answered requests of one method, oldest first, including those that met a Fault.
 func (s *Server) Calls(method string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []Call
 	for _, c := range s.calls {
-		if method == "" || c.Method == method {
+		if c.Method == method {
 			found = append(found, c)
 		}
 	}
@@ -221,11 +222,7 @@ func (s *Server) Posted() []Message {
 func (s *Server) Status(channel, thread string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.statuses[place{channel, thread}]
-	if time.Since(st.since) > statusLife {
-		return ""
-	}
-	return st.text
+	return s.statuses[place{channel, thread}]
 }
 
 // Wait waits until condition returns true; it returns false after the timeout. The condition is

@@ -34,10 +34,6 @@ func (s *Server) openConnection(args) answer {
 }
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	if f := s.faultFor("socket"); !s.sleep(r.Context(), f.Delay) || f.spoils() {
-		f.reply().Write(w)
-		return
-	}
 	ticket := r.URL.Query().Get("ticket")
 	s.mu.Lock()
 	valid := s.tickets[ticket] && s.life.Err() == nil
@@ -77,8 +73,7 @@ func (s *Server) register(k *Socket) bool {
 	s.sockets = append(s.sockets, k)
 	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
-		"connection_info": map[string]string{"app_id": AppID},
-		"debug_info":      map[string]any{"host": fmt.Sprintf("applink-%d", k.ID), "approximate_connection_time": 18060},
+		"connection_info": map[string]string{"app_id": AppID}, "debug_info": map[string]string{"host": "applink"},
 	})
 	return true
 }
@@ -113,8 +108,7 @@ func (s *Server) Sockets() []*Socket {
 }
 
 // Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect). With the
-// reason "warning" the socket works for another Options.WarnFor; with "refresh_requested" or
-// "link_disabled" it ends immediately.
+// reason "warning" the socket works for another Options.WarnFor; with another it ends immediately.
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
 	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
@@ -131,22 +125,11 @@ func (k *Socket) Disconnect(reason string) {
 	})
 }
 
-// SocketModeOff turns off the toggle in the app's settings: every socket is disconnected with the
-// reason link_disabled, and apps.connections.open is rejected.
-func (s *Server) SocketModeOff() {
-	s.mu.Lock()
-	s.socketMode = false
-	s.mu.Unlock()
-	for _, k := range s.Sockets() {
-		k.Disconnect("link_disabled")
-	}
-}
-
-// SocketModeOn allows the app to connect again.
-func (s *Server) SocketModeOn() {
+// SocketMode turns the toggle in the app's settings on or off: then apps.connections.open is rejected.
+func (s *Server) SocketMode(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.socketMode = true
+	s.socketMode = on
 }
 
 // Cut ends the connection without a close frame.
@@ -180,8 +163,7 @@ type Delivery struct {
 	Socket     int    // 0: no socket was open
 	Payload    json.RawMessage
 	Sent       time.Time
-	Acked      time.Time       // zero: not acknowledged
-	Answer     json.RawMessage // payload of the acknowledgement
+	Acked      time.Time // zero: not acknowledged
 
 	acked chan struct{}
 }
@@ -267,7 +249,7 @@ func (s *Server) acknowledge(data []byte) {
 	case !d.Acked.IsZero():
 		s.complainLocked("%s acknowledged twice", d.EnvelopeID)
 	default:
-		d.Acked, d.Answer = time.Now(), ack.Payload
+		d.Acked = time.Now()
 		if late := d.Acked.Sub(d.Sent); late > s.opt.AckWithin {
 			s.complainLocked("%s acknowledged after %v", d.EnvelopeID, late.Round(time.Millisecond))
 		}
