@@ -210,16 +210,9 @@ func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 
 func TestTimeOfATS(t *testing.T) {
 	for ts, want := range map[string]time.Time{
-		"1700000000.000200":   time.Unix(1700000000, 200_000),
-		"1700000000.5":        time.Unix(1700000000, 500_000_000),
-		"1700000000":          time.Unix(1700000000, 0),
-		"0.000000":            time.Unix(0, 0),
-		"":                    {},
-		"soon":                {},
-		"-1.000000":           {},
-		"1.-5":                {},
-		"1700000000.00020x":   {},
-		"9999999999999999999": {},
+		"1700000000.000200": time.Unix(1700000000, 200_000), "1700000000.5": time.Unix(1700000000, 500_000_000),
+		"1700000000": time.Unix(1700000000, 0), "0.000000": time.Unix(0, 0),
+		"": {}, "soon": {}, "-1.000000": {}, "1.-5": {}, "1700000000.00020x": {}, "9999999999999999999": {},
 	} {
 		check.Equal(t, ts, timeOf(ts), want)
 	}
@@ -259,28 +252,21 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	check.Equal(t, "warnings for one incident", strings.Count(r.Log.String(), "store_message_failed"), 1)
 }
 
-// holdQueue has the queue of a channel, once it has something, wait until it is released.
-func (r *rig) holdQueue(channelID string) (held <-chan struct{}, release func()) {
-	hold, started := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	do := r.connector.queue.Do
-	r.connector.queue.Do = func(batch []*event) {
-		if batch[0].Channel == channelID {
-			once.Do(func() { close(started) })
-			<-hold
-		}
-		do(batch)
-	}
-	return started, func() { close(hold) }
-}
-
 func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), answerN)
 	other := r.w.AddChannel("other", ann)
 	r.tune = func(s *Slack) { s.times.dropped = 100 * time.Millisecond }
 	r.begin()
-	held, release := r.holdQueue(general)
+	held, hold := make(chan struct{}), make(chan struct{})
+	do, started := r.connector.queue.Do, sync.OnceFunc(func() { close(held) })
+	r.connector.queue.Do = func(batch []*event) {
+		if batch[0].Channel == general {
+			started()
+			<-hold
+		}
+		do(batch)
+	}
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
 	<-held
 	r.repeat("slowly")
@@ -291,7 +277,7 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "no room"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "nor here"})
 	r.answered(general, "answer 2") // read from history, though nothing of the channel is stored yet
-	release()
+	close(hold)
 	r.Idle(conversation(general))
 	r.stored(conversation(general), "user: slowly", "user: no room", "user: nor here", "assistant: answer 2")
 }

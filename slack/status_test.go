@@ -124,20 +124,12 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 
 func TestWhereAnAnswerStands(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		replyIn, channel string
-		threads          bool
-	}{
-		{replyAuto, "C1", true},
-		{replyAuto, "D1", false},
-		{replyThread, "C1", true},
-		{replyThread, "D1", true},
-		{replyChannel, "C1", false},
-		{replyChannel, "D1", false},
-	} {
-		s := &Slack{o: Options{ReplyIn: c.replyIn}, tasks: platform.NewGroup()}
-		w := s.Reply(conversation(c.channel), []string{"1.000000"}).(*writer)
-		check.Equal(t, fmt.Sprintf("an answer is in a thread, %+v", c), w.place.Thread != "", c.threads)
+	for replyIn, threads := range map[string]string{replyAuto: "C1", replyThread: "C1 D1", replyChannel: ""} {
+		for _, id := range []string{"C1", "D1"} {
+			s := &Slack{o: Options{ReplyIn: replyIn}, tasks: platform.NewGroup()}
+			w := s.Reply(conversation(id), []string{"1.000000"}).(*writer)
+			check.Equal(t, fmt.Sprintf("%s: an answer in %s is in a thread", replyIn, id), w.place.Thread != "", strings.Contains(threads, id))
+		}
 	}
 	r, _ := thinking(t)
 	r.begin()
@@ -205,49 +197,21 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	}
 }
 
-// compacted is a channel in which a compaction was shown by a mark, and the newest
-// message there.
-func (r *rig) compacted() (channelID, newest string) {
-	r.T.Helper()
-	general, ann := r.place()
-	for i := range 12 {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20))})
-	}
-	newest = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	r.awaitAnswers(general, 1)
-	for _, line := range []string{"/settings compaction.notify reaction", "/compact"} {
-		if answer := r.run(general, ann, line); answer.Then != nil {
-			answer.Then(r.T.Context())
+func TestACompactionIsMarkedOnAMessage(t *testing.T) {
+	t.Parallel()
+	for scope, want := range map[string][]string{"": {summarizedReaction}, "reactions:write": nil} {
+		o := quick()
+		o.Scopes = without(scope)
+		r, _, _ := connectedRig(t, o, nil)
+		q := r.question(false)
+		for range 3 { // it may have been marked so
+			check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
 		}
-		r.Idle(conversation(general))
+		check.EqualAll(t, "the marks", r.reactions(q.channel, q.to[0]), want)
+		if want == nil {
+			check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
+			check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
+			check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
+		}
 	}
-	return general, newest
-}
-
-func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	r.opts.Working = workingOff
-	r.begin()
-	channelID, ts := r.compacted()
-	r.eventually("the mark", func() bool { return len(r.reactions(channelID, ts)) > 0 })
-	check.Error(t, r.connector.React(t.Context(), conversation(channelID), ts), nil) // where it has been marked so
-	r.end()
-	check.EqualAll(t, "the marks", r.reactions(channelID, ts), []string{summarizedReaction})
-	check.Lacks(t, "the log", r.Log.String(), "was not marked", "WARN")
-}
-
-func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
-	t.Parallel()
-	o := quick()
-	o.Scopes = without("reactions:write")
-	r := newRig(t, o, nil)
-	r.begin()
-	q := r.question(false)
-	for range 3 {
-		check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
-	}
-	check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
-	check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
-	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
 }

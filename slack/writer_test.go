@@ -96,18 +96,6 @@ func (r *rig) shows(channelID, want string) {
 	})
 }
 
-func TestWaitingForARateLimitEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	r := idle(t)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", RetryAfter: time.Hour})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		r.w.Wait(soon, func() bool { return len(r.w.Calls("chat.postMessage")) > 0 })
-		cancel()
-	}()
-	check.Error(t, check.ErrorOf(r.reply(r.question(false)).Send(ctx, piece("late"))), context.Canceled)
-}
-
 // failures are ways in which a post may go wrong.
 var failures = map[string]slacktest.Fault{
 	"refused by a proxy":             {Status: 502, Body: "<html>bad gateway</html>"},
@@ -158,10 +146,14 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 	})
 }
 
-func TestAPieceThatCanNeverBeSent(t *testing.T) {
+func TestAPieceThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", RetryAfter: time.Hour})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	check.Error(t, check.ErrorOf(r.reply(q).Send(ctx, piece("late"))), context.DeadlineExceeded)
 	r.w.Leave(q.channel, slacktest.BotUserID)
 	check.Error(t, check.ErrorOf(r.reply(q).Send(t.Context(), piece("lost"))), channel.ErrGone)
 }
