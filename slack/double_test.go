@@ -44,7 +44,7 @@ func newDouble(t *testing.T, o slacktest.Options) *double {
 
 func (d *double) eventually(what string, condition func() bool) {
 	d.t.Helper()
-	check.Require(d.t, d.Wait(soon, condition), "never: %s", what)
+	check.Require(d.t, check.Soon(condition), "never: %s", what)
 }
 
 // send posts, edits or deletes; the result is Slack's error code, empty if there is none.

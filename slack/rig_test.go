@@ -76,7 +76,7 @@ func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 	return r
 }
 
-// connectedRig returns a rig whose bot is connected, with a channel in which ann is.
+// connectedRig is a town whose bot is connected.
 func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r, general, ann = town(t, w, model)
 	r.begin()
@@ -142,7 +142,7 @@ func (r *rig) end() {
 
 func (r *rig) eventually(what string, condition func() bool) {
 	r.T.Helper()
-	check.Require(r.T, r.w.Wait(soon, condition), "never: %s\n%s", what, &r.Log)
+	check.Require(r.T, check.Soon(condition), "never: %s\n%s", what, &r.Log)
 }
 
 // own are the bot's messages in a channel.
@@ -177,9 +177,8 @@ func (r *rig) said(channelID string) (texts []string) {
 // answered waits until the bot has said exactly this in a channel.
 func (r *rig) answered(channelID string, want ...string) {
 	r.T.Helper()
-	if !r.w.Wait(soon, func() bool { return slices.Equal(r.said(channelID), want) }) {
-		r.T.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
-	}
+	there := check.Soon(func() bool { return slices.Equal(r.said(channelID), want) })
+	check.Require(r.T, there, "the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
 }
 
 // reactions are the bot's on a message.
@@ -207,9 +206,8 @@ func (r *rig) transcript(name string) []string {
 // stored waits until a conversation holds exactly these lines.
 func (r *rig) stored(name string, want ...string) {
 	r.T.Helper()
-	if !r.w.Wait(soon, func() bool { return slices.Equal(r.transcript(name), want) }) {
-		r.T.Fatalf("%s holds %q, want %q\n%s", name, r.transcript(name), want, &r.Log)
-	}
+	there := check.Soon(func() bool { return slices.Equal(r.transcript(name), want) })
+	check.Require(r.T, there, "%s holds %q, want %q\n%s", name, r.transcript(name), want, &r.Log)
 }
 
 func (r *rig) uncomplaining() {

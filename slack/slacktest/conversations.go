@@ -155,11 +155,7 @@ func (s *Server) conversationsLocked(a args) answer {
 }
 
 // Admin makes a person an admin of the workspace.
-func (s *Server) Admin(person string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mustUserLocked(person).IsAdmin = true
-}
+func (s *Server) Admin(person string) { s.do(func() { s.mustUserLocked(person).IsAdmin = true }) }
 
 func (s *Server) userInfo(a args) answer {
 	u := s.users[a["user"]]

@@ -184,9 +184,7 @@ func (s *Server) membershipLocked(c *channel, kind, person string) map[string]an
 
 // Emit sends the app an event of any type and returns its event_id.
 func (s *Server) Emit(event map[string]any) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.emitLocked(event)
+	return locked(s, func() string { return s.emitLocked(event) })
 }
 
 // eventLocked sends an event of a channel, if the app is a member and has the required scope.

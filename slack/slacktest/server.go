@@ -115,9 +115,7 @@ func New(o Options) *Server {
 
 // Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
-	s.mu.Lock()
-	s.end()
-	s.mu.Unlock()
+	s.do(s.end)
 	for _, k := range s.Sockets() {
 		k.Cut()
 	}
@@ -135,6 +133,19 @@ func (s *Server) goLocked(f func()) {
 // sleep waits and returns true, or returns false if ctx ends or the server closes.
 func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	return loopback.Sleep(ctx, s.life.Done(), d)
+}
+
+// do calls f with mu held.
+func (s *Server) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// locked returns what f returns, called with mu held.
+func locked[T any](s *Server, f func() T) (result T) {
+	s.do(func() { result = f() })
+	return result
 }
 
 // Call is one HTTP request of the client.
@@ -158,11 +169,7 @@ func (s *Server) Calls(method string) []Call {
 }
 
 // Seen returns the number of requests of one method so far, including those not answered yet.
-func (s *Server) Seen(method string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen[method]
-}
+func (s *Server) Seen(method string) int { return locked(s, func() int { return s.seen[method] }) }
 
 // Deliveries returns every envelope so far, oldest first, with its acknowledgement.
 func (s *Server) Deliveries() []Delivery {
@@ -178,17 +185,13 @@ func (s *Server) Deliveries() []Delivery {
 // Complaints returns what Slack tolerates or silently ignores, but a good client avoids: late,
 // duplicate and oversized acknowledgements, texts longer than recommended, pings of everyone.
 func (s *Server) Complaints() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.complaints)
+	return locked(s, func() []string { return slices.Clone(s.complaints) })
 }
 
 // Messages returns a channel's messages, oldest first, including replies and ephemeral messages,
 // without deleted ones.
 func (s *Server) Messages(channel string) []Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.messagesLocked(channel)
+	return locked(s, func() []Message { return s.messagesLocked(channel) })
 }
 
 func (s *Server) messagesLocked(channel string) []Message {
@@ -220,20 +223,5 @@ func (s *Server) Posted() []Message {
 
 // Status returns what assistant.threads.setStatus shows in a thread; "" if nothing.
 func (s *Server) Status(channel, thread string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.statuses[place{channel, thread}]
-}
-
-// Wait waits until condition returns true; it returns false after the timeout. The condition is
-// called on the calling goroutine and may call the server's methods.
-func (s *Server) Wait(timeout time.Duration, condition func() bool) bool {
-	for end := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
-		if condition() {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-	}
+	return locked(s, func() string { return s.statuses[place{channel, thread}] })
 }

@@ -35,13 +35,13 @@ func (s *Server) openConnection(args) answer {
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	ticket := r.URL.Query().Get("ticket")
-	s.mu.Lock()
-	valid := s.tickets[ticket] && s.life.Err() == nil
-	delete(s.tickets, ticket)
-	if valid {
-		s.work.Add(1)
-	}
-	s.mu.Unlock()
+	valid := false
+	s.do(func() {
+		if valid = s.tickets[ticket] && s.life.Err() == nil; valid {
+			s.work.Add(1)
+		}
+		delete(s.tickets, ticket)
+	})
 	if !valid {
 		http.Error(w, "invalid ticket", http.StatusForbidden)
 		return
@@ -102,9 +102,7 @@ func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
 
 // Sockets returns the open sockets, oldest first, including half-open ones.
 func (s *Server) Sockets() []*Socket {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.sockets)
+	return locked(s, func() []*Socket { return slices.Clone(s.sockets) })
 }
 
 // Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect). With the
@@ -126,11 +124,7 @@ func (k *Socket) Disconnect(reason string) {
 }
 
 // SocketMode turns the toggle in the app's settings on or off: then apps.connections.open is rejected.
-func (s *Server) SocketMode(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.socketMode = on
-}
+func (s *Server) SocketMode(on bool) { s.do(func() { s.socketMode = on }) }
 
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
@@ -178,9 +172,9 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(context.Background(), s.opt.Redeliver[d.Attempt]) {
 				return
 			}
-			s.mu.Lock()
-			d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1})
-			s.mu.Unlock()
+			s.do(func() {
+				d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1})
+			})
 		}
 	})
 }

@@ -115,9 +115,7 @@ func (s *Server) DM(person string) string {
 }
 
 func (s *Server) addChannel(c *channel) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addChannelLocked(c)
+	return locked(s, func() string { return s.addChannelLocked(c) })
 }
 
 func (s *Server) addChannelLocked(c *channel) string {
