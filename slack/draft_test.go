@@ -55,6 +55,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 
 func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
+		t.Parallel()
 		q, method := r.question(inThread), steps[inThread][1]
 		w := r.replying(q)
 		r.w.Fail(slacktest.Fault{Method: method, RetryAfter: time.Second})

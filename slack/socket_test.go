@@ -241,14 +241,8 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL)
 	check.That(t, err == nil && app == "app" && workspace == "slacktest", "%q, %q, %v", app, workspace, err)
 	check.NoError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
-	for want, err := range map[string]error{
-		"Slack rejects the bot token (invalid_auth)": failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)),
-		"not a bot token":             failure3(CheckBotToken(ctx, slacktest.AppToken, server.APIURL)),
-		"not an app-level token":      CheckAppToken(ctx, slacktest.BotToken, server.APIURL),
-		"rejects the app-level token": CheckAppToken(ctx, "xapp-wrong", server.APIURL),
-	} {
-		check.ErrorContains(t, "the error", err, want)
-	}
+	check.ErrorContains(t, "another", failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)), "Slack rejects the bot token (invalid_auth)")
+	check.ErrorContains(t, "another", CheckAppToken(ctx, "xapp-wrong", server.APIURL), "rejects the app-level token")
 }
 
 // failure3 is the error of a call that returns two values more.
