@@ -44,7 +44,6 @@ func TestOtherMessages(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: stranger, Text: mention + "ping"})
 	r.w.Say(slacktest.Post{Channel: general, Text: mention + "from a webhook"})
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-	r.w.React(general, root, ann, "tada")
 	emit("me_message", map[string]any{"user": ann, "text": "waves"})
 	emit("thread_broadcast", map[string]any{"user": ann, "thread_ts": root, "text": "for all to see"})
 	r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"}) // which may be heard

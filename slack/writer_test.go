@@ -160,10 +160,7 @@ func TestAPieceThatCannotBeSent(t *testing.T) {
 
 func TestALongReplyIsSentInPieces(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.PostEvery = 200 * time.Millisecond // limits it, with a Retry-After of a second
-	r := newRig(t, o, nil)
-	r.begin()
+	r := idle(t)
 	q := r.question(false)
 	text := strings.Repeat("All work and no play. ", 500)
 	pieces := r.connector.Split(text)
@@ -171,7 +168,10 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	w := r.reply(q)
 	w.Show(text)
 	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>"}) // to the second
+	for _, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}} { // to the second piece
+		fault.Method = "chat.postMessage"
+		r.w.Fail(fault)
+	}
 	for i, p := range pieces {
 		r.insist(w, channel.Piece{Reply: "r1", Part: i, Parts: 3, Text: p})
 	}

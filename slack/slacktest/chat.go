@@ -4,7 +4,6 @@ package slacktest
 
 import (
 	"encoding/json"
-	"time"
 	"unicode/utf8"
 )
 
@@ -32,16 +31,6 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 	return ts
 }
 
-// paceLocked rejects posts that follow each other too fast in one channel
-// (apis/web-api/rate-limits).
-func (s *Server) paceLocked(c *channel) {
-	wait := s.opt.PostEvery - time.Since(s.posted[c.id])
-	if s.opt.PostEvery > 0 && wait > 0 {
-		panic(rateLimited(wait))
-	}
-	s.posted[c.id] = time.Now()
-}
-
 // writtenLocked returns the message that the app wants to post, and its channel.
 func (s *Server) writtenLocked(a args) (*channel, *Message) {
 	c := s.postableLocked(a["channel"])
@@ -52,7 +41,6 @@ func (s *Server) writtenLocked(a args) (*channel, *Message) {
 
 func (s *Server) postMessage(a args) answer {
 	c, m := s.writtenLocked(a)
-	s.paceLocked(c)
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }

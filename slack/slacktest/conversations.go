@@ -98,15 +98,15 @@ func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize i
 }
 
 func (s *Server) addReaction(a args) answer {
-	c, m := s.reactionLocked(a)
+	m := s.reactionLocked(a)
 	refuseIf(slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}), "already_reacted")
-	s.reactLocked(c, m, BotUserID, a["name"])
+	m.Reactions = append(m.Reactions, Reaction{BotUserID, a["name"]})
 	return nil
 }
 
 // removeReaction removes one of the app's reactions (reference/methods/reactions.remove).
 func (s *Server) removeReaction(a args) answer {
-	_, m := s.reactionLocked(a)
+	m := s.reactionLocked(a)
 	at := slices.Index(m.Reactions, Reaction{BotUserID, a["name"]})
 	refuseIf(at < 0, "no_reaction")
 	m.Reactions = slices.Delete(m.Reactions, at, at+1)
@@ -114,14 +114,14 @@ func (s *Server) removeReaction(a args) answer {
 }
 
 // reactionLocked returns the message of a reaction.
-func (s *Server) reactionLocked(a args) (*channel, *Message) {
+func (s *Server) reactionLocked(a args) *Message {
 	c := s.channels[a["channel"]]
 	refuseIf(a["channel"] == "" || a["timestamp"] == "", "no_item_specified")
 	refuseIf(c == nil, "channel_not_found")
 	refuseIf(a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "", "invalid_name")
 	m := c.find(a["timestamp"])
 	refuseIf(m == nil, "message_not_found")
-	return c, m
+	return m
 }
 
 // typeNames maps the values of the argument types to kinds of conversations.

@@ -35,7 +35,6 @@ type Options struct {
 	Redeliver       []time.Duration // delays before each redelivery of an event that is not acknowledged; none, 1 min and 5 min (same page)
 	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients consider a socket dead after 30 s); negative: none
 	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
-	PostEvery       time.Duration   // minimum time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 
@@ -74,7 +73,6 @@ type Server struct {
 	files    map[string]*file
 	replies  map[string]*responseURL
 	statuses map[place]string
-	posted   map[string]time.Time // time of the app's last post, by channel
 
 	tickets    map[string]bool // unused socket URLs
 	socketMode bool
@@ -96,7 +94,7 @@ func New(o Options) *Server {
 	s := &Server{
 		opt: o, socketMode: true,
 		users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
-		replies: make(map[string]*responseURL), posted: make(map[string]time.Time),
+		replies:  make(map[string]*responseURL),
 		statuses: make(map[place]string), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}

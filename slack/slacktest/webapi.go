@@ -2,7 +2,6 @@
 package slacktest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -211,11 +210,8 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 	}
 }
 
-// receives reports whether the app gets an event of a conversation. Without the event's scope
-// Slack sends none (the Facts of each event's page).
+// receives reports whether the app gets an event of a conversation, a message or an app_mention. Without the event's
+// scope Slack sends none (the Facts of each event's page).
 func (s *Server) receives(c *channel, event string) bool {
-	scopes := map[string]string{
-		"message": families[c.kind] + ":history", "app_mention": "app_mentions:read", "reaction_added": "reactions:read",
-	}
-	return s.granted(cmp.Or(scopes[event], families[c.kind]+":read"))
+	return s.granted(map[string]string{"message": families[c.kind] + ":history", "app_mention": "app_mentions:read"}[event])
 }

@@ -89,18 +89,16 @@ func (s *Server) addUserLocked(id, name, botID string) string {
 
 // AddChannel adds a public channel with the app and these people, and returns its id.
 func (s *Server) AddChannel(name string, people ...string) string {
-	return s.addChannel(&channel{name: name, kind: "channel", members: append([]string{BotUserID}, people...)})
+	return s.addChannel("channel", name, people)
 }
 
 // AddPrivateChannel is AddChannel for a private channel.
 func (s *Server) AddPrivateChannel(name string, people ...string) string {
-	return s.addChannel(&channel{name: name, kind: "group", members: append([]string{BotUserID}, people...)})
+	return s.addChannel("group", name, people)
 }
 
 // AddGroupDM is AddChannel for a group direct message.
-func (s *Server) AddGroupDM(people ...string) string {
-	return s.addChannel(&channel{name: "mpdm-1", kind: "mpim", members: append([]string{BotUserID}, people...)})
-}
+func (s *Server) AddGroupDM(people ...string) string { return s.addChannel("mpim", "mpdm-1", people) }
 
 // DM returns the id of the direct message conversation of a person and the app.
 func (s *Server) DM(person string) string {
@@ -114,8 +112,10 @@ func (s *Server) DM(person string) string {
 	return s.addChannelLocked(&channel{kind: "im", with: person, members: []string{BotUserID, person}})
 }
 
-func (s *Server) addChannel(c *channel) string {
-	return locked(s, func() string { return s.addChannelLocked(c) })
+func (s *Server) addChannel(kind, name string, people []string) string {
+	return locked(s, func() string {
+		return s.addChannelLocked(&channel{name: name, kind: kind, members: append([]string{BotUserID}, people...)})
+	})
 }
 
 func (s *Server) addChannelLocked(c *channel) string {
