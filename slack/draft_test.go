@@ -72,6 +72,16 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	})
 }
 
+// failures are ways in which a post may go wrong.
+var failures = map[string]slacktest.Fault{
+	"refused by a proxy":             {Status: 502, Body: "<html>bad gateway</html>"},
+	"done, and the answer lost":      {Status: 502, Body: "<html>bad gateway</html>", TakesEffect: true},
+	"done, and the connection cut":   {Cut: true, TakesEffect: true},
+	"not done, the connection cut":   {Cut: true},
+	"done, and the answer garbled":   {Body: "{", TakesEffect: true},
+	"done, with an error of Slack's": {Error: "internal_error", TakesEffect: true},
+}
+
 func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
 		calls := func(step int) int { return len(r.w.Calls(steps[inThread][step])) }
