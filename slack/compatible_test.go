@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,50 +126,40 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
-	o, odd := unhelpful(), ""
+	o, odd := unhelpful(), atomic.Value{}
 	o.Histories = func(message map[string]any) {
-		if message["ts"] == odd {
+		if message["ts"] == odd.Load() {
 			message["ts"] = map[string]any{"not": "a ts"}
 		}
 	}
-	r, general, ann := town(t, o, ok)
-	lonely, strange := r.w.AddChannel("lonely", ann), r.w.AddChannel("strange", ann)
-	r.begin()
-	say := func(channelID, thread, text string) string {
-		return r.w.Say(slacktest.Post{Channel: channelID, User: ann, Thread: thread, Text: text})
+	r, general, ann := connectedRig(t, o, ok)
+	say := func(thread, text string) string {
+		return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
 	}
-	say(general, "", "first")
-	root, unread := say(general, "", "root"), say(strange, "", "a page that cannot be read whole deletes nothing")
-	only := say(lonely, "", "the only message of a channel")
-	var edited, gone, last []string
-	for _, thread := range []string{"", root} {
-		edited, gone = append(edited, say(general, thread, "teh plan")), append(gone, say(general, thread, "a secret"))
-		say(general, thread, "/help")
-		say(general, thread, "fourth")
-		last = append(last, say(general, thread, "last"))
-	}
-	inThread := []string{"user: teh plan", "user: a secret", "user: /help", "user: fourth", "user: last"}
-	r.stored(conversation(general), append([]string{"user: first", "user: root"}, inThread...)...)
-	r.stored(conversation(general, root), inThread...)
-	r.stored(conversation(lonely), "user: the only message of a channel")
-	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing")
+	root, edited, gone, help, last := say("", "root"), say("", "teh plan"), say("", "a secret"), say("", "/help"), say("", "last")
+	reply, secret := say(root, "teh reply"), say(root, "a secret")
+	r.stored(conversation(general), "user: root", "user: teh plan", "user: a secret", "user: /help", "user: last")
+	r.stored(conversation(general, root), "user: teh reply", "user: a secret")
 	r.end()
 	r.Age()
-	odd = unread
-	say(strange, "", "meanwhile")
-	for i := range edited {
-		r.w.Edit(general, edited[i], "the plan of <@"+ann+">")
-		r.w.Delete(general, gone[i])
-		r.w.Delete(general, last[i])
+	r.w.Edit(general, edited, "the plan of <@"+ann+">")
+	r.w.Edit(general, reply, "the reply")
+	for _, ts := range []string{gone, last, secret, root} { // on the root hangs a thread
+		r.w.Delete(general, ts)
 	}
-	r.w.Delete(general, root) // which a thread hangs on
-	r.w.Delete(lonely, only)
 	r.begin()
-	r.stored(conversation(general), "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
-	r.stored(conversation(general, root), "user: the plan of @ann", "user: /help", "user: fourth")
-	r.stored(conversation(lonely))
-	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing", "user: meanwhile")
-	page, err := r.connector.History(t.Context(), conversation(strange), channel.Look{After: "1.000000", Limit: 10})
-	check.That(t, err == nil && page.There == nil && len(page.Said) == 1, "the page says %q of %d messages, %v", page.There, len(page.Said), err)
+	r.stored(conversation(general), "user: the plan of @ann", "user: /help")
+	r.stored(conversation(general, root), "user: the reply")
+	page := func() channel.Page {
+		return check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: "1.000000", Limit: 10}))(t)
+	}
+	check.EqualAll(t, "what is there", page().There, []string{root, edited, help})
+	odd.Store(edited)
+	check.That(t, page().There == nil && len(page().Said) == 1, "a page that cannot be read whole may delete messages: %+v", page())
+	r.w.Delete(general, help)
+	r.w.Delete(general, edited)
+	r.w.Delete(general, reply)
+	r.w.Delete(general, root)
+	check.That(t, page().There != nil && len(page().There) == 0, "an empty page says %q is there", page().There)
 	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
 }
