@@ -129,11 +129,8 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 		"a scope it cannot do without": {bot, app, slacktest.Fault{}, "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			o := slacktest.Options{}
-			if strings.Contains(claim, "it cannot do without") {
-				o.Scopes = without("chat:write")
-			}
-			server := slacktest.New(o)
+			lacks, _ := strings.CutPrefix(c.want, "lacks the scope ")
+			server := slacktest.New(slacktest.Options{Scopes: without(lacks)})
 			defer server.Close()
 			if c.fault.Method != "" {
 				server.Fail(c.fault)
