@@ -194,7 +194,6 @@ func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
 		first, refuse string
 	}{
 		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13]}, n: 2, first: said[12]},
-		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13], Inclusive: true}, n: 4, first: said[13]},
 		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Limit: 1}, n: 1, first: said[149]}, // the newest come first
 		{p: slackgo.GetConversationHistoryParameters{Oldest: "yesterday"}, refuse: "invalid_ts_oldest"},
 		{p: slackgo.GetConversationHistoryParameters{Limit: 1000}, refuse: "invalid_limit"},

@@ -182,15 +182,13 @@ func (r *rig) answered(channelID string, want ...string) {
 }
 
 // reactions are the bot's on a message.
-func (r *rig) reactions(channelID, ts string) (names []string) {
-	for _, m := range r.w.Messages(channelID) {
-		for _, reaction := range m.Reactions {
-			if m.TS == ts && reaction.User == slacktest.BotUserID {
-				names = append(names, reaction.Name)
-			}
-		}
+func (r *rig) reactions(channelID, ts string) []string {
+	all := r.w.Messages(channelID)
+	i := slices.IndexFunc(all, func(m slacktest.Message) bool { return m.TS == ts })
+	if i < 0 {
+		return nil
 	}
-	return names
+	return all[i].Reactions
 }
 
 // transcript is what is stored of a conversation, as "role: text" lines.

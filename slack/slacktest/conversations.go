@@ -70,12 +70,9 @@ func (s *Server) conversationReplies(a args) answer {
 	return s.messagePageLocked(a, found, repliesDefault, repliesDefault)
 }
 
-// inRange reports whether a timestamp is between oldest and latest; the bounds themselves count
-// only with inclusive. Timestamps have the same length here, so they can be compared as strings.
+// inRange reports whether a timestamp is between oldest and latest, which do not count; the argument inclusive is not
+// supported. Timestamps have the same length here, so they can be compared as strings.
 func (a args) inRange(ts string) bool {
-	if edge := ts == a["oldest"] || ts == a["latest"]; edge {
-		return a.flag("inclusive")
-	}
 	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
 }
 
@@ -88,7 +85,7 @@ func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize i
 	from, to, more := a.page(len(found), pageSize, maxSize)
 	objects := make([]map[string]any, 0, to-from)
 	for _, m := range found[from:to] {
-		o := s.objectLocked(m, a.flag("include_all_metadata"))
+		o := s.objectLocked(m, a["include_all_metadata"] == "1")
 		if s.opt.Histories != nil {
 			s.opt.Histories(o)
 		}
@@ -99,15 +96,15 @@ func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize i
 
 func (s *Server) addReaction(a args) answer {
 	m := s.reactionLocked(a)
-	refuseIf(slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}), "already_reacted")
-	m.Reactions = append(m.Reactions, Reaction{BotUserID, a["name"]})
+	refuseIf(slices.Contains(m.Reactions, a["name"]), "already_reacted")
+	m.Reactions = append(m.Reactions, a["name"])
 	return nil
 }
 
 // removeReaction removes one of the app's reactions (reference/methods/reactions.remove).
 func (s *Server) removeReaction(a args) answer {
 	m := s.reactionLocked(a)
-	at := slices.Index(m.Reactions, Reaction{BotUserID, a["name"]})
+	at := slices.Index(m.Reactions, a["name"])
 	refuseIf(at < 0, "no_reaction")
 	m.Reactions = slices.Delete(m.Reactions, at, at+1)
 	return nil

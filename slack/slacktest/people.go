@@ -35,10 +35,8 @@ func (s *Server) Say(p Post) string {
 		panic("slacktest: no user " + p.User)
 	} else if u == nil {
 		m.BotID = s.idLocked("B")
-	} else if u.IsBot {
-		m.BotID = u.Profile.BotID
 	} else {
-		m.ClientMsgID = s.idLocked("client-")
+		m.BotID = u.Profile.BotID
 	}
 	if p.Thread != "" && c.find(p.Thread) == nil {
 		panic("slacktest: no message " + p.Thread)

@@ -197,7 +197,7 @@ func (s *Server) messagesLocked(channel string) []Message {
 	for _, m := range s.mustChannelLocked(channel).messages {
 		if !m.Deleted {
 			copied := *m
-			copied.Files, copied.Reactions = slices.Clone(m.Files), slices.Clone(m.Reactions)
+			copied.Reactions = slices.Clone(m.Reactions)
 			found = append(found, copied)
 		}
 	}

@@ -196,17 +196,10 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	s.turn++
 	k := s.sockets[s.turn%len(s.sockets)]
 	d.Socket = k.ID
-	envelope := map[string]any{
-		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload,
+	k.send(map[string]any{
+		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload, "retry_attempt": d.Attempt,
 		"accepts_response_payload": d.Kind != kindEvent, // a response payload of events is not supported
-	}
-	if d.Kind == kindEvent {
-		envelope["retry_attempt"], envelope["retry_reason"] = d.Attempt, ""
-		if d.Attempt > 0 {
-			envelope["retry_reason"] = "timeout"
-		}
-	}
-	k.send(envelope)
+	})
 	return &d
 }
 

@@ -24,30 +24,26 @@ type place struct{ channel, ts string }
 
 // Message is the current state of one message.
 type Message struct {
-	Channel     string
-	TS          string
-	Thread      string // the parent's TS; empty unless it is a reply
-	User        string
-	BotID       string
-	ClientMsgID string // only of people's messages
-	Text        string // text or markdown_text
-	Blocks      json.RawMessage
-	Metadata    json.RawMessage
-	Files       []string // ids
-	Reactions   []Reaction
-	OnlyFor     string // the person who sees an ephemeral message
-	Edits       int
-	Streamed    bool // started with chat.startStream; its blocks are shown below its text
-	Streaming   bool // not stopped yet
-	Deleted     bool
+	Channel   string
+	TS        string
+	Thread    string // the parent's TS; empty unless it is a reply
+	User      string
+	BotID     string
+	Text      string // text or markdown_text
+	Blocks    json.RawMessage
+	Metadata  json.RawMessage
+	Files     []string // ids
+	Reactions []string // emoji of the app
+	OnlyFor   string   // the person who sees an ephemeral message
+	Edits     int
+	Streamed  bool // started with chat.startStream; its blocks are shown below its text
+	Streaming bool // not stopped yet
+	Deleted   bool
 
 	edited  string // timestamp of the last edit
 	tomb    bool   // deleted, but it has replies
 	stopped bool   // a person has stopped the stream
 }
-
-// Reaction is an emoji of a user on a message.
-type Reaction struct{ User, Name string }
 
 // Shown returns the text that people see: the text of the blocks if they have any.
 func (m Message) Shown() string {
@@ -171,7 +167,6 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	}
 	set("user", m.User)
 	set("bot_id", m.BotID)
-	set("client_msg_id", m.ClientMsgID)
 	set("thread_ts", m.Thread)
 	if m.own() {
 		o["app_id"] = AppID
