@@ -200,7 +200,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick(), answerN)
-	r.tune = func(s *Slack) { s.times.complete = time.Second }
+	r.tune = func(s *Slack) { s.times.complete = 300 * time.Millisecond }
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {
 		r.w.Heal()

@@ -34,7 +34,7 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 	o := quick()
 	o.PingEvery = 100 * time.Millisecond
 	r, general, ann := town(t, o, answerN)
-	r.tune = func(s *Slack) { s.times.silence = 2 * time.Second }
+	r.tune = func(s *Slack) { s.times.silence = time.Second }
 	r.begin()
 	r.ask(general, ann, 1)
 	old := r.w.Sockets()[0]
