@@ -37,7 +37,7 @@ func (r *rig) run(channelID, who, line string) channel.Answer {
 // How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	answers := 0
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 
 func TestSlashCommands(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	n := 0
 	tell := func(text string) string {
 		n++
@@ -102,7 +102,7 @@ func TestSlashCommands(t *testing.T) {
 // Slack has no /compact: it refuses to send it.
 func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	bare := regexp.MustCompile(`(^|\W)/[a-z]`)
@@ -141,7 +141,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 
 func TestACommandAsAMessage(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	for n, text := range []string{"/remember the door is green", "hello", "/etc/passwd is what?"} { // a path is none
@@ -157,7 +157,7 @@ func TestACommandAsAMessage(t *testing.T) {
 
 func TestListsHavePages(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for i := range 25 {
 		r.run(general, ann, fmt.Sprintf("/remember thing %d of them", i+1))
 	}
@@ -204,7 +204,7 @@ func TestListsHavePages(t *testing.T) {
 
 func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r := newRig(t, slacktest.Options{}, answerN)
 	_, ann := r.place()
 	dm := r.w.DM(ann)
 	r.begin()

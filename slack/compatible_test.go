@@ -41,7 +41,7 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 
 func TestEventsThatSayLittle(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	name := conversation(general)
 	say := func(text string) string { return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text}) }
 	change := func(ts string, at time.Time, fields map[string]any) {
@@ -95,9 +95,7 @@ func TestEventsThatSayLittle(t *testing.T) {
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.Histories = func(message map[string]any) { delete(message, "metadata") }
-	r, _, _ := connectedRig(t, o, nil)
+	r, _, _ := connectedRig(t, slacktest.Options{Histories: func(message map[string]any) { delete(message, "metadata") }}, nil)
 	for _, inThread := range []bool{false, true} {
 		q := r.question(inThread)
 		r.send(r.reply(q), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
@@ -114,7 +112,7 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 
 func TestAnswersNeedNoHistory(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for _, method := range []string{"conversations.history", "conversations.replies"} {
 		r.w.Fail(slacktest.Fault{Method: method, Error: "missing_scope", Times: -1})
 	}

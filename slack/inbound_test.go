@@ -22,7 +22,7 @@ import (
 
 func TestOtherMessages(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bot, stranger := r.w.AddBot("helper"), r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
 	r.w.Join(general, stranger)
@@ -80,7 +80,7 @@ func TestOtherMessages(t *testing.T) {
 
 func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	r.ask(general, ann, 1)
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
@@ -101,7 +101,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 
 func TestEditsAndDeletions(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()
@@ -136,7 +136,7 @@ var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCA
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r := newRig(t, slacktest.Options{}, answerN)
 	r.opts.AttachmentTokens, r.opts.Pictures = 1000, true
 	general, ann := r.place()
 	r.begin()
@@ -199,7 +199,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 
 func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r := newRig(t, slacktest.Options{}, answerN)
 	r.tune = func(s *Slack) { s.times.complete = 300 * time.Millisecond }
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {
@@ -217,7 +217,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	r.ask(general, ann, 1)
 	board := r.w.AddPrivateChannel("board", ann) // whose name is not known yet, though ann's is
 	r.w.Say(slacktest.Post{Channel: board, User: ann, Text: "hello"})

@@ -102,7 +102,7 @@ func FuzzMarkup(f *testing.F) {
 func TestTheBotCallsNobody(t *testing.T) {
 	t.Parallel()
 	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"
-	r := newRig(t, quick(), func(context.Context, int, llm.Request) (llm.Response, error) {
+	r := newRig(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say(calls + " " + strings.Repeat("and more words ", 40) + calls), nil
 	})
 	general, ann := r.place()
@@ -128,12 +128,9 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 	const text = "An answer & more."
 	for claim, streamed := range map[string]bool{"shows nothing of a reply": false, "shows nothing of what was shown before": true, "refuses it": false} {
 		t.Run(claim, func(t *testing.T) {
-			o := quick()
-			o.IgnoresMarkdown = claim != "refuses it"
-			r := newRig(t, o, nil)
-			r.begin()
+			r, _, _ := connectedRig(t, slacktest.Options{IgnoresMarkdown: claim != "refuses it"}, nil)
 			q := r.question(false)
-			if !o.IgnoresMarkdown {
+			if claim == "refuses it" {
 				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 			}
 			w := r.reply(q)

@@ -46,11 +46,6 @@ type rig struct {
 	connector *Slack
 }
 
-// quick are the times of a workspace that repeats soon what nobody acknowledged.
-func quick() slacktest.Options {
-	return slacktest.Options{Redeliver: []time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond}}
-}
-
 // answerN answers the n-th request with "answer n".
 func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprint("answer ", n)), nil
@@ -65,6 +60,9 @@ func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 		w.Scopes = manifestScopes() // no test needs more
 	}
 	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
+	if w.Redeliver == nil {
+		w.Redeliver = []time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond} // it repeats soon what nobody acknowledged
+	}
 	r := &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,

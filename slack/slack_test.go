@@ -26,7 +26,7 @@ import (
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
 	r.w.Join(general, bob)
@@ -146,7 +146,7 @@ func FuzzEvent(f *testing.F) {
 
 func TestWhoMayUseIt(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
@@ -209,9 +209,7 @@ func TestABurstStaysInOrder(t *testing.T) {
 
 func TestADiskThatTakesNothing(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.AckWithin = time.Second // after which Slack sends it again
-	r, general, ann := connectedRig(t, o, answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{AckWithin: time.Second}, answerN) // after which Slack sends it again
 	r.ask(general, ann, 1)
 	r.Exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})

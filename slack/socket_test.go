@@ -31,9 +31,7 @@ func (r *rig) loseSocket() (back func()) {
 
 func TestAFrozenSocketIsReplaced(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.PingEvery = 100 * time.Millisecond
-	r, general, ann := town(t, o, answerN)
+	r, general, ann := town(t, slacktest.Options{PingEvery: 100 * time.Millisecond}, answerN)
 	r.tune = func(s *Slack) { s.times.silence = time.Second }
 	r.begin()
 	r.ask(general, ann, 1)
@@ -50,9 +48,7 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 // missed, so no history is read.
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.WarnFor = soon
-	r, general, ann := connectedRig(t, o, answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{WarnFor: soon}, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
 	asked := len(r.w.Calls("apps.connections.open"))
@@ -71,7 +67,7 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 // A connector that lives for months connects again and again. This runs alone: goroutines of
 // other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	asked := 0
 	lose := func(times int) {
 		for range times {
@@ -136,9 +132,7 @@ func without(scope string) []string {
 
 func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.Scopes = without("users:read") // without which it can do
-	r, general, ann := connectedRig(t, o, answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{Scopes: without("users:read")}, answerN) // without which it can do
 	r.ask(general, ann, 1)
 	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
 
@@ -157,7 +151,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.w.SocketMode(false)
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings

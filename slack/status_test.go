@@ -20,7 +20,7 @@ import (
 func thinking(t *testing.T) (r *rig, letGo func()) {
 	t.Helper()
 	wait := make(chan struct{})
-	r = newRig(t, quick(), func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r = newRig(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
@@ -89,7 +89,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 
 func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), nil)
+	r := newRig(t, slacktest.Options{}, nil)
 	r.tune = func(s *Slack) { s.times.status = 20 * time.Millisecond }
 	r.begin()
 	q := r.question(true)
@@ -157,7 +157,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 // question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r := newRig(t, slacktest.Options{}, answerN)
 	r.opts.ReplyIn = replyAuto
 	r.begin()
 	for claim, goOn := range map[string]func(say func()){
@@ -190,9 +190,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 func TestACompactionIsMarkedOnAMessage(t *testing.T) {
 	t.Parallel()
 	for scope, want := range map[string][]string{"": {summarizedReaction}, "reactions:write": nil} {
-		o := quick()
-		o.Scopes = without(scope)
-		r, _, _ := connectedRig(t, o, nil)
+		r, _, _ := connectedRig(t, slacktest.Options{Scopes: without(scope)}, nil)
 		q := r.question(false)
 		for range 3 { // it may have been marked so
 			check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)

@@ -25,8 +25,7 @@ type target struct {
 
 // idle is a connected rig whose model is never asked.
 func idle(t testing.TB) *rig {
-	r := newRig(t, quick(), nil)
-	r.begin()
+	r, _, _ := connectedRig(t, slacktest.Options{}, nil)
 	return r
 }
 
@@ -177,7 +176,7 @@ func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message)
 
 func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), channeltest.Add)
+	r, general, ann := town(t, slacktest.Options{}, channeltest.Add)
 	r.opts.ReplyIn = replyThread
 	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
 	r.Rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
@@ -236,7 +235,7 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
 	t.Parallel()
 	letGo := make(chan struct{})
-	r, general, ann := town(t, quick(), channeltest.Delegate)
+	r, general, ann := town(t, slacktest.Options{}, channeltest.Delegate)
 	r.opts.ReplyIn = replyThread
 	r.Helper = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		select {
@@ -260,7 +259,7 @@ func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
 // The bot may have come to the channel after it, and people ask about it all the same.
 func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for i, c := range []struct {
 		root   slacktest.Post
 		quoted string // empty: nothing, since it is deleted
