@@ -204,10 +204,8 @@ func TestListsHavePages(t *testing.T) {
 
 func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, slacktest.Options{}, answerN)
-	_, ann := r.place()
+	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
 	dm := r.w.DM(ann)
-	r.begin()
 	for i := range 8 {
 		r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: strings.Repeat(fmt.Sprint("Fact ", i, " is that it rains. "), 40)})
 		r.awaitAnswers(dm, i+1)

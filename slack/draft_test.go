@@ -146,7 +146,7 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 // is young, each answer looks for what an earlier process left of it.
 func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, slacktest.Options{}, nil)
+	r, _, _ := town(t, slacktest.Options{}, nil)
 	r.opts.ReplyIn = replyThread
 	r.begin()
 	q := r.question(false)

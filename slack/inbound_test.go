@@ -136,9 +136,8 @@ var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCA
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, slacktest.Options{}, answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.opts.AttachmentTokens, r.opts.Pictures = 1000, true
-	general, ann := r.place()
 	r.begin()
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "look", Files: []slacktest.File{
 		{Name: "notes.txt", Mimetype: "text/plain", Content: []byte("the code is 4711")},
@@ -199,7 +198,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 
 func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, slacktest.Options{}, answerN)
+	r, _, _ := town(t, slacktest.Options{}, answerN)
 	r.tune = func(s *Slack) { s.times.complete = 300 * time.Millisecond }
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {

@@ -102,10 +102,9 @@ func FuzzMarkup(f *testing.F) {
 func TestTheBotCallsNobody(t *testing.T) {
 	t.Parallel()
 	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"
-	r := newRig(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
+	r, general, ann := town(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say(calls + " " + strings.Repeat("and more words ", 40) + calls), nil
 	})
-	general, ann := r.place()
 	r.w.Admin(ann)
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})

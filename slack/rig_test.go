@@ -54,7 +54,8 @@ func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 // script is what a model answers to its n-th request.
 type script = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
-func newRig(t testing.TB, w slacktest.Options, model script) *rig {
+// town is a rig that has not started, with a channel in which ann is.
+func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	t.Helper()
 	if w.Scopes == nil {
 		w.Scopes = manifestScopes() // no test needs more
@@ -63,7 +64,7 @@ func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 	if w.Redeliver == nil {
 		w.Redeliver = []time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond} // it repeats soon what nobody acknowledged
 	}
-	r := &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
+	r = &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
 		ReplyIn: replyChannel, // most tests ask in a channel and look there
@@ -71,20 +72,14 @@ func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 	}
 	t.Cleanup(r.w.Close)
 	t.Cleanup(func() { r.end() })
-	return r
+	general, ann = r.place()
+	return r, general, ann
 }
 
 // connectedRig is a town whose bot is connected.
 func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r, general, ann = town(t, w, model)
 	r.begin()
-	return r, general, ann
-}
-
-// town is a rig that has not started, with a channel in which ann is.
-func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
-	r = newRig(t, w, model)
-	general, ann = r.place()
 	return r, general, ann
 }
 

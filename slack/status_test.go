@@ -20,7 +20,7 @@ import (
 func thinking(t *testing.T) (r *rig, letGo func()) {
 	t.Helper()
 	wait := make(chan struct{})
-	r = newRig(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r, _, _ = town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
@@ -89,7 +89,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 
 func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, slacktest.Options{}, nil)
+	r, _, _ := town(t, slacktest.Options{}, nil)
 	r.tune = func(s *Slack) { s.times.status = 20 * time.Millisecond }
 	r.begin()
 	q := r.question(true)
@@ -157,7 +157,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 // question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, slacktest.Options{}, answerN)
+	r, _, _ := town(t, slacktest.Options{}, answerN)
 	r.opts.ReplyIn = replyAuto
 	r.begin()
 	for claim, goOn := range map[string]func(say func()){
