@@ -44,11 +44,6 @@ func newDouble(t *testing.T, o slacktest.Options) *double {
 	return d
 }
 
-func (d *double) eventually(what string, condition func() bool) {
-	d.t.Helper()
-	check.Require(d.t, check.Soon(condition), "never: %s", what)
-}
-
 // send posts, edits or deletes; the result is Slack's error code, empty if there is none.
 func (d *double) send(channelID string, options ...slackgo.MsgOption) string {
 	_, _, _, err := d.api.SendMessage(channelID, options...)
@@ -247,7 +242,7 @@ func (d *double) emit() (eventID string) { return d.Emit(map[string]any{"type": 
 func TestWhatNobodyAcknowledgesComesFourTimes(t *testing.T) {
 	d := newDouble(t, slacktest.Options{AckWithin: 50 * time.Millisecond, Redeliver: []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond}})
 	d.emit()
-	d.eventually("the last try of an event that finds no socket", func() bool { return len(d.Deliveries()) == 4 })
+	check.Require(t, check.Soon(func() bool { return len(d.Deliveries()) == 4 }), "never: the last try of an event that finds no socket")
 	for _, delivery := range d.Deliveries() {
 		check.Equal(t, "socket", delivery.Socket, 0)
 	}
@@ -266,7 +261,7 @@ func TestWhatNobodyAcknowledgesComesFourTimes(t *testing.T) {
 	}
 	check.Equal(t, "envelopes", len(envelopes), 4)
 	writes[0](fmt.Sprintf(`{"envelope_id":%q}`, d.Deliveries()[4].EnvelopeID))
-	d.eventually("a complaint of what is late", func() bool { return strings.Contains(fmt.Sprint(d.Complaints()), "after") })
+	check.Require(t, check.Soon(func() bool { return strings.Contains(fmt.Sprint(d.Complaints()), "after") }), "never: a complaint of what is late")
 }
 
 func TestAcknowledgementsAreJudged(t *testing.T) {
@@ -275,13 +270,13 @@ func TestAcknowledgementsAreJudged(t *testing.T) {
 	id := d.emit()
 	ack := fmt.Sprintf(`{"envelope_id":%q}`, read().ID)
 	write(ack)
-	d.eventually("it is acknowledged", func() bool { return !d.Deliveries()[0].Acked.IsZero() })
+	check.Require(t, check.Soon(func() bool { return !d.Deliveries()[0].Acked.IsZero() }), "never: it is acknowledged")
 	d.Repeat(id)
 	check.Equal(t, "the event comes again", read().Payload.EventID, id)
 	for _, text := range []string{ack, `{"envelope_id":"nobody's"}`, `{"envelope_id":"big","payload":{"text":"` + strings.Repeat("x", 20*1024) + `"}}`, `{`} {
 		write(text)
 	}
-	d.eventually("four complaints", func() bool { return len(d.Complaints()) == 4 })
+	check.Require(t, check.Soon(func() bool { return len(d.Complaints()) == 4 }), "never: four complaints")
 	for i, word := range []string{"twice", "unknown", "bytes", "not an"} {
 		check.Contains(t, "the complaint", d.Complaints()[i], word)
 	}

@@ -126,31 +126,26 @@ func TestWhereAnAnswerStands(t *testing.T) {
 		}
 	}
 	r, _ := thinking(t)
+	general, ann := r.place()
 	r.begin()
-	t.Run("in the channel if the question was deleted", func(*testing.T) {
-		q := r.question(false)
-		r.w.Delete(q.channel, q.to[0])
-		r.send(r.reply(q), piece("An answer."))
-		r.answered(q.channel, "An answer.")
-	})
-	t.Run("what may have been sent is found in the thread", func(*testing.T) {
-		q := r.question(false)
-		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
-		w := r.reply(q)
-		r.send(w, r.doubtful(w, piece("An answer.")))
-		r.answered(q.channel, "An answer.")
-	})
-	t.Run("and is stopped there", func(*testing.T) {
-		general, ann := r.place()
-		question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
-		other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
-		r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 1 })
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
-		r.answered(general, "There is nothing to stop.")
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
-		r.answered(general, "There is nothing to stop.", "Stopped.")
-		r.Idle(conversation(general))
-	})
+	q := r.question(false)
+	r.w.Delete(q.channel, q.to[0]) // so that the answer stands in the channel
+	r.send(r.reply(q), piece("An answer."))
+	r.answered(q.channel, "An answer.")
+	q = r.question(false)
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+	w := r.reply(q)
+	r.send(w, r.doubtful(w, piece("An answer."))) // which is looked for in the thread
+	r.answered(q.channel, "An answer.")
+
+	question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
+	other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
+	r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 1 })
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
+	r.answered(general, "There is nothing to stop.")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
+	r.answered(general, "There is nothing to stop.", "Stopped.")
+	r.Idle(conversation(general))
 }
 
 // A thread that hangs on a question has a conversation of its own, which knows the
