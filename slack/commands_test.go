@@ -26,6 +26,14 @@ func (r *rig) again(kind string) {
 	r.T.Fatalf("no %s", kind)
 }
 
+// command has somebody run a command, and returns what they alone are told.
+func (r *rig) command(channelID, who, text string) string {
+	r.T.Helper()
+	n := len(r.private(channelID, who))
+	r.w.Command(channelID, who, "/cairn", text)
+	return r.told(channelID, who, n+1).Shown()
+}
+
 // run has a manager run a command in a channel.
 func (r *rig) run(channelID, who, line string) channel.Answer {
 	r.T.Helper()
@@ -74,12 +82,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 func TestSlashCommands(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
-	n := 0
-	tell := func(text string) string {
-		n++
-		r.w.Command(general, ann, "/cairn", text)
-		return r.told(general, ann, n).Shown()
-	}
+	tell := func(text string) string { return r.command(general, ann, text) }
 	tell("remember only once")
 	r.again("slash_commands")
 	for _, text := range []string{"", "help", "/help", "  HELP  "} {
@@ -94,7 +97,7 @@ func TestSlashCommands(t *testing.T) {
 	check.Contains(t, "what an unknown one is answered", unknown, "/cairn memories")
 	r.w.Command(general, ann, "/cairn", "stop")
 	r.eventually("one that others should see is answered for all", func() bool { return len(r.said(general)) == 1 })
-	check.Len(t, "answers, of which a repeated command has but one", r.private(general, ann), n)
+	check.Len(t, "answers, of which a repeated command has but one", r.private(general, ann), 8)
 	r.eventually("all are acknowledged", r.acknowledged)
 	check.Lacks(t, "the log", r.Log.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
 }
@@ -106,12 +109,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	bare := regexp.MustCompile(`(^|\W)/[a-z]`)
-	n := 0
-	tell := func(text string) string {
-		n++
-		r.w.Command(general, ann, "/cairn", text)
-		return r.told(general, ann, n).Shown()
-	}
+	tell := func(text string) string { return r.command(general, ann, text) }
 	tell("remember the note says /stop and /cairn")
 	for text, want := range map[string]string{
 		"help": "/cairn compact [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
@@ -128,6 +126,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 
 	// That somebody lacks the rights is no news for all.
 	check.Equal(t, "/cairn pause says", tell("pause"), "/cairn pause is only for people who manage this place. Ask one of them.")
+	n := len(r.private(general, ann))
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
 	check.Contains(t, "/pause says", r.told(general, ann, n+1).Shown(), "pause is only for people who manage")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
@@ -135,8 +134,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	check.That(t, m.Thread == root && strings.Contains(m.Shown(), "/pause is only for people who manage"), "/pause in a thread: %+v", m)
 	check.Len(t, "what all read", r.own(general), 1)
 	dm := r.w.DM(ann) // alone with the bot everybody manages the place
-	r.w.Command(dm, ann, "/cairn", "unpin 1")
-	check.Contains(t, "the result", r.told(dm, ann, 1).Shown(), "not pinned")
+	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
 }
 
 func TestACommandAsAMessage(t *testing.T) {
@@ -161,8 +159,8 @@ func TestListsHavePages(t *testing.T) {
 	for i := range 25 {
 		r.run(general, ann, fmt.Sprintf("/remember thing %d of them", i+1))
 	}
-	r.w.Command(general, ann, "/cairn", "memories")
-	list := r.told(general, ann, 1)
+	r.command(general, ann, "memories")
+	list := r.private(general, ann)[0]
 	page := regexp.MustCompile(`\(page (\d) of 3\)`)
 	newest := func() slacktest.Message { return r.private(general, ann)[0] }
 	turn := func(action, want string) {

@@ -49,31 +49,29 @@ func TestOtherMessages(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"}) // which may be heard
 	said()
 	r.stored(conversation(general, root), "user: for all to see")
-	t.Run("also in blocks alone", func(t *testing.T) {
-		ts := tsOf(time.Now())
-		var blocks any
-		check.NoError(t, json.Unmarshal([]byte(`[{"type":"header","text":{"type":"plain_text","text":"Deploy &amp; test"}},
-			{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
-			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
-			{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
-		version := func(blocks any) map[string]any {
-			return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "username": "ci", "text": "", "blocks": blocks}
-		}
-		emit("bot_message", version(blocks))
-		said("user: Deploy & test\nof @ann failed\nat noon")
-		emit("message_changed", map[string]any{"message": version(blocks.([]any)[:1]), "previous_message": version(blocks)})
-		said("user: Deploy & test")
-	})
-	t.Run("an app's preview of a link is no edit", func(*testing.T) {
-		version := map[string]any{"type": "message", "user": ann, "ts": r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "see X-1"}), "text": "see X-1"}
-		preview := maps.Clone(version)
-		preview["attachments"] = []any{map[string]any{"is_app_unfurl": true, "app_unfurl_url": "https://issues.test/X-1", "bot_id": bot, "text": "the door is blue"}}
-		emit("message_changed", map[string]any{"message": preview, "previous_message": version})
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
-		r.answered(general, "answer 1")
-		said("user: Deploy & test", "user: see X-1", "user: @app", "assistant: answer 1") // nothing but the bot's name
-	})
-	r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"}) // a group needs a mention
+	// Some apps post blocks alone.
+	ts := tsOf(time.Now())
+	var blocks any
+	check.NoError(t, json.Unmarshal([]byte(`[{"type":"header","text":{"type":"plain_text","text":"Deploy &amp; test"}},
+		{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
+		{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
+		{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
+	version := func(blocks any) map[string]any {
+		return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "username": "ci", "text": "", "blocks": blocks}
+	}
+	emit("bot_message", version(blocks))
+	said("user: Deploy & test\nof @ann failed\nat noon")
+	emit("message_changed", map[string]any{"message": version(blocks.([]any)[:1]), "previous_message": version(blocks)})
+	said("user: Deploy & test")
+	// An app's preview of a link is no edit.
+	link := map[string]any{"type": "message", "user": ann, "ts": r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "see X-1"}), "text": "see X-1"}
+	preview := maps.Clone(link)
+	preview["attachments"] = []any{map[string]any{"is_app_unfurl": true, "app_unfurl_url": "https://issues.test/X-1", "bot_id": bot, "text": "the door is blue"}}
+	emit("message_changed", map[string]any{"message": preview, "previous_message": link})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
+	r.answered(general, "answer 1")
+	said("user: Deploy & test", "user: see X-1", "user: @app", "assistant: answer 1") // nothing but the bot's name
+	r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})              // a group needs a mention
 	r.w.Say(slacktest.Post{Channel: group, User: ann, Text: mention + "and you?"})
 	r.stored(conversation(group), "user: among us", "user: and you?", "assistant: answer 2")
 }

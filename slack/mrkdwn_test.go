@@ -110,9 +110,8 @@ func TestTheBotCallsNobody(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
 	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
 	r.Idle(conversation(general))
-	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
-		r.w.Command(general, ann, "/cairn", line)
-		r.told(general, ann, i+1)
+	for _, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
+		r.command(general, ann, line)
 	}
 	r.w.Command(general, ann, "/cairn", "pause "+calls)
 	r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })

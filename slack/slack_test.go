@@ -162,8 +162,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	check.Lacks(t, "what they are told alone with the bot", strings.Join(r.said(r.w.DM(ann)), ""), "answer")
 	r.eventually("all is acknowledged", r.acknowledged)
 
-	r.w.Command(general, ann, "/cairn", "stop") // a public one
-	check.Equal(t, "the result", r.told(general, ann, 1).Shown(), channel.TextRefused)
+	check.Equal(t, "the result", r.command(general, ann, "stop"), channel.TextRefused) // a public one
 	for i := range 12 {
 		r.run(general, bob, fmt.Sprint("/remember thing ", i))
 	}
@@ -172,8 +171,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	r.w.Press(general, r.own(general)[1].TS, ann, actionPrefix+"next")
 	check.Equal(t, "the result", r.told(general, ann, 2).Shown(), channel.TextRefused)
 	check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
-	r.w.Command(general, bob, "/cairn", "forget 1") // an administrator runs what is restricted
-	check.Contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
+	check.Contains(t, "the result", r.command(general, bob, "forget 1"), "forgotten") // an administrator runs what is restricted
 }
 
 // acknowledged reports whether all that came over a socket was acknowledged.
