@@ -109,7 +109,7 @@ func (s *Slack) readDropped(since time.Time) {
 			return err
 		}) {
 			s.overflowed.Store(false)
-			s.offer(gaps, since)
+			s.offer(gaps, since.Add(-overlap)) // since may be the time of a dropped message, and a history is read after it
 		}
 	})
 }

@@ -24,8 +24,7 @@ func unhelpful() slacktest.Options { return slacktest.Options{Redeliver: []time.
 
 func TestWhatWasMissedIsRead(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	r.begin()
+	r, _, _ := connectedRig(t, unhelpful(), ok)
 	for claim, away := range map[string]func() (back func()){
 		"while the bot was down":    func() func() { r.end(); return r.begin },
 		"while the socket was lost": r.loseSocket,

@@ -3,16 +3,10 @@
 package slack
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,51 +15,10 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// behind puts a server in front of the workspace. It answers what it wants to, and
-// leaves the rest to the workspace.
-func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
-	r.T.Helper()
-	target := check.Must(url.Parse(r.w.APIURL))(r.T)
-	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
-		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
-	}}
-	transport := &http.Transport{}
-	workspace.Transport = transport
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { front(w, q, workspace) }))
-	r.T.Cleanup(func() {
-		server.Close()
-		transport.CloseIdleConnections()
-	})
-	r.opts.APIBase = server.URL + "/api/"
-}
-
-// histories has the messages of histories changed before the bot reads them.
-func (r *rig) histories(change func(message map[string]any)) {
-	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
-		changing := *workspace
-		changing.ModifyResponse = func(a *http.Response) error {
-			if !strings.HasPrefix(a.Request.URL.Path, "/api/conversations.") {
-				return nil
-			}
-			var body map[string]any
-			err := json.NewDecoder(a.Body).Decode(&body)
-			messages, _ := body["messages"].([]any)
-			for _, m := range messages {
-				change(m.(map[string]any))
-			}
-			data, _ := json.Marshal(body)
-			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-			a.Header.Del("Content-Length")
-			return err
-		}
-		changing.ServeHTTP(w, q)
-	})
-}
-
 func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), answerN)
-	r.histories(func(message map[string]any) {
+	o := unhelpful()
+	o.Histories = func(message map[string]any) {
 		switch text, _ := message["text"].(string); {
 		case strings.HasSuffix(text, "question 2"): // an element that is new
 			message["blocks"] = []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}
@@ -74,9 +27,8 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 		default: // a word for a number
 			message["files"] = []any{map[string]any{"id": "F1", "size": "big"}}
 		}
-	})
-	general, ann := r.place()
-	r.begin()
+	}
+	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	for n := range 2 {
 		r.end()
@@ -89,7 +41,7 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 
 func TestEventsThatSayLittle(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	name := conversation(general)
 	say := func(text string) string { return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text}) }
 	change := func(ts string, at time.Time, fields map[string]any) {
@@ -134,13 +86,16 @@ func TestEventsThatSayLittle(t *testing.T) {
 	// A reply to the bot may not say whose message it answers.
 	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
 	r.awaitAnswers(general, 2)
+	m := map[string]any{"type": "message", "subtype": "something_new", "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": mention + "and?"}
+	r.w.Emit(m) // is dropped, but not the mention
+	m["type"], m["subtype"] = "app_mention", ""
+	r.w.Emit(m)
+	r.awaitAnswers(general, 3)
 }
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), nil)
-	r.histories(func(message map[string]any) { delete(message, "metadata") })
-	r.begin()
+	r, _, _ := connectedRig(t, slacktest.Options{Histories: func(message map[string]any) { delete(message, "metadata") }}, nil)
 	for _, inThread := range []bool{false, true} {
 		q := r.question(inThread)
 		r.send(r.reply(q), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
@@ -148,12 +103,16 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 		w := r.reply(q)
 		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
 		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
+		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>"})
+		w = r.reply(q)
+		r.send(w, r.doubtful(w, channel.Piece{Reply: "r3", Parts: 1, Text: "First answer."}))
+		r.answered(q.channel, "First answer.", "Second & last.", "First answer.") // not taken for another one
 	}
 }
 
 func TestAnswersNeedNoHistory(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for _, method := range []string{"conversations.history", "conversations.replies"} {
 		r.w.Fail(slacktest.Fault{Method: method, Error: "missing_scope", Times: -1})
 	}
@@ -165,51 +124,40 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	odd := ""
-	r.histories(func(message map[string]any) {
-		if message["ts"] == odd {
+	o, odd := unhelpful(), atomic.Value{}
+	o.Histories = func(message map[string]any) {
+		if message["ts"] == odd.Load() {
 			message["ts"] = map[string]any{"not": "a ts"}
 		}
-	})
-	general, ann := r.place()
-	lonely, strange := r.w.AddChannel("lonely", ann), r.w.AddChannel("strange", ann)
-	r.begin()
-	say := func(channelID, thread, text string) string {
-		return r.w.Say(slacktest.Post{Channel: channelID, User: ann, Thread: thread, Text: text})
 	}
-	say(general, "", "first")
-	root, unread := say(general, "", "root"), say(strange, "", "a page that cannot be read whole deletes nothing")
-	only := say(lonely, "", "the only message of a channel")
-	var edited, gone, last []string
-	for _, thread := range []string{"", root} {
-		edited, gone = append(edited, say(general, thread, "teh plan")), append(gone, say(general, thread, "a secret"))
-		say(general, thread, "/help")
-		say(general, thread, "fourth")
-		last = append(last, say(general, thread, "last"))
+	r, general, ann := connectedRig(t, o, ok)
+	say := func(thread, text string) string {
+		return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
 	}
-	inThread := []string{"user: teh plan", "user: a secret", "user: /help", "user: fourth", "user: last"}
-	r.stored(conversation(general), append([]string{"user: first", "user: root"}, inThread...)...)
-	r.stored(conversation(general, root), inThread...)
-	r.stored(conversation(lonely), "user: the only message of a channel")
-	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing")
+	root, edited, gone, help, last := say("", "root"), say("", "teh plan"), say("", "a secret"), say("", "/help"), say("", "last")
+	reply, secret := say(root, "teh reply"), say(root, "a secret")
+	r.stored(conversation(general), "user: root", "user: teh plan", "user: a secret", "user: /help", "user: last")
+	r.stored(conversation(general, root), "user: teh reply", "user: a secret")
 	r.end()
 	r.Age()
-	odd = unread
-	say(strange, "", "meanwhile")
-	for i := range edited {
-		r.w.Edit(general, edited[i], "the plan of <@"+ann+">")
-		r.w.Delete(general, gone[i])
-		r.w.Delete(general, last[i])
+	r.w.Edit(general, edited, "the plan of <@"+ann+">")
+	r.w.Edit(general, reply, "the reply")
+	for _, ts := range []string{gone, last, secret, root} { // on the root hangs a thread
+		r.w.Delete(general, ts)
 	}
-	r.w.Delete(general, root) // which a thread hangs on
-	r.w.Delete(lonely, only)
 	r.begin()
-	r.stored(conversation(general), "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
-	r.stored(conversation(general, root), "user: the plan of @ann", "user: /help", "user: fourth")
-	r.stored(conversation(lonely))
-	r.stored(conversation(strange), "user: a page that cannot be read whole deletes nothing", "user: meanwhile")
-	page, err := r.connector.History(t.Context(), conversation(strange), channel.Look{After: "1.000000", Limit: 10})
-	check.That(t, err == nil && page.There == nil && len(page.Said) == 1, "the page says %q of %d messages, %v", page.There, len(page.Said), err)
+	r.stored(conversation(general), "user: the plan of @ann", "user: /help")
+	r.stored(conversation(general, root), "user: the reply")
+	page := func() channel.Page {
+		return check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: "1.000000", Limit: 10}))(t)
+	}
+	check.EqualAll(t, "what is there", page().There, []string{root, edited, help})
+	odd.Store(edited)
+	check.That(t, page().There == nil && len(page().Said) == 1, "a page that cannot be read whole may delete messages: %+v", page())
+	r.w.Delete(general, help)
+	r.w.Delete(general, edited)
+	r.w.Delete(general, reply)
+	r.w.Delete(general, root)
+	check.That(t, page().There != nil && len(page().There) == 0, "an empty page says %q is there", page().There)
 	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
 }

@@ -1,5 +1,5 @@
-// How strict the workspace of the other tests is, asked by bare clients: linked into their program, these
-// tests cost no program of their own.
+// How strict the workspace of the other tests is, how it delivers events over sockets, and judges acknowledgements, asked
+// by bare clients: linked into their program, these tests cost no program of their own.
 
 package slack
 
@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gorilla/websocket"
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/internal/check"
@@ -42,11 +44,6 @@ func newDouble(t *testing.T, o slacktest.Options) *double {
 	return d
 }
 
-func (d *double) eventually(what string, condition func() bool) {
-	d.t.Helper()
-	check.Require(d.t, d.Wait(soon, condition), "never: %s", what)
-}
-
 // send posts, edits or deletes; the result is Slack's error code, empty if there is none.
 func (d *double) send(channelID string, options ...slackgo.MsgOption) string {
 	_, _, _, err := d.api.SendMessage(channelID, options...)
@@ -73,16 +70,13 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 	}
 	text := func(n int) slackgo.MsgOption { return slackgo.MsgOptionText(strings.Repeat("é", n), false) }
 	markdown := func(n int) slackgo.MsgOption { return slackgo.MsgOptionMarkdownText(strings.Repeat("é", n)) }
-	metadata := func(kind string) slackgo.MsgOption {
-		return slackgo.MsgOptionMetadata(slackgo.SlackMetadata{EventType: kind, EventPayload: map[string]any{"k": 1}})
-	}
+	metadata := slackgo.MsgOptionMetadata(slackgo.SlackMetadata{EventPayload: map[string]any{"k": 1}})
 	for claim, c := range map[string]struct {
 		channel string
 		options []slackgo.MsgOption
 		refusal string
 	}{
 		"a text is taken":                             {d.general, []slackgo.MsgOption{text(4000)}, ""},
-		"a reply is taken":                            {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionTS(parent)}, ""},
 		"an unknown channel is refused":               {"C9", []slackgo.MsgOption{text(1)}, "channel_not_found"},
 		"a channel without the app is refused":        {elsewhere, []slackgo.MsgOption{text(1)}, "not_in_channel"},
 		"an unknown thread is refused":                {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionTS("1.000000")}, "thread_not_found"},
@@ -95,8 +89,7 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 		"an empty section is refused":                 {d.general, []slackgo.MsgOption{blocks(1, section(0))}, "invalid_blocks"},
 		"50 blocks are taken":                         {d.general, []slackgo.MsgOption{blocks(50, section(1))}, ""},
 		"51 blocks are refused":                       {d.general, []slackgo.MsgOption{blocks(51, section(1))}, "invalid_blocks"},
-		"metadata with type and payload are taken":    {d.general, []slackgo.MsgOption{text(1), metadata("a")}, ""},
-		"metadata without an event_type are refused":  {d.general, []slackgo.MsgOption{text(1), metadata("")}, "invalid_metadata_schema"},
+		"metadata without an event_type are refused":  {d.general, []slackgo.MsgOption{text(1), metadata}, "invalid_metadata_schema"},
 		"an edit of what the app did not say":         {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionUpdate(parent)}, "cant_update_message"},
 		"an edit of what nobody said":                 {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionUpdate("1.000000")}, "message_not_found"},
 		"a deletion of what the app did not say":      {d.general, []slackgo.MsgOption{slackgo.MsgOptionDelete(parent)}, "cant_delete_message"},
@@ -117,32 +110,24 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 	}
 }
 
-func TestTokensAndScopes(t *testing.T) {
+// That tokens and other scopes are checked the tests of the bot show.
+func TestArgumentsAndScopes(t *testing.T) {
 	d := newDouble(t, slacktest.Options{Scopes: []string{"chat:write", "channels:read"}})
-	const form = "application/x-www-form-urlencoded"
-	for claim, c := range map[string]struct{ method, kind, token, body, want string }{
-		"a form may carry the token":            {"auth.test", form, "", "token=" + slacktest.BotToken, `"ok":true`},
-		"a form with the token in the header":   {"auth.test", form, slacktest.BotToken, "a=b", `"ok":true`},
-		"an unknown bot token":                  {"auth.test", form, "xoxb-other", "a=b", "invalid_auth"},
-		"an app token for the Web API":          {"auth.test", form, slacktest.AppToken, "a=b", "not_allowed_token_type"},
-		"a bot token for Socket Mode":           {"apps.connections.open", form, slacktest.BotToken, "a=b", "not_allowed_token_type"},
-		"an unknown method":                     {"chat.shout", form, slacktest.BotToken, "a=b", "unknown_method"},
-		"text is no content type for arguments": {"auth.test", "text/plain", slacktest.BotToken, "a=b", "invalid_post_type"},
-		"a missing argument of conversations.*": {"conversations.info", form, slacktest.BotToken, "a=b", "channel_not_found"},
+	for want, c := range map[string][3]string{
+		`"ok":true`:         {"auth.test", "application/x-www-form-urlencoded", "token=" + slacktest.BotToken},
+		"unknown_method":    {"chat.shout", "application/x-www-form-urlencoded", "token=" + slacktest.BotToken},
+		"not_authed":        {"auth.test", "application/x-www-form-urlencoded", "a=b"},
+		"invalid_post_type": {"auth.test", "text/plain", "token=" + slacktest.BotToken},
 	} {
-		request := check.Must(http.NewRequest(http.MethodPost, d.APIURL+c.method, strings.NewReader(c.body)))(t)
-		request.Header = http.Header{"Content-Type": {c.kind}, "Authorization": {"Bearer " + c.token}}
-		if c.token == "" {
-			request.Header.Del("Authorization")
-		}
-		response := check.Must(http.DefaultClient.Do(request))(t)
-		check.Contains(t, claim, string(check.Must(io.ReadAll(response.Body))(t)), c.want)
+		response := check.Must(http.Post(d.APIURL+c[0], c[1], strings.NewReader(c[2])))(t)
+		check.Contains(t, fmt.Sprint(c), string(check.Must(io.ReadAll(response.Body))(t)), want)
 		response.Body.Close()
 	}
 	info := func(channelID string) error {
 		return check.ErrorOf(d.api.GetConversationInfo(&slackgo.GetConversationInfoInput{ChannelID: channelID}))
 	}
 	check.NoError(t, info(d.general))
+	check.ErrorContains(t, "a channel that does not exist", info("C9"), "channel_not_found")
 	for needed, err := range map[string]error{
 		"groups:read": info(d.AddPrivateChannel("private", d.ann)),
 		"im:history":  check.ErrorOf(d.api.GetConversationHistory(&slackgo.GetConversationHistoryParameters{ChannelID: d.DM(d.ann)})),
@@ -151,7 +136,6 @@ func TestTokensAndScopes(t *testing.T) {
 		refused, _ := errors.AsType[slackgo.SlackErrorResponse](err)
 		check.Equal(t, "a scope is", refused.Err+" "+refused.Needed+" "+refused.Provided, "missing_scope "+needed+" chat:write,channels:read")
 	}
-	check.Equal(t, "X-OAuth-Scopes", check.Must(d.api.AuthTest())(t).Header.Get("X-OAuth-Scopes"), "chat:write,channels:read")
 }
 
 func TestStreamsAreAsStrictAsSlack(t *testing.T) {
@@ -205,7 +189,6 @@ func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
 		first, refuse string
 	}{
 		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13]}, n: 2, first: said[12]},
-		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13], Inclusive: true}, n: 4, first: said[13]},
 		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Limit: 1}, n: 1, first: said[149]}, // the newest come first
 		{p: slackgo.GetConversationHistoryParameters{Oldest: "yesterday"}, refuse: "invalid_ts_oldest"},
 		{p: slackgo.GetConversationHistoryParameters{Limit: 1000}, refuse: "invalid_limit"},
@@ -226,4 +209,75 @@ func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
 	d.Fail(slacktest.Fault{Status: 500, Times: -1})
 	d.Heal()
 	check.Equal(t, "healed", post(), "")
+}
+
+// envelope is what of an envelope these tests read.
+type envelope struct {
+	Type           string
+	NumConnections int    `json:"num_connections"`
+	ID             string `json:"envelope_id"`
+	Payload        struct {
+		EventID string `json:"event_id"`
+	}
+}
+
+// dial opens a socket, and returns how to read from it and write to it.
+func (d *double) dial() (hello envelope, read func() envelope, write func(text string)) {
+	d.t.Helper()
+	_, url, err := d.api.StartSocketModeContext(d.t.Context())
+	check.NoError(d.t, err)
+	conn, _, err := websocket.DefaultDialer.DialContext(d.t.Context(), url, nil)
+	check.NoError(d.t, err)
+	d.t.Cleanup(func() { conn.Close() })
+	read = func() (e envelope) {
+		d.t.Helper()
+		check.NoError(d.t, errors.Join(conn.SetReadDeadline(time.Now().Add(soon)), conn.ReadJSON(&e)))
+		return e
+	}
+	return read(), read, func(text string) { check.NoError(d.t, conn.WriteMessage(websocket.TextMessage, []byte(text))) }
+}
+
+func (d *double) emit() (eventID string) { return d.Emit(map[string]any{"type": "app_home_opened"}) }
+
+func TestWhatNobodyAcknowledgesComesFourTimes(t *testing.T) {
+	d := newDouble(t, slacktest.Options{AckWithin: 50 * time.Millisecond, Redeliver: []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond}})
+	d.emit()
+	check.Require(t, check.Soon(func() bool { return len(d.Deliveries()) == 4 }), "never: the last try of an event that finds no socket")
+	for _, delivery := range d.Deliveries() {
+		check.Equal(t, "socket", delivery.Socket, 0)
+	}
+	var reads [3]func() envelope
+	var writes [3]func(text string)
+	for i := range reads {
+		var hello envelope
+		hello, reads[i], writes[i] = d.dial()
+		check.That(t, hello.Type == "hello" && hello.NumConnections == i+1, "%+v", hello)
+	}
+	id, envelopes := d.emit(), map[string]bool{}
+	for i := range 4 { // the sockets take turns
+		e := reads[(i+1)%3]()
+		envelopes[e.ID] = true
+		check.Equal(t, "the event", e.Payload.EventID, id)
+	}
+	check.Equal(t, "envelopes", len(envelopes), 4)
+	writes[0](fmt.Sprintf(`{"envelope_id":%q}`, d.Deliveries()[4].EnvelopeID))
+	check.Require(t, check.Soon(func() bool { return strings.Contains(fmt.Sprint(d.Complaints()), "after") }), "never: a complaint of what is late")
+}
+
+func TestAcknowledgementsAreJudged(t *testing.T) {
+	d := newDouble(t, slacktest.Options{})
+	_, read, write := d.dial()
+	id := d.emit()
+	ack := fmt.Sprintf(`{"envelope_id":%q}`, read().ID)
+	write(ack)
+	check.Require(t, check.Soon(func() bool { return !d.Deliveries()[0].Acked.IsZero() }), "never: it is acknowledged")
+	d.Repeat(id)
+	check.Equal(t, "the event comes again", read().Payload.EventID, id)
+	for _, text := range []string{ack, `{"envelope_id":"nobody's"}`, `{"envelope_id":"big","payload":{"text":"` + strings.Repeat("x", 20*1024) + `"}}`, `{`} {
+		write(text)
+	}
+	check.Require(t, check.Soon(func() bool { return len(d.Complaints()) == 4 }), "never: four complaints")
+	for i, word := range []string{"twice", "unknown", "bytes", "not an"} {
+		check.Contains(t, "the complaint", d.Complaints()[i], word)
+	}
 }

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	pageSize   = 200  // as Slack recommends for lists
-	maxReplies = 1000 // of a thread, that messagesBefore reads
-	maxKept    = 2000 // most messages in historyPages
+	pageSize = 200  // as Slack recommends for lists
+	maxKept  = 2000 // most messages in historyPages
 )
 
 // History returns a page of a conversation; see channel.Historian.
@@ -144,21 +143,27 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 }
 
 // messagesBefore returns the newest messages before before, or of all if that is empty, oldest
-// first.
-func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) ([]slackgo.Message, error) {
-	size := maxReplies // a thread is read from its beginning
+// first. A thread is read from its beginning.
+func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []slackgo.Message, err error) {
+	p := span{latest: before}
 	if place.Thread == "" {
-		size = min(limit, pageSize)
+		p.limit = min(limit, pageSize)
 	}
-	found, _, err := s.page(ctx, place, span{latest: before, limit: size})
-	if err != nil {
-		return nil, err
+	for more := true; more; {
+		found, next, err := s.page(ctx, place, p)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(m slackgo.Message) bool {
+			return !isTS(m.Timestamp) || m.Timestamp == place.Thread || before != "" && !timeOf(m.Timestamp).Before(timeOf(before))
+		})
+		newest = append(newest, found...)
+		slices.SortStableFunc(newest, byTime)
+		newest = newest[max(len(newest)-limit, 0):]
+		more = place.Thread != "" && next != "" && next != p.cursor
+		p.cursor = next
 	}
-	found = slices.DeleteFunc(found, func(m slackgo.Message) bool {
-		return !isTS(m.Timestamp) || m.Timestamp == place.Thread || before != "" && !timeOf(m.Timestamp).Before(timeOf(before))
-	})
-	slices.SortStableFunc(found, byTime)
-	return found[max(len(found)-limit, 0):], nil
+	return newest, nil
 }
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }

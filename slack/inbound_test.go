@@ -22,7 +22,7 @@ import (
 
 func TestOtherMessages(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bot, stranger := r.w.AddBot("helper"), r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
 	r.w.Join(general, stranger)
@@ -44,46 +44,41 @@ func TestOtherMessages(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: stranger, Text: mention + "ping"})
 	r.w.Say(slacktest.Post{Channel: general, Text: mention + "from a webhook"})
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-	r.w.React(general, root, ann, "tada")
 	emit("me_message", map[string]any{"user": ann, "text": "waves"})
 	emit("thread_broadcast", map[string]any{"user": ann, "thread_ts": root, "text": "for all to see"})
 	r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"}) // which may be heard
 	said()
 	r.stored(conversation(general, root), "user: for all to see")
-	t.Run("also in blocks alone", func(t *testing.T) {
-		ts := tsOf(time.Now())
-		var blocks any
-		check.NoError(t, json.Unmarshal([]byte(`[{"type":"header","text":{"type":"plain_text","text":"Deploy &amp; test"}},
-			{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
-			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
-			{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
-		version := func(blocks any) map[string]any {
-			return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "username": "ci", "text": "", "blocks": blocks}
-		}
-		emit("bot_message", version(blocks))
-		said("user: Deploy & test\nof @ann failed\nat noon")
-		emit("message_changed", map[string]any{"message": version(blocks.([]any)[:1]), "previous_message": version(blocks)})
-		said("user: Deploy & test")
-	})
-	t.Run("an app's preview of a link is no edit", func(*testing.T) {
-		version := map[string]any{"type": "message", "user": ann, "ts": r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "see X-1"}), "text": "see X-1"}
-		preview := maps.Clone(version)
-		preview["attachments"] = []any{map[string]any{"is_app_unfurl": true, "app_unfurl_url": "https://issues.test/X-1", "bot_id": bot, "text": "the door is blue"}}
-		emit("message_changed", map[string]any{"message": preview, "previous_message": version})
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
-		r.answered(general, "answer 1")
-		said("user: Deploy & test", "user: see X-1", "user: @app", "assistant: answer 1") // nothing but the bot's name
-	})
-	t.Run("a group needs a mention", func(*testing.T) {
-		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})
-		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: mention + "and you?"})
-		r.stored(conversation(group), "user: among us", "user: and you?", "assistant: answer 2")
-	})
+	// Some apps post blocks alone.
+	ts := tsOf(time.Now())
+	var blocks any
+	check.NoError(t, json.Unmarshal([]byte(`[{"type":"header","text":{"type":"plain_text","text":"Deploy &amp; test"}},
+		{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
+		{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
+		{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
+	version := func(blocks any) map[string]any {
+		return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "username": "ci", "text": "", "blocks": blocks}
+	}
+	emit("bot_message", version(blocks))
+	said("user: Deploy & test\nof @ann failed\nat noon")
+	emit("message_changed", map[string]any{"message": version(blocks.([]any)[:1]), "previous_message": version(blocks)})
+	said("user: Deploy & test")
+	// An app's preview of a link is no edit.
+	link := map[string]any{"type": "message", "user": ann, "ts": r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "see X-1"}), "text": "see X-1"}
+	preview := maps.Clone(link)
+	preview["attachments"] = []any{map[string]any{"is_app_unfurl": true, "app_unfurl_url": "https://issues.test/X-1", "bot_id": bot, "text": "the door is blue"}}
+	emit("message_changed", map[string]any{"message": preview, "previous_message": link})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
+	r.answered(general, "answer 1")
+	said("user: Deploy & test", "user: see X-1", "user: @app", "assistant: answer 1") // nothing but the bot's name
+	r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})              // a group needs a mention
+	r.w.Say(slacktest.Post{Channel: group, User: ann, Text: mention + "and you?"})
+	r.stored(conversation(group), "user: among us", "user: and you?", "assistant: answer 2")
 }
 
 func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	r.ask(general, ann, 1)
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
@@ -104,7 +99,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 
 func TestEditsAndDeletions(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()
@@ -139,9 +134,8 @@ var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCA
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.opts.AttachmentTokens, r.opts.Pictures = 1000, true
-	general, ann := r.place()
 	r.begin()
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "look", Files: []slacktest.File{
 		{Name: "notes.txt", Mimetype: "text/plain", Content: []byte("the code is 4711")},
@@ -179,16 +173,15 @@ func TestFiles(t *testing.T) {
 
 func TestTheTokenGoesToSlackAlone(t *testing.T) {
 	t.Parallel()
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		check.Equal(t, "another host was shown", r.Header.Get("Authorization"), "")
-	}))
+	shown := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) }
+	other := httptest.NewServer(http.HandlerFunc(shown))
 	defer other.Close()
 	mux := http.NewServeMux()
 	slack := httptest.NewServer(mux)
 	defer slack.Close()
-	mux.Handle("/away", http.RedirectHandler(other.URL+"/file", http.StatusFound))
+	mux.HandleFunc("/file", shown)
 	mux.Handle("/home", http.RedirectHandler(slack.URL+"/file", http.StatusFound))
-	mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
+	mux.Handle("/away", http.RedirectHandler(other.URL+"/file", http.StatusFound))
 	s := check.Must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
 	defer s.api.close()
 	for address, want := range map[string]string{
@@ -203,8 +196,8 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 
 func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	r.tune = func(s *Slack) { s.times.complete = time.Second }
+	r, _, _ := town(t, slacktest.Options{}, answerN)
+	r.tune = func(s *Slack) { s.times.complete = 300 * time.Millisecond }
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {
 		r.w.Heal()
@@ -221,7 +214,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	r.ask(general, ann, 1)
 	board := r.w.AddPrivateChannel("board", ann) // whose name is not known yet, though ann's is
 	r.w.Say(slacktest.Post{Channel: board, User: ann, Text: "hello"})

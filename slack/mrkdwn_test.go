@@ -102,18 +102,16 @@ func FuzzMarkup(f *testing.F) {
 func TestTheBotCallsNobody(t *testing.T) {
 	t.Parallel()
 	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"
-	r := newRig(t, quick(), func(context.Context, int, llm.Request) (llm.Response, error) {
+	r, general, ann := town(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say(calls + " " + strings.Repeat("and more words ", 40) + calls), nil
 	})
-	general, ann := r.place()
 	r.w.Admin(ann)
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
 	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
 	r.Idle(conversation(general))
-	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
-		r.w.Command(general, ann, "/cairn", line)
-		r.told(general, ann, i+1)
+	for _, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
+		r.command(general, ann, line)
 	}
 	r.w.Command(general, ann, "/cairn", "pause "+calls)
 	r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
@@ -128,12 +126,9 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 	const text = "An answer & more."
 	for claim, streamed := range map[string]bool{"shows nothing of a reply": false, "shows nothing of what was shown before": true, "refuses it": false} {
 		t.Run(claim, func(t *testing.T) {
-			o := quick()
-			o.IgnoresMarkdown = claim != "refuses it"
-			r := newRig(t, o, nil)
-			r.begin()
+			r, _, _ := connectedRig(t, slacktest.Options{IgnoresMarkdown: claim != "refuses it"}, nil)
 			q := r.question(false)
-			if !o.IgnoresMarkdown {
+			if claim == "refuses it" {
 				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 			}
 			w := r.reply(q)

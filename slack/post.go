@@ -123,13 +123,13 @@ func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, 
 const maxSearchPages = 10
 
 // matchesMark reports whether a message of the bot is the one with this mark. It compares texts if
-// the message has no mark, as on compatible servers that drop metadata.
+// the message has no mark, as on compatible servers that drop metadata, and belongs to no other piece.
 func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	if found, marked := markOf(m); marked {
 		return found.reply == wanted.reply && found.part == wanted.part
 	}
-	owner, claimed := s.claims.Find(m.Channel + "/" + m.Timestamp)
-	return (!claimed || owner == wanted.answers) && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
+	_, claimed := s.claims.Find(m.Channel + "/" + m.Timestamp)
+	return !claimed && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
 // tooLong reports whether Slack refused a text as too long. That may happen within the limits,

@@ -46,11 +46,6 @@ type rig struct {
 	connector *Slack
 }
 
-// quick are the times of a workspace that repeats soon what nobody acknowledged.
-func quick() slacktest.Options {
-	return slacktest.Options{Redeliver: []time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond}}
-}
-
 // answerN answers the n-th request with "answer n".
 func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprint("answer ", n)), nil
@@ -59,13 +54,17 @@ func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 // script is what a model answers to its n-th request.
 type script = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
-func newRig(t testing.TB, w slacktest.Options, model script) *rig {
+// town is a rig that has not started, with a channel in which ann is.
+func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
 	t.Helper()
 	if w.Scopes == nil {
 		w.Scopes = manifestScopes() // no test needs more
 	}
 	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
-	r := &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
+	if w.Redeliver == nil {
+		w.Redeliver = []time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond} // it repeats soon what nobody acknowledged
+	}
+	r = &rig{Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: model}}, w: slacktest.New(w)}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
 		ReplyIn: replyChannel, // most tests ask in a channel and look there
@@ -73,20 +72,14 @@ func newRig(t testing.TB, w slacktest.Options, model script) *rig {
 	}
 	t.Cleanup(r.w.Close)
 	t.Cleanup(func() { r.end() })
-	return r
-}
-
-// connectedRig returns a rig whose bot is connected, with a channel in which ann is.
-func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
-	r, general, ann = town(t, w, model)
-	r.begin()
+	general, ann = r.place()
 	return r, general, ann
 }
 
-// town is a rig that has not started, with a channel in which ann is.
-func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
-	r = newRig(t, w, model)
-	general, ann = r.place()
+// connectedRig is a town whose bot is connected.
+func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
+	r, general, ann = town(t, w, model)
+	r.begin()
 	return r, general, ann
 }
 
@@ -142,7 +135,7 @@ func (r *rig) end() {
 
 func (r *rig) eventually(what string, condition func() bool) {
 	r.T.Helper()
-	check.Require(r.T, r.w.Wait(soon, condition), "never: %s\n%s", what, &r.Log)
+	check.Require(r.T, check.Soon(condition), "never: %s\n%s", what, &r.Log)
 }
 
 // own are the bot's messages in a channel.
@@ -177,21 +170,18 @@ func (r *rig) said(channelID string) (texts []string) {
 // answered waits until the bot has said exactly this in a channel.
 func (r *rig) answered(channelID string, want ...string) {
 	r.T.Helper()
-	if !r.w.Wait(soon, func() bool { return slices.Equal(r.said(channelID), want) }) {
-		r.T.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
-	}
+	there := check.Soon(func() bool { return slices.Equal(r.said(channelID), want) })
+	check.Require(r.T, there, "the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
 }
 
 // reactions are the bot's on a message.
-func (r *rig) reactions(channelID, ts string) (names []string) {
-	for _, m := range r.w.Messages(channelID) {
-		for _, reaction := range m.Reactions {
-			if m.TS == ts && reaction.User == slacktest.BotUserID {
-				names = append(names, reaction.Name)
-			}
-		}
+func (r *rig) reactions(channelID, ts string) []string {
+	all := r.w.Messages(channelID)
+	i := slices.IndexFunc(all, func(m slacktest.Message) bool { return m.TS == ts })
+	if i < 0 {
+		return nil
 	}
-	return names
+	return all[i].Reactions
 }
 
 // transcript is what is stored of a conversation, as "role: text" lines.
@@ -207,9 +197,8 @@ func (r *rig) transcript(name string) []string {
 // stored waits until a conversation holds exactly these lines.
 func (r *rig) stored(name string, want ...string) {
 	r.T.Helper()
-	if !r.w.Wait(soon, func() bool { return slices.Equal(r.transcript(name), want) }) {
-		r.T.Fatalf("%s holds %q, want %q\n%s", name, r.transcript(name), want, &r.Log)
-	}
+	there := check.Soon(func() bool { return slices.Equal(r.transcript(name), want) })
+	check.Require(r.T, there, "%s holds %q, want %q\n%s", name, r.transcript(name), want, &r.Log)
 }
 
 func (r *rig) uncomplaining() {

@@ -26,7 +26,7 @@ import (
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
 	r.w.Join(general, bob)
@@ -50,20 +50,18 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 	r.answered(dm, "answer 2")
 	messages := r.Transcript(conversation(general))
 	check.That(t, messages[0].Author == "ann" && messages[2].Author == "bob" && messages[0].AuthorID == ann, "%+v", messages)
-
-	t.Run("a thread is a conversation", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "what do you think?"})
-		r.answered(general, "answer 1", "answer 3")
-		thread := conversation(general, root)
-		r.stored(thread, "user: what do you think?", "assistant: answer 3")
-		check.Equal(t, "the message it hangs on is quoted as", r.Transcript(thread)[0].Quote, `bob: "just talking"`)
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
-		r.answered(general, "answer 1", "answer 3", "answer 4")
-		for _, m := range r.own(general)[1:] {
-			check.Equal(t, "the thread of "+m.Text, m.Thread, root)
-		}
-		r.stored(conversation(general), said...)
-	})
+	// A thread is a conversation.
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "what do you think?"})
+	r.answered(general, "answer 1", "answer 3")
+	thread := conversation(general, root)
+	r.stored(thread, "user: what do you think?", "assistant: answer 3")
+	check.Equal(t, "the message it hangs on is quoted as", r.Transcript(thread)[0].Quote, `bob: "just talking"`)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
+	r.answered(general, "answer 1", "answer 3", "answer 4")
+	for _, m := range r.own(general)[1:] {
+		check.Equal(t, "the thread of "+m.Text, m.Thread, root)
+	}
+	r.stored(conversation(general), said...)
 	for id, want := range map[string]bool{general: true, private: false, dm: false} {
 		c := check.Must(r.Store.Find(t.Context(), conversation(id)))(t)
 		_, here, err := memory.Of(c).Shared(t.Context())
@@ -148,7 +146,7 @@ func FuzzEvent(f *testing.F) {
 
 func TestWhoMayUseIt(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
+	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
@@ -161,14 +159,10 @@ func TestWhoMayUseIt(t *testing.T) {
 	r.answered(general, "answer 1")
 	r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
 	r.Idle(conversation(r.w.DM(ann)))
-	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
-	r.Idle(conversation(r.w.DM(ann)))
-	hints := r.said(r.w.DM(ann))
-	check.That(t, len(hints) < 2 && !strings.HasPrefix(strings.Join(hints, ""), "answer"), "alone with the bot they are told %q", hints)
+	check.Lacks(t, "what they are told alone with the bot", strings.Join(r.said(r.w.DM(ann)), ""), "answer")
 	r.eventually("all is acknowledged", r.acknowledged)
 
-	r.w.Command(general, ann, "/cairn", "stop") // a public one
-	check.Equal(t, "the result", r.told(general, ann, 1).Shown(), channel.TextRefused)
+	check.Equal(t, "the result", r.command(general, ann, "stop"), channel.TextRefused) // a public one
 	for i := range 12 {
 		r.run(general, bob, fmt.Sprint("/remember thing ", i))
 	}
@@ -177,8 +171,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	r.w.Press(general, r.own(general)[1].TS, ann, actionPrefix+"next")
 	check.Equal(t, "the result", r.told(general, ann, 2).Shown(), channel.TextRefused)
 	check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
-	r.w.Command(general, bob, "/cairn", "forget 1") // an administrator runs what is restricted
-	check.Contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
+	check.Contains(t, "the result", r.command(general, bob, "forget 1"), "forgotten") // an administrator runs what is restricted
 }
 
 // acknowledged reports whether all that came over a socket was acknowledged.
@@ -186,40 +179,11 @@ func (r *rig) acknowledged() bool {
 	return !slices.ContainsFunc(r.w.Deliveries(), func(d slacktest.Delivery) bool { return d.Socket > 0 && d.Acked.IsZero() })
 }
 
-// repeat has Slack send the events with a text again.
-func (r *rig) repeat(text string) {
-	for _, d := range r.w.Deliveries() {
-		if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), text) {
-			r.w.Repeat(d.EventID)
-		}
-	}
-}
-
-func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
-	r.repeat("question 1")
-	r.eventually("all is acknowledged", r.acknowledged)
-	r.end()
-	r.begin()
-	r.repeat("question 1")
-	r.ask(general, ann, 2)
-	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
-}
-
 func TestTimeOfATS(t *testing.T) {
 	for ts, want := range map[string]time.Time{
-		"1700000000.000200":   time.Unix(1700000000, 200_000),
-		"1700000000.5":        time.Unix(1700000000, 500_000_000),
-		"1700000000":          time.Unix(1700000000, 0),
-		"0.000000":            time.Unix(0, 0),
-		"":                    {},
-		"soon":                {},
-		"-1.000000":           {},
-		"1.-5":                {},
-		"1700000000.00020x":   {},
-		"9999999999999999999": {},
+		"1700000000.000200": time.Unix(1700000000, 200_000), "1700000000.5": time.Unix(1700000000, 500_000_000),
+		"1700000000": time.Unix(1700000000, 0), "0.000000": time.Unix(0, 0),
+		"": {}, "soon": {}, "-1.000000": {}, "1.-5": {}, "1700000000.00020x": {}, "9999999999999999999": {},
 	} {
 		check.Equal(t, ts, timeOf(ts), want)
 	}
@@ -243,9 +207,7 @@ func TestABurstStaysInOrder(t *testing.T) {
 
 func TestADiskThatTakesNothing(t *testing.T) {
 	t.Parallel()
-	o := quick()
-	o.AckWithin = time.Second // after which Slack sends it again
-	r, general, ann := connectedRig(t, o, answerN)
+	r, general, ann := connectedRig(t, slacktest.Options{AckWithin: time.Second}, answerN) // after which Slack sends it again
 	r.ask(general, ann, 1)
 	r.Exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
@@ -259,39 +221,38 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	check.Equal(t, "warnings for one incident", strings.Count(r.Log.String(), "store_message_failed"), 1)
 }
 
-// holdQueue has the queue of a channel, once it has something, wait until it is released.
-func (r *rig) holdQueue(channelID string) (held <-chan struct{}, release func()) {
-	hold, started := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	do := r.connector.queue.Do
-	r.connector.queue.Do = func(batch []*event) {
-		if batch[0].Channel == channelID {
-			once.Do(func() { close(started) })
-			<-hold
-		}
-		do(batch)
-	}
-	return started, func() { close(hold) }
-}
-
 func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), answerN)
 	other := r.w.AddChannel("other", ann)
 	r.tune = func(s *Slack) { s.times.dropped = 100 * time.Millisecond }
 	r.begin()
-	held, release := r.holdQueue(general)
+	held, hold := make(chan struct{}), make(chan struct{})
+	do, started := r.connector.queue.Do, sync.OnceFunc(func() { close(held) })
+	r.connector.queue.Do = func(batch []*event) {
+		if batch[0].Channel == general {
+			started()
+			<-hold
+		}
+		do(batch)
+	}
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
 	<-held
-	r.repeat("slowly")
+	slowly := r.w.Deliveries()[0].EventID
+	r.w.Repeat(slowly) // it is one message all the same
 	r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "hello"})
 	r.awaitAnswers(other, 1)
 	for r.connector.queue.Offer(general, &event{ack: func() {}}) {
 	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
-	r.eventually("the queue is full", r.connector.overflowed.Load)
-	release()
-	r.answered(general, "answer 2")
-	r.stored(conversation(general), "user: slowly", "user: no room", "user: nor here", "assistant: answer 2") // read from history
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "no room"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "nor here"})
+	r.answered(general, "answer 2") // read from history, though nothing of the channel is stored yet
+	close(hold)
+	r.Idle(conversation(general))
+	r.stored(conversation(general), "user: slowly", "user: no room", "user: nor here", "assistant: answer 2")
+	r.end()
+	r.begin()
+	r.w.Repeat(slowly)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: slowly", "user: no room", "user: nor here", "assistant: answer 2", "user: later")
 }

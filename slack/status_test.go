@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ import (
 func thinking(t *testing.T) (r *rig, letGo func()) {
 	t.Helper()
 	wait := make(chan struct{})
-	r = newRig(t, quick(), func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r, _, _ = town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
@@ -37,24 +36,29 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Parallel()
 	r, letGo := thinking(t)
 	r.begin()
-	next := func() string { return fmt.Sprint("answer ", len(r.Model.Requests())+1) }
-	for _, c := range []struct {
-		claim                   string
+	signs := func() int { return len(r.w.Calls("assistant.threads.setStatus")) + len(r.w.Calls("reactions.add")) }
+	for i, c := range []struct {
+		claim, working, sign    string // sign: workingStatus, or the reaction; empty: none is set
 		thread, direct, refused bool
-		reactions               []string
 	}{
-		{claim: "in a channel by a reaction, until the answer is there", reactions: []string{workingEmoji}},
-		{claim: "in a thread by a status", thread: true},
-		{claim: "in a direct message too", direct: true},
-		{claim: "in a thread by a reaction where no status is taken", thread: true, refused: true, reactions: []string{workingEmoji}},
+		{claim: "in a channel by a reaction, until the answer is there", sign: workingEmoji},
+		{claim: "in a thread by a status", thread: true, sign: workingStatus},
+		{claim: "in a direct message too", direct: true, sign: workingStatus},
+		{claim: "in a thread by a reaction where no status is taken", thread: true, refused: true, sign: workingEmoji},
+		{claim: "by a message that becomes the answer", working: workingPlaceholder},
+		{claim: "or not at all", working: workingOff},
 	} {
-		t.Run(c.claim, func(*testing.T) {
+		t.Run(c.claim, func(t *testing.T) {
+			if c.working != "" {
+				r.end()
+				r.opts.Working = c.working
+				r.begin()
+			}
 			general, ann := r.place()
-			answer := next()
+			root, before := "", signs()
 			if c.refused {
 				r.w.Fail(slacktest.Fault{Method: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
 			}
-			root := ""
 			if c.thread {
 				root = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 			}
@@ -62,47 +66,30 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 				general = r.w.DM(ann)
 			}
 			ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
-			status := func() bool { return r.w.Status(general, cmp.Or(root, ts)) != "" }
-			r.eventually("the sign", func() bool {
-				return slices.Equal(r.reactions(general, ts), c.reactions) && status() == (c.reactions == nil)
-			})
+			sign := func() string {
+				if r.w.Status(general, cmp.Or(root, ts)) != "" {
+					return workingStatus
+				}
+				return strings.Join(r.reactions(general, ts), ", ")
+			}
+			r.eventually("the sign", func() bool { return sign() == c.sign })
+			shown := ""
+			if c.working == workingPlaceholder {
+				r.shows(general, placeholder)
+				shown = r.own(general)[0].TS
+			}
 			letGo()
-			r.answered(general, answer)
-			r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 && !status() })
+			r.answered(general, fmt.Sprint("answer ", i+1))
+			r.eventually("it is gone", func() bool { return sign() == "" })
+			check.That(t, shown == "" || r.own(general)[0].TS == shown, "the answer is another message")
+			check.That(t, c.sign != "" || signs() == before, "%d signs", signs()-before)
 		})
 	}
-	signs := func() int { return len(r.w.Calls("assistant.threads.setStatus")) + len(r.w.Calls("reactions.add")) }
-	before := signs()
-	t.Run("by a message that becomes the answer", func(t *testing.T) {
-		r.end()
-		r.opts.Working = workingPlaceholder
-		r.begin()
-		general, ann := r.place()
-		answer := next()
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.shows(general, placeholder)
-		first := r.own(general)[0].TS
-		letGo()
-		r.answered(general, answer)
-		check.Equal(t, "there stands", r.own(general)[0].TS, first)
-	})
-	t.Run("or not at all", func(*testing.T) {
-		r.end()
-		r.opts.Working = workingOff
-		r.begin()
-		general, ann := r.place()
-		answer := next()
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		letGo()
-		r.answered(general, answer)
-		r.end()
-	})
-	check.Equal(t, "signs", signs(), before)
 }
 
 func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), nil)
+	r, _, _ := town(t, slacktest.Options{}, nil)
 	r.tune = func(s *Slack) { s.times.status = 20 * time.Millisecond }
 	r.begin()
 	q := r.question(true)
@@ -127,64 +114,45 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 			r.begin()
 		})
 	}
-	t.Run("and a notice has none", func(t *testing.T) {
-		q, seen := r.question(true), r.w.Seen(set)
-		r.send(r.reply(q), piece("A notice."))
-		r.end()
-		check.Equal(t, "signs", r.w.Seen(set), seen)
-	})
 }
 
 func TestWhereAnAnswerStands(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		replyIn, channel string
-		threads          bool
-	}{
-		{replyAuto, "C1", true},
-		{replyAuto, "D1", false},
-		{replyThread, "C1", true},
-		{replyThread, "D1", true},
-		{replyChannel, "C1", false},
-		{replyChannel, "D1", false},
-	} {
-		s := &Slack{o: Options{ReplyIn: c.replyIn}, tasks: platform.NewGroup()}
-		w := s.Reply(conversation(c.channel), []string{"1.000000"}).(*writer)
-		check.Equal(t, fmt.Sprintf("an answer is in a thread, %+v", c), w.place.Thread != "", c.threads)
+	for replyIn, threads := range map[string]string{replyAuto: "C1", replyThread: "C1 D1", replyChannel: ""} {
+		for _, id := range []string{"C1", "D1"} {
+			s := &Slack{o: Options{ReplyIn: replyIn}, tasks: platform.NewGroup()}
+			w := s.Reply(conversation(id), []string{"1.000000"}).(*writer)
+			check.Equal(t, fmt.Sprintf("%s: an answer in %s is in a thread", replyIn, id), w.place.Thread != "", strings.Contains(threads, id))
+		}
 	}
 	r, _ := thinking(t)
+	general, ann := r.place()
 	r.begin()
-	t.Run("in the channel if the question was deleted", func(*testing.T) {
-		q := r.question(false)
-		r.w.Delete(q.channel, q.to[0])
-		r.send(r.reply(q), piece("An answer."))
-		r.answered(q.channel, "An answer.")
-	})
-	t.Run("what may have been sent is found in the thread", func(*testing.T) {
-		q := r.question(false)
-		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
-		w := r.reply(q)
-		r.send(w, r.doubtful(w, piece("An answer.")))
-		r.answered(q.channel, "An answer.")
-	})
-	t.Run("and is stopped there", func(*testing.T) {
-		general, ann := r.place()
-		question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
-		other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
-		r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 1 })
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
-		r.answered(general, "There is nothing to stop.")
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
-		r.answered(general, "There is nothing to stop.", "Stopped.")
-		r.Idle(conversation(general))
-	})
+	q := r.question(false)
+	r.w.Delete(q.channel, q.to[0]) // so that the answer stands in the channel
+	r.send(r.reply(q), piece("An answer."))
+	r.answered(q.channel, "An answer.")
+	q = r.question(false)
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+	w := r.reply(q)
+	r.send(w, r.doubtful(w, piece("An answer."))) // which is looked for in the thread
+	r.answered(q.channel, "An answer.")
+
+	question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
+	other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
+	r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 1 })
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
+	r.answered(general, "There is nothing to stop.")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
+	r.answered(general, "There is nothing to stop.", "Stopped.")
+	r.Idle(conversation(general))
 }
 
 // A thread that hangs on a question has a conversation of its own, which knows the
 // question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
+	r, _, _ := town(t, slacktest.Options{}, answerN)
 	r.opts.ReplyIn = replyAuto
 	r.begin()
 	for claim, goOn := range map[string]func(say func()){
@@ -206,11 +174,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 			r.answered(general, first, second)
 			r.stored(conversation(general), "user: who painted it?", "assistant: "+first)
 			r.stored(conversation(general, root), "user: and when?", "assistant: "+second)
-			var told strings.Builder
-			for _, m := range r.Model.Requests()[n+1].Messages {
-				told.WriteString(m.Text + "\n")
-			}
-			check.Contains(t, "what the model was told", told.String(), "who painted it?", "You answered: "+first, "and when?")
+			check.Contains(t, "what the model was told", fmt.Sprint(r.Model.Requests()[n+1].Messages), "who painted it?", "You answered: "+first, "and when?")
 			root = say("", "lunch?") // nobody asked the bot
 			say(root, "at noon")
 			r.stored(conversation(general, root), "user: at noon")
@@ -218,49 +182,19 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	}
 }
 
-// compacted is a channel in which a compaction was shown by a mark, and the newest
-// message there.
-func (r *rig) compacted() (channelID, newest string) {
-	r.T.Helper()
-	general, ann := r.place()
-	for i := range 12 {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20))})
-	}
-	newest = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	r.awaitAnswers(general, 1)
-	for _, line := range []string{"/settings compaction.notify reaction", "/compact"} {
-		if answer := r.run(general, ann, line); answer.Then != nil {
-			answer.Then(r.T.Context())
+func TestACompactionIsMarkedOnAMessage(t *testing.T) {
+	t.Parallel()
+	for scope, want := range map[string][]string{"": {summarizedReaction}, "reactions:write": nil} {
+		r, _, _ := connectedRig(t, slacktest.Options{Scopes: without(scope)}, nil)
+		q := r.question(false)
+		for range 3 { // it may have been marked so
+			check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
 		}
-		r.Idle(conversation(general))
+		check.EqualAll(t, "the marks", r.reactions(q.channel, q.to[0]), want)
+		if want == nil {
+			check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
+			check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
+			check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
+		}
 	}
-	return general, newest
-}
-
-func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	r.opts.Working = workingOff
-	r.begin()
-	channelID, ts := r.compacted()
-	r.eventually("the mark", func() bool { return len(r.reactions(channelID, ts)) > 0 })
-	check.Error(t, r.connector.React(t.Context(), conversation(channelID), ts), nil) // where it has been marked so
-	r.end()
-	check.EqualAll(t, "the marks", r.reactions(channelID, ts), []string{summarizedReaction})
-	check.Lacks(t, "the log", r.Log.String(), "was not marked", "WARN")
-}
-
-func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
-	t.Parallel()
-	o := quick()
-	o.Scopes = without("reactions:write")
-	r := newRig(t, o, nil)
-	r.begin()
-	q := r.question(false)
-	for range 3 {
-		check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
-	}
-	check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
-	check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
-	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
 }

@@ -1,7 +1,10 @@
 package loopback
 
 import (
+	"bufio"
+	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,4 +129,36 @@ func (s *Socket) sendClose(code int) {
 		_ = tcp.CloseWrite()
 	}
 	_ = s.SetReadDeadline(time.Now().Add(5 * time.Second))
+}
+
+// Pipe returns the client's side of a WebSocket over a pipe, whose server does this: a network would stop the clock of
+// testing/synctest.
+func Pipe(do func(ws *websocket.Conn)) *websocket.Conn {
+	client, server := net.Pipe()
+	go func() {
+		request, err := http.ReadRequest(bufio.NewReader(server))
+		if err != nil {
+			return // the client fails too
+		}
+		if ws, err := new(websocket.Upgrader).Upgrade(hijacked{conn: server}, request, nil); err == nil {
+			defer ws.Close()
+			do(ws)
+		}
+	}()
+	dialer := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return client, nil }}
+	ws, _, err := dialer.Dial("ws://pipe", nil)
+	if err != nil {
+		panic(fmt.Sprintf("dial over a pipe: %v", err))
+	}
+	return ws
+}
+
+// hijacked has what an Upgrader needs of a request's connection.
+type hijacked struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (h hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(bufio.NewReader(h.conn), bufio.NewWriter(h.conn)), nil
 }

@@ -155,7 +155,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(text, 2, 300)
 	}
 	for _, text := range wordstest.Texts() {
-		f.Add(text, 400, 300)
+		f.Add(text, 40, 300)
 	}
 	f.Fuzz(func(t *testing.T, text string, times, limit int) {
 		text = strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))

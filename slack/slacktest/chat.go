@@ -4,7 +4,6 @@ package slacktest
 
 import (
 	"encoding/json"
-	"time"
 	"unicode/utf8"
 )
 
@@ -32,16 +31,6 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 	return ts
 }
 
-// paceLocked rejects posts that follow each other too fast in one channel
-// (apis/web-api/rate-limits).
-func (s *Server) paceLocked(c *channel) {
-	wait := s.opt.PostEvery - time.Since(s.posted[c.id])
-	if s.opt.PostEvery > 0 && wait > 0 {
-		panic(rateLimited(wait))
-	}
-	s.posted[c.id] = time.Now()
-}
-
 // writtenLocked returns the message that the app wants to post, and its channel.
 func (s *Server) writtenLocked(a args) (*channel, *Message) {
 	c := s.postableLocked(a["channel"])
@@ -52,7 +41,6 @@ func (s *Server) writtenLocked(a args) (*channel, *Message) {
 
 func (s *Server) postMessage(a args) answer {
 	c, m := s.writtenLocked(a)
-	s.paceLocked(c)
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }
@@ -105,13 +93,6 @@ func (s *Server) postEphemeral(a args) answer {
 	m.OnlyFor = a["user"]
 	c.messages = append(c.messages, m)
 	return answer{"message_ts": m.TS}
-}
-
-const statusLife = 2 * time.Minute // reference/methods/assistant.threads.setStatus
-
-type status struct {
-	text  string
-	since time.Time
 }
 
 // startStream starts a message. Outside of direct messages it requires a recipient, and it must
@@ -176,8 +157,8 @@ func (m *Message) extend(text string) {
 	m.Text += text
 }
 
-// setStatus shows a line such as "is thinking…" in a thread until the app posts there. An empty
-// status clears it.
+// setStatus shows a line such as "is thinking…" in a thread until the app posts there (that Slack removes it after
+// two minutes is left out). An empty status clears it.
 func (s *Server) setStatus(a args) answer {
 	c := s.channels[a["channel_id"]]
 	refuseIf(c == nil, "channel_not_found")
@@ -185,6 +166,6 @@ func (s *Server) setStatus(a args) answer {
 	if _, given := a["status"]; !given {
 		a.need("status")
 	}
-	s.statuses[place{c.id, a["thread_ts"]}] = status{a["status"], time.Now()}
+	s.statuses[place{c.id, a["thread_ts"]}] = a["status"]
 	return nil
 }

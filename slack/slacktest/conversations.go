@@ -25,8 +25,6 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	}
 	o["name"], o["name_normalized"] = c.name, c.name
 	o["is_member"], o["num_members"] = c.has(BotUserID), len(c.members)
-	o["topic"] = map[string]any{"value": "", "creator": "", "last_set": 0}
-	o["purpose"] = map[string]any{"value": "", "creator": "", "last_set": 0}
 	return o
 }
 
@@ -63,24 +61,18 @@ func (s *Server) conversationHistory(a args) answer {
 	return s.messagePageLocked(a, found, historyDefault, historyMax)
 }
 
-// conversationReplies returns a thread with its parent, oldest first.
+// conversationReplies returns a thread with its parent, oldest first; of the ts of a reply "that single message".
 func (s *Server) conversationReplies(a args) answer {
 	c := s.readableLocked(a["channel"])
 	parent := c.find(a["ts"])
 	refuseIf(parent == nil, "thread_not_found")
-	if parent.Thread != "" {
-		return s.messagePageLocked(a, []*Message{parent}, repliesDefault, repliesDefault) // the ts of a reply: "that single message"
-	}
 	found := slices.DeleteFunc(c.thread(parent.TS), func(m *Message) bool { return m != parent && !a.inRange(m.TS) })
 	return s.messagePageLocked(a, found, repliesDefault, repliesDefault)
 }
 
-// inRange reports whether a timestamp is between oldest and latest; the bounds themselves count
-// only with inclusive. Timestamps have the same length here, so they can be compared as strings.
+// inRange reports whether a timestamp is between oldest and latest, which do not count; the argument inclusive is not
+// supported. Timestamps have the same length here, so they can be compared as strings.
 func (a args) inRange(ts string) bool {
-	if edge := ts == a["oldest"] || ts == a["latest"]; edge {
-		return a.flag("inclusive")
-	}
 	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
 }
 
@@ -93,36 +85,40 @@ func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize i
 	from, to, more := a.page(len(found), pageSize, maxSize)
 	objects := make([]map[string]any, 0, to-from)
 	for _, m := range found[from:to] {
-		objects = append(objects, s.objectLocked(m, a.flag("include_all_metadata")))
+		o := s.objectLocked(m, a["include_all_metadata"] == "1")
+		if s.opt.Histories != nil {
+			s.opt.Histories(o)
+		}
+		objects = append(objects, o)
 	}
 	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}
 }
 
 func (s *Server) addReaction(a args) answer {
-	c, m := s.reactionLocked(a)
-	refuseIf(slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}), "already_reacted")
-	s.reactLocked(c, m, BotUserID, a["name"])
+	m := s.reactionLocked(a)
+	refuseIf(slices.Contains(m.Reactions, a["name"]), "already_reacted")
+	m.Reactions = append(m.Reactions, a["name"])
 	return nil
 }
 
 // removeReaction removes one of the app's reactions (reference/methods/reactions.remove).
 func (s *Server) removeReaction(a args) answer {
-	_, m := s.reactionLocked(a)
-	at := slices.Index(m.Reactions, Reaction{BotUserID, a["name"]})
+	m := s.reactionLocked(a)
+	at := slices.Index(m.Reactions, a["name"])
 	refuseIf(at < 0, "no_reaction")
 	m.Reactions = slices.Delete(m.Reactions, at, at+1)
 	return nil
 }
 
 // reactionLocked returns the message of a reaction.
-func (s *Server) reactionLocked(a args) (*channel, *Message) {
+func (s *Server) reactionLocked(a args) *Message {
 	c := s.channels[a["channel"]]
 	refuseIf(a["channel"] == "" || a["timestamp"] == "", "no_item_specified")
 	refuseIf(c == nil, "channel_not_found")
 	refuseIf(a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "", "invalid_name")
 	m := c.find(a["timestamp"])
 	refuseIf(m == nil, "message_not_found")
-	return c, m
+	return m
 }
 
 // typeNames maps the values of the argument types to kinds of conversations.
@@ -156,11 +152,7 @@ func (s *Server) conversationsLocked(a args) answer {
 }
 
 // Admin makes a person an admin of the workspace.
-func (s *Server) Admin(person string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mustUserLocked(person).IsAdmin = true
-}
+func (s *Server) Admin(person string) { s.do(func() { s.mustUserLocked(person).IsAdmin = true }) }
 
 func (s *Server) userInfo(a args) answer {
 	u := s.users[a["user"]]

@@ -14,7 +14,7 @@ import (
 // Fault is a fault of matching requests. RetryAfter, Status, Error, Body and Cut replace the
 // response; a Fault with only a Delay sends the normal response late.
 type Fault struct {
-	Method string // as in Call, or "socket" for the WebSocket handshake; empty: all
+	Method string // as in Call; empty: all
 	Skip   int    // how many matching requests succeed first
 	Times  int    // how many requests then fail; 0: one, -1: all until Heal
 
@@ -39,11 +39,7 @@ func (s *Server) Fail(f Fault) {
 }
 
 // Heal removes all faults.
-func (s *Server) Heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
-}
+func (s *Server) Heal() { s.do(func() { s.faults = nil }) }
 
 // faultFor counts a request and returns the Fault that applies to it; the zero Fault if none does.
 func (s *Server) faultFor(method string) Fault {
@@ -105,9 +101,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	if f.spoils() {
 		a = f.reply()
 	}
-	s.mu.Lock()
-	s.calls = append(s.calls, call)
-	s.mu.Unlock()
+	s.do(func() { s.calls = append(s.calls, call) })
 	if !waiting {
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
 	}

@@ -35,10 +35,8 @@ func (s *Server) Say(p Post) string {
 		panic("slacktest: no user " + p.User)
 	} else if u == nil {
 		m.BotID = s.idLocked("B")
-	} else if u.IsBot {
-		m.BotID = u.Profile.BotID
 	} else {
-		m.ClientMsgID = s.idLocked("client-")
+		m.BotID = u.Profile.BotID
 	}
 	if p.Thread != "" && c.find(p.Thread) == nil {
 		panic("slacktest: no message " + p.Thread)
@@ -132,20 +130,6 @@ func (s *Server) deleteLocked(c *channel, m *Message) {
 	})
 }
 
-// React adds a person's emoji to a message: a reaction_added event
-// (reference/events/reaction_added).
-func (s *Server) React(channelID, ts, person, emoji string) {
-	s.act(channelID, ts, func(c *channel, m *Message) { s.reactLocked(c, m, person, emoji) })
-}
-
-func (s *Server) reactLocked(c *channel, m *Message, person, emoji string) {
-	m.Reactions = append(m.Reactions, Reaction{person, emoji})
-	s.eventLocked(c, map[string]any{
-		"type": "reaction_added", "user": person, "reaction": emoji, "item_user": m.User, "event_ts": s.tsLocked(),
-		"item": map[string]string{"type": "message", "channel": c.id, "ts": m.TS},
-	})
-}
-
 // StopStream is a person's click on the stop button of a streamed message: it accepts no more text.
 func (s *Server) StopStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming, m.stopped = false, true })
@@ -160,33 +144,23 @@ func (s *Server) EndStream(channelID, ts string) {
 
 // Join adds a person, or the app, to a channel.
 func (s *Server) Join(channel, person string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.mustChannelLocked(channel)
-	c.members = append(c.members, person)
-	s.eventLocked(c, s.membershipLocked(c, "member_joined_channel", person))
+	s.do(func() {
+		c := s.mustChannelLocked(channel)
+		c.members = append(c.members, person)
+	})
 }
 
 // Leave removes a person, or the app, from a channel.
 func (s *Server) Leave(channel, person string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.mustChannelLocked(channel)
-	s.eventLocked(c, s.membershipLocked(c, "member_left_channel", person))
-	c.members = slices.DeleteFunc(c.members, func(m string) bool { return m == person })
-}
-
-func (s *Server) membershipLocked(c *channel, kind, person string) map[string]any {
-	return map[string]any{
-		"type": kind, "user": person, "channel": c.id, "channel_type": string(c.id[0]), "team": TeamID, "event_ts": s.tsLocked(),
-	}
+	s.do(func() {
+		c := s.mustChannelLocked(channel)
+		c.members = slices.DeleteFunc(c.members, func(m string) bool { return m == person })
+	})
 }
 
 // Emit sends the app an event of any type and returns its event_id.
 func (s *Server) Emit(event map[string]any) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.emitLocked(event)
+	return locked(s, func() string { return s.emitLocked(event) })
 }
 
 // eventLocked sends an event of a channel, if the app is a member and has the required scope.

@@ -35,9 +35,10 @@ type Options struct {
 	Redeliver       []time.Duration // delays before each redelivery of an event that is not acknowledged; none, 1 min and 5 min (same page)
 	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients consider a socket dead after 30 s); negative: none
 	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
-	PostEvery       time.Duration   // minimum time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
+
+	Histories func(message map[string]any) // changes the messages of histories, as of servers that say less or in another form; nil: none
 }
 
 func (o *Options) fill() {
@@ -71,8 +72,7 @@ type Server struct {
 	order    []string // ids of channels, in order of creation
 	files    map[string]*file
 	replies  map[string]*responseURL
-	statuses map[place]status
-	posted   map[string]time.Time // time of the app's last post, by channel
+	statuses map[place]string
 
 	tickets    map[string]bool // unused socket URLs
 	socketMode bool
@@ -94,8 +94,8 @@ func New(o Options) *Server {
 	s := &Server{
 		opt: o, socketMode: true,
 		users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
-		replies: make(map[string]*responseURL), posted: make(map[string]time.Time),
-		statuses: make(map[place]status), tickets: make(map[string]bool),
+		replies:  make(map[string]*responseURL),
+		statuses: make(map[place]string), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -113,9 +113,7 @@ func New(o Options) *Server {
 
 // Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
-	s.mu.Lock()
-	s.end()
-	s.mu.Unlock()
+	s.do(s.end)
 	for _, k := range s.Sockets() {
 		k.Cut()
 	}
@@ -135,21 +133,33 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	return loopback.Sleep(ctx, s.life.Done(), d)
 }
 
+// do calls f with mu held.
+func (s *Server) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// locked returns what f returns, called with mu held.
+func locked[T any](s *Server, f func() T) (result T) {
+	s.do(func() { result = f() })
+	return result
+}
+
 // Call is one HTTP request of the client.
 type Call struct {
 	At     time.Time
-	Method string // chat.postMessage, for example; files.download, files.upload and response_url for the others
+	Method string // chat.postMessage, for example; files.download and response_url for the others
 	Args   map[string]string
 }
 
-// Calls returns the answered requests of one method, or of all methods (""), oldest first. A
-// request that met a Fault is listed with the Fault's response.
+// Calls returns the answered requests of one method, oldest first, including those that met a Fault.
 func (s *Server) Calls(method string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []Call
 	for _, c := range s.calls {
-		if method == "" || c.Method == method {
+		if c.Method == method {
 			found = append(found, c)
 		}
 	}
@@ -157,11 +167,7 @@ func (s *Server) Calls(method string) []Call {
 }
 
 // Seen returns the number of requests of one method so far, including those not answered yet.
-func (s *Server) Seen(method string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen[method]
-}
+func (s *Server) Seen(method string) int { return locked(s, func() int { return s.seen[method] }) }
 
 // Deliveries returns every envelope so far, oldest first, with its acknowledgement.
 func (s *Server) Deliveries() []Delivery {
@@ -177,17 +183,13 @@ func (s *Server) Deliveries() []Delivery {
 // Complaints returns what Slack tolerates or silently ignores, but a good client avoids: late,
 // duplicate and oversized acknowledgements, texts longer than recommended, pings of everyone.
 func (s *Server) Complaints() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.complaints)
+	return locked(s, func() []string { return slices.Clone(s.complaints) })
 }
 
 // Messages returns a channel's messages, oldest first, including replies and ephemeral messages,
 // without deleted ones.
 func (s *Server) Messages(channel string) []Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.messagesLocked(channel)
+	return locked(s, func() []Message { return s.messagesLocked(channel) })
 }
 
 func (s *Server) messagesLocked(channel string) []Message {
@@ -195,7 +197,7 @@ func (s *Server) messagesLocked(channel string) []Message {
 	for _, m := range s.mustChannelLocked(channel).messages {
 		if !m.Deleted {
 			copied := *m
-			copied.Files, copied.Reactions = slices.Clone(m.Files), slices.Clone(m.Reactions)
+			copied.Reactions = slices.Clone(m.Reactions)
 			found = append(found, copied)
 		}
 	}
@@ -219,24 +221,5 @@ func (s *Server) Posted() []Message {
 
 // Status returns what assistant.threads.setStatus shows in a thread; "" if nothing.
 func (s *Server) Status(channel, thread string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.statuses[place{channel, thread}]
-	if time.Since(st.since) > statusLife {
-		return ""
-	}
-	return st.text
-}
-
-// Wait waits until condition returns true; it returns false after the timeout. The condition is
-// called on the calling goroutine and may call the server's methods.
-func (s *Server) Wait(timeout time.Duration, condition func() bool) bool {
-	for end := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
-		if condition() {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-	}
+	return locked(s, func() string { return s.statuses[place{channel, thread}] })
 }

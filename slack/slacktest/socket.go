@@ -34,18 +34,14 @@ func (s *Server) openConnection(args) answer {
 }
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	if f := s.faultFor("socket"); !s.sleep(r.Context(), f.Delay) || f.spoils() {
-		f.reply().Write(w)
-		return
-	}
 	ticket := r.URL.Query().Get("ticket")
-	s.mu.Lock()
-	valid := s.tickets[ticket] && s.life.Err() == nil
-	delete(s.tickets, ticket)
-	if valid {
-		s.work.Add(1)
-	}
-	s.mu.Unlock()
+	valid := false
+	s.do(func() {
+		if valid = s.tickets[ticket] && s.life.Err() == nil; valid {
+			s.work.Add(1)
+		}
+		delete(s.tickets, ticket)
+	})
 	if !valid {
 		http.Error(w, "invalid ticket", http.StatusForbidden)
 		return
@@ -77,8 +73,7 @@ func (s *Server) register(k *Socket) bool {
 	s.sockets = append(s.sockets, k)
 	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
-		"connection_info": map[string]string{"app_id": AppID},
-		"debug_info":      map[string]any{"host": fmt.Sprintf("applink-%d", k.ID), "approximate_connection_time": 18060},
+		"connection_info": map[string]string{"app_id": AppID}, "debug_info": map[string]string{"host": "applink"},
 	})
 	return true
 }
@@ -107,14 +102,11 @@ func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
 
 // Sockets returns the open sockets, oldest first, including half-open ones.
 func (s *Server) Sockets() []*Socket {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.sockets)
+	return locked(s, func() []*Socket { return slices.Clone(s.sockets) })
 }
 
 // Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect). With the
-// reason "warning" the socket works for another Options.WarnFor; with "refresh_requested" or
-// "link_disabled" it ends immediately.
+// reason "warning" the socket works for another Options.WarnFor; with another it ends immediately.
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
 	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
@@ -131,23 +123,8 @@ func (k *Socket) Disconnect(reason string) {
 	})
 }
 
-// SocketModeOff turns off the toggle in the app's settings: every socket is disconnected with the
-// reason link_disabled, and apps.connections.open is rejected.
-func (s *Server) SocketModeOff() {
-	s.mu.Lock()
-	s.socketMode = false
-	s.mu.Unlock()
-	for _, k := range s.Sockets() {
-		k.Disconnect("link_disabled")
-	}
-}
-
-// SocketModeOn allows the app to connect again.
-func (s *Server) SocketModeOn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.socketMode = true
-}
+// SocketMode turns the toggle in the app's settings on or off: then apps.connections.open is rejected.
+func (s *Server) SocketMode(on bool) { s.do(func() { s.socketMode = on }) }
 
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
@@ -180,8 +157,7 @@ type Delivery struct {
 	Socket     int    // 0: no socket was open
 	Payload    json.RawMessage
 	Sent       time.Time
-	Acked      time.Time       // zero: not acknowledged
-	Answer     json.RawMessage // payload of the acknowledgement
+	Acked      time.Time // zero: not acknowledged
 
 	acked chan struct{}
 }
@@ -196,9 +172,9 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(context.Background(), s.opt.Redeliver[d.Attempt]) {
 				return
 			}
-			s.mu.Lock()
-			d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1})
-			s.mu.Unlock()
+			s.do(func() {
+				d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1})
+			})
 		}
 	})
 }
@@ -220,17 +196,10 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	s.turn++
 	k := s.sockets[s.turn%len(s.sockets)]
 	d.Socket = k.ID
-	envelope := map[string]any{
-		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload,
+	k.send(map[string]any{
+		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload, "retry_attempt": d.Attempt,
 		"accepts_response_payload": d.Kind != kindEvent, // a response payload of events is not supported
-	}
-	if d.Kind == kindEvent {
-		envelope["retry_attempt"], envelope["retry_reason"] = d.Attempt, ""
-		if d.Attempt > 0 {
-			envelope["retry_reason"] = "timeout"
-		}
-	}
-	k.send(envelope)
+	})
 	return &d
 }
 
@@ -267,7 +236,7 @@ func (s *Server) acknowledge(data []byte) {
 	case !d.Acked.IsZero():
 		s.complainLocked("%s acknowledged twice", d.EnvelopeID)
 	default:
-		d.Acked, d.Answer = time.Now(), ack.Payload
+		d.Acked = time.Now()
 		if late := d.Acked.Sub(d.Sent); late > s.opt.AckWithin {
 			s.complainLocked("%s acknowledged after %v", d.EnvelopeID, late.Round(time.Millisecond))
 		}

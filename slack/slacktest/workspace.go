@@ -24,30 +24,26 @@ type place struct{ channel, ts string }
 
 // Message is the current state of one message.
 type Message struct {
-	Channel     string
-	TS          string
-	Thread      string // the parent's TS; empty unless it is a reply
-	User        string
-	BotID       string
-	ClientMsgID string // only of people's messages
-	Text        string // text or markdown_text
-	Blocks      json.RawMessage
-	Metadata    json.RawMessage
-	Files       []string // ids
-	Reactions   []Reaction
-	OnlyFor     string // the person who sees an ephemeral message
-	Edits       int
-	Streamed    bool // started with chat.startStream; its blocks are shown below its text
-	Streaming   bool // not stopped yet
-	Deleted     bool
+	Channel   string
+	TS        string
+	Thread    string // the parent's TS; empty unless it is a reply
+	User      string
+	BotID     string
+	Text      string // text or markdown_text
+	Blocks    json.RawMessage
+	Metadata  json.RawMessage
+	Files     []string // ids
+	Reactions []string // emoji of the app
+	OnlyFor   string   // the person who sees an ephemeral message
+	Edits     int
+	Streamed  bool // started with chat.startStream; its blocks are shown below its text
+	Streaming bool // not stopped yet
+	Deleted   bool
 
 	edited  string // timestamp of the last edit
 	tomb    bool   // deleted, but it has replies
 	stopped bool   // a person has stopped the stream
 }
-
-// Reaction is an emoji of a user on a message.
-type Reaction struct{ User, Name string }
 
 // Shown returns the text that people see: the text of the blocks if they have any.
 func (m Message) Shown() string {
@@ -89,18 +85,16 @@ func (s *Server) addUserLocked(id, name, botID string) string {
 
 // AddChannel adds a public channel with the app and these people, and returns its id.
 func (s *Server) AddChannel(name string, people ...string) string {
-	return s.addChannel(&channel{name: name, kind: "channel", members: append([]string{BotUserID}, people...)})
+	return s.addChannel("channel", name, people)
 }
 
 // AddPrivateChannel is AddChannel for a private channel.
 func (s *Server) AddPrivateChannel(name string, people ...string) string {
-	return s.addChannel(&channel{name: name, kind: "group", members: append([]string{BotUserID}, people...)})
+	return s.addChannel("group", name, people)
 }
 
 // AddGroupDM is AddChannel for a group direct message.
-func (s *Server) AddGroupDM(people ...string) string {
-	return s.addChannel(&channel{name: "mpdm-1", kind: "mpim", members: append([]string{BotUserID}, people...)})
-}
+func (s *Server) AddGroupDM(people ...string) string { return s.addChannel("mpim", "mpdm-1", people) }
 
 // DM returns the id of the direct message conversation of a person and the app.
 func (s *Server) DM(person string) string {
@@ -114,10 +108,10 @@ func (s *Server) DM(person string) string {
 	return s.addChannelLocked(&channel{kind: "im", with: person, members: []string{BotUserID, person}})
 }
 
-func (s *Server) addChannel(c *channel) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addChannelLocked(c)
+func (s *Server) addChannel(kind, name string, people []string) string {
+	return locked(s, func() string {
+		return s.addChannelLocked(&channel{name: name, kind: kind, members: append([]string{BotUserID}, people...)})
+	})
 }
 
 func (s *Server) addChannelLocked(c *channel) string {
@@ -173,7 +167,6 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	}
 	set("user", m.User)
 	set("bot_id", m.BotID)
-	set("client_msg_id", m.ClientMsgID)
 	set("thread_ts", m.Thread)
 	if m.own() {
 		o["app_id"] = AppID
