@@ -27,9 +27,12 @@ func step(t *testing.T, model *anthropic.Model, req llm.Request) llm.Request {
 }
 
 func TestThinkingReturnsToItsModel(t *testing.T) {
+	refusal := "" // of thinking that is sent back
 	script := func(x *llmtest.Exchange) {
-		switch x.N {
-		case 1:
+		switch {
+		case refusal != "" && x.N > 1 && len(x.Request.Messages[1].Reasoning) > 0:
+			x.Reject(400, "invalid_request_error", refusal)
+		case x.N == 1:
 			x.Think("first <thought>")
 			x.Piece("Let me see.")
 			x.Think("second")
@@ -56,8 +59,15 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 		"not when its signature is refused": {func(req *llm.Request) {
 			req.Messages[1].Native = json.RawMessage(strings.ReplaceAll(string(req.Messages[1].Native), "first", "forged"))
 		}, 0, true, `{"type":"disabled"}`},
+		"not when another block is expected": {func(*llm.Request) {
+			refusal = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
+		}, 0, false, `{"type":"disabled"}`},
+		"not when it counts as modified": {func(*llm.Request) {
+			refusal = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."
+		}, 0, false, `{"type":"disabled"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			refusal = ""
 			server := serve(t, script)
 			req := llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}, Reasoning: "high"}
 			req = step(t, connect(t, server, anthropic.Options{}), req)
@@ -133,6 +143,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 		want     map[string]string
 	}{
 		"adaptive thinking":                      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, []string{"output_config"}, map[string]string{"thinking": `{"type":"enabled","budget_tokens":4096}`}},
+		"a budget without room":                  {"claude-haiku-4-5", llm.Request{Reasoning: "low", Spare: 500}, 2, []string{"output_config", "thinking"}, nil},
 		"no thinking at all":                     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, []string{"thinking"}, map[string]string{"output_config": `{"effort":"low"}`}},
 		"forced while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, []string{"tool_choice"}, nil},
 	} {
@@ -154,7 +165,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 					field(t, r.Body, name, want)
 				}
 			}
-			check.Equal(t, "learned that it refuses a forced tool", model.Learnt().Facts().RefusesForced, c.req.ForceTool != "" && c.refusals > 0)
+			check.That(t, !model.Learnt().Facts().RefusesForced, "learned that it refuses a forced tool")
 		})
 	}
 }
@@ -169,6 +180,7 @@ func TestRefusalTexts(t *testing.T) {
 	}{
 		"an effort by its value": {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
 		"thinking as a whole":    {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
+		"thinking in a sentence": {"`thinking` is not supported by this model", "thinking", "adaptive", llm.Request{Reasoning: "low"}, ""},
 		"marks":                  {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

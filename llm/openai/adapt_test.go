@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -27,24 +28,25 @@ func wiresOf(server *llmtest.Server) string {
 }
 
 func TestProtocolIsLearnedFromRefusal(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		if x.Request.Wire == llm.WireChat {
-			x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses)
-			return
+	for _, refusal := range []string{useResponses, "This model requires the Responses API.", "Function tools with reasoning_effort are not supported."} {
+		server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+			if x.Request.Wire == llm.WireChat {
+				x.Reject(http.StatusBadRequest, "invalid_request_error", refusal)
+				return
+			}
+			x.Say("ok")
+		})
+		log := new(bytes.Buffer)
+		options := openai.Options{Notebook: new(llm.Notebook), Log: slog.New(slog.NewTextHandler(log, nil))}
+		model := connect(t, server, options)
+		check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
+		for range 2 {
+			check.Equal(t, "answer", check.Must(model.Generate(t.Context(), hello, nil))(t).Message.Text, "ok")
 		}
-		x.Say("ok")
-	})
-	notebook, log := new(llm.Notebook), new(bytes.Buffer)
-	options := openai.Options{Notebook: notebook, Log: slog.New(slog.NewTextHandler(log, nil))}
-	model := connect(t, server, options)
-	check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
-	for range 2 {
-		check.Equal(t, "answer", check.Must(model.Generate(t.Context(), hello, nil))(t).Message.Text, "ok")
+		check.Equal(t, "asked", wiresOf(server), "chat responses responses")
+		check.Equal(t, "log lines", strings.Count(log.String(), "wire_changed"), 1)
+		check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
 	}
-	check.Equal(t, "asked", wiresOf(server), "chat responses responses")
-	check.Equal(t, "then", model.Wire(), llm.WireResponses)
-	check.Equal(t, "log lines", strings.Count(log.String(), "wire_changed"), 1)
-	check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
 }
 
 func TestProtocolChangesOnceEachWay(t *testing.T) {
@@ -208,6 +210,7 @@ func TestReasoningHasExtraTokens(t *testing.T) {
 		"on chat once the model has reasoned": {openai.Options{}, llm.Request{}, true, []int{100, 100 + 8192}},
 		"no more than the window has":         {openai.Options{}, llm.Request{Spare: 50, Reasoning: "high"}, false, []int{150, 150}},
 		"none without reasoning":              {onResponses, llm.Request{Reasoning: "none"}, false, []int{100, 100}},
+		"no less than Responses accepts":      {onResponses, llm.Request{Reasoning: "none", MaxTokens: 5}, false, []int{16, 16}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
@@ -217,7 +220,7 @@ func TestReasoningHasExtraTokens(t *testing.T) {
 				x.Say("ok")
 			})
 			model := connect(t, server, c.options)
-			c.req.Messages, c.req.MaxTokens = hello.Messages, 100
+			c.req.Messages, c.req.MaxTokens = hello.Messages, cmp.Or(c.req.MaxTokens, 100)
 			for range 2 {
 				check.Equal(t, "answer", check.Must(model.Generate(t.Context(), c.req, nil))(t).Message.Text, "ok")
 			}

@@ -96,7 +96,8 @@ func TestOpenAICacheFields(t *testing.T) {
 	}{
 		"gpt-6-astra":     {"summary, begin, found more, next", "", 30 * time.Minute},
 		"gpt-5.6-terra":   {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.1":         {"", `"24h"`, 24 * time.Hour},
+		"gpt-5.5":         {"", `"24h"`, 24 * time.Hour},
+		"gpt-4.1":         {"", `"24h"`, 24 * time.Hour},
 		"gpt-5-mini":      {"", "", 5 * time.Minute},
 		"ft:gpt-5.6:mine": {"", "", 5 * time.Minute},
 	} {
@@ -106,6 +107,8 @@ func TestOpenAICacheFields(t *testing.T) {
 		field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
 		field(t, got.Body, "prompt_cache_retention", c.retention)
 		check.Equal(t, model+": cache lifetime", m.CacheTTL(), c.ttl)
+		rule := map[bool]string{true: llm.CacheBreakpoints, false: llm.CachePrefix}[c.marks != ""]
+		check.Equal(t, model+": cache rule", m.CacheRule(), rule)
 	}
 	req := conversation(1)
 	req.MaxTokens = 100
@@ -136,17 +139,19 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
 		ttl         time.Duration
-		want        string
+		want, rule  string
 	}{
-		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`},
-		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`},
-		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, ""},
+		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`, llm.CachePrefix},
+		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`, llm.CachePrefix},
+		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, "", llm.CachePrefix},
+		"a provider that caches whole requests": {"https://api.deepseek.com/v1", "deepseek-v4", 0, "", llm.CacheUnits},
 	} {
 		m, got := send(t, c.base, openai.Options{Model: c.model, CacheTTL: c.ttl}, conversation(1))
 		field(t, got.Body, "cache_control", c.want)
 		check.Lacks(t, name, string(got.Raw), "prompt_cache_key", "prompt_cache_retention", "breakpoint")
 		check.Equal(t, name+": protocol", got.Wire, llm.WireChat)
 		check.Equal(t, name+": cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
+		check.Equal(t, name+": cache rule", m.CacheRule(), c.rule)
 	}
 }
 
