@@ -5,9 +5,7 @@ package llm_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"net/http/httptrace"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -36,11 +34,6 @@ var wires = []wire{
 		return openai.New(o)
 	}},
 	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
-}
-
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "32") // tests that run side by side wait, and compute little
-	os.Exit(m.Run())
 }
 
 type lister interface {
