@@ -35,7 +35,8 @@ func (o observed) request(ctx context.Context) (view, error) {
 
 func TestStrategies(t *testing.T) {
 	check.SkipUnderRace(t)
-	const window = 20_000
+	t.Parallel()
+	const window = 14_000
 	tools := check.Must(toolsOf(t.Context()))(t)
 	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 		return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
@@ -44,9 +45,9 @@ func TestStrategies(t *testing.T) {
 		return sliding{newList(c, tools, false), window}, nil
 	}}
 	all := contender{"everything", window, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
-		return everything{newList(c, tools, false), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
+		return everything{newList(c, tools, false), 10_500, turns, rand.New(rand.NewPCG(1, 3))}, nil
 	}}
-	turns := talk(36, 0.7, false)
+	turns := talk(26, 0.7, false)
 	rows := map[string]row{}
 	for _, with := range []contender{cairn, slide, all} {
 		watched := with
@@ -64,12 +65,12 @@ func TestStrategies(t *testing.T) {
 		rows[with.name] = r
 		want, _ := measure(turns)
 		check.That(t, requests == want && r.Turns.Requests == want, "%s: %d requests were sent and %d charged, the conversation has %d", with.name, requests, r.Turns.Requests, want)
-		check.Contains(t, with.name+": the last request", flat(last), turns[35].question.text)
+		check.Contains(t, with.name+": the last request", flat(last), turns[25].question.text)
 		check.That(t, last.Messages[len(last.Messages)-1].Role != llm.RoleAssistant, "%s: the last request asks nothing", with.name)
 	}
 	c, slides, sums := rows["Cairn"], rows["sliding"], rows["everything"]
 	check.That(t, c.Worker.Requests >= 4 && c.Turns.Rewrites >= 3, "the window was not passed, or the worker costs nothing: %+v", c)
-	check.That(t, slides.Input >= 2*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
+	check.That(t, 2*slides.Input >= 3*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
 	check.That(t, sums.Worker.Requests > 0 && sums.Least < c.Least && sums.Turns.Rewrites >= 2, "summing up everything does not keep least: %+v\nCairn %+v", sums, c)
 	again := check.Must(cairn.price(t.Context(), turns, byPrefix, func() {}))(t)
 	check.That(t, costsTheSame(again, c), "the same conversation costs\n%+v, before\n%+v", again, c)
@@ -86,11 +87,12 @@ func costsTheSame(a, b row) bool {
 // The engine goes by the conversation's clock: what is ready is shown behind a pause.
 func TestCairnUsesPauses(t *testing.T) {
 	check.SkipUnderRace(t)
-	const window = 20_000
+	t.Parallel()
+	const window = 14_000
 	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
-		turns := talk(24, 0.7, pauses)
+		turns := talk(18, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()
@@ -140,7 +142,8 @@ func TestTalk(t *testing.T) {
 }
 
 func TestCostCommand(t *testing.T) {
-	c, _ := ranAs[costs](t, "cost", "--turns", "3")
+	t.Parallel()
+	c, _ := ranAs[costs](t, "cost", "--turns", "1")
 	check.That(t, len(c.Channels) == 2 && len(c.Channels[1].Rows) == 9 && c.Channels[1].Rows[8].Input != 0, "%+v", c)
 }
 

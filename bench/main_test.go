@@ -108,7 +108,8 @@ func ranAs[T any](t *testing.T, args ...string) (result T, missing error) {
 
 func TestPicture(t *testing.T) {
 	check.SkipUnderRace(t)
-	d := drawing{turns: 30, window: 8_000}
+	t.Parallel()
+	d := drawing{turns: 22, window: 6_000}
 	picture := check.Must(d.draw(t.Context(), screenOf(io.Discard, io.Discard)))(t)
 	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]
 	check.NoError(t, xml.Unmarshal([]byte(svg), new(struct{}))) // it is well-formed

@@ -18,8 +18,10 @@ import (
 	"cairn/store"
 )
 
+// modelsWindow is the window of each model, in tokens.
+var modelsWindow = 16_000
+
 const (
-	modelsWindow = 16_000
 	modelsPlace  = "bench:server/models"
 	modelsRecall = 600 // tokens, the default in config.toml
 	modelAsks    = "Question "

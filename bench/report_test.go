@@ -70,19 +70,21 @@ func TestFoldersThatHoldNoRecordings(t *testing.T) {
 
 // TestModels has a short conversation with each model.
 func TestModels(t *testing.T) {
+	modelsWindow = 9000
 	talk, err := inventedTalk()
 	check.Require(t, err == nil && len(talk.said) >= 100, "%d messages were invented: %v", len(talk.said), err)
+	talk.said = talk.said[:90]
 	for _, trial := range modelTrials() {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
-			turns := 9
+			turns := 8
 			if trial.name == "switched" || trial.name == "gemma" { // here the window fills, and the gauge settles, later
-				turns = 20
+				turns = 14
 			}
 			got := check.Must(trial.have(t.Context(), screenOf(io.Discard, io.Discard), talk, turns))(t)
 			check.That(t, len(got.Failures) == 0 && got.Answered == turns, "%d turns were answered: %q", got.Answered, got.Failures)
 			check.That(t, got.Requests >= turns && got.Summaries > 0 && got.Extended > 0 && got.Changes > 0 && got.Cached >= 0.4, "too little happened: %+v", got)
-			check.That(t, !thinking(trial.name) || got.Counted.Output >= 4000, "the model has not thought: %+v", got.Counted)
+			check.That(t, !thinking(trial.name) || got.Counted.Output >= 3000, "the model has not thought: %+v", got.Counted)
 		})
 	}
 }
