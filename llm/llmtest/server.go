@@ -61,47 +61,35 @@ func (s *Server) Close() {
 }
 
 // Speak restricts the server to these wires: on others it responds 404.
-func (s *Server) Speak(wires ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wires = wires
-}
+func (s *Server) Speak(wires ...string) { s.change(func() { s.wires = wires }) }
 
 // SetWindow makes the server reject prompts whose estimate plus max_tokens exceeds tokens. 0: no
 // limit.
-func (s *Server) SetWindow(tokens int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.window = tokens
-}
+func (s *Server) SetWindow(tokens int) { s.change(func() { s.window = tokens }) }
 
 // Tell sets the JSON response to GET path: "/v1/models", "/api/ps", "/props". Initially there is
 // only /v1/models, with the model test-model.
-func (s *Server) Tell(path, json string) {
+func (s *Server) Tell(path, json string) { s.change(func() { s.facts[path] = json }) }
+
+func (s *Server) change(set func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.facts[path] = json
+	set()
 }
 
 // Requests returns the valid requests so far, oldest first.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
+func (s *Server) Requests() []Request { return copied(s, &s.requests) }
 
 // Refusals returns why requests were rejected as invalid; tests of what a bot sends expect none.
-func (s *Server) Refusals() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.refusals)
-}
+func (s *Server) Refusals() []string { return copied(s, &s.refusals) }
 
 // Asked returns the paths of the GET requests so far.
-func (s *Server) Asked() []string {
+func (s *Server) Asked() []string { return copied(s, &s.asked) }
+
+func copied[T any](s *Server, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.asked)
+	return slices.Clone(*list)
 }
 
 // ServeHTTP handles a request.
