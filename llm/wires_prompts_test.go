@@ -4,7 +4,12 @@
 package llm_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -208,4 +213,54 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 			})
 		}
 	})
+}
+
+// grow appends a random step of a conversation to messages: a turn's end and the next message, or a
+// round of tools.
+func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
+	if r.IntN(2) == 0 {
+		m := user(fmt.Sprintf("question %d, \"quoted\" 茶", n))
+		if r.IntN(4) == 0 {
+			m.Images = []llm.Image{{Data: png, Label: "cat.png"}}
+		}
+		return append(messages, assistant(fmt.Sprint("answer ", n)), m)
+	}
+	step, results := assistant(strings.Repeat("so ", r.IntN(2))), []llm.Message(nil)
+	for i := range 1 + r.IntN(3) {
+		id := fmt.Sprintf("c%d_%d", n, i)
+		step.Calls = append(step.Calls, llm.Call{ID: id, Name: look.Name, Arguments: `{"n":1}`})
+		results = append(results, llm.Message{Role: llm.RoleTool, CallID: id, Tool: look.Name, Text: strings.Repeat("found ", r.IntN(3))})
+	}
+	return append(append(messages, step), results...)
+}
+
+// TestEachRequestExtendsPrevious: tools and messages of a request, before their end, are byte for byte
+// the beginning of the next request's, whatever else differs. Only the marks of Messages move.
+func TestEachRequestExtendsPrevious(t *testing.T) {
+	check.SkipUnderRace(t)
+	marks := regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
+	for model, w := range map[string]wire{"m": wires[0], "gpt-5.1": wires[1], "gpt-6-sol": wires[1], "claude-sonnet-5": wires[2]} { // gpt-6-sol has breakpoints
+		t.Run(model, func(t *testing.T) {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			m := check.Must(w.connect(openai.Options{Model: model, MaxRetries: -1, HTTPClient: &http.Client{Transport: memory{server}}}))(t)
+			r, before := rand.New(rand.NewPCG(1, 2)), []byte(nil)
+			req := llm.Request{Head: 2, Tools: []llm.Tool{look}, Messages: []llm.Message{hello.Messages[0], user("summary"), user("begin")}}
+			for n := range 40 {
+				req.MaxTokens, req.ForceTool = 100+n, ""
+				if n%7 == 0 {
+					req.ForceTool = look.Name
+				}
+				if _, err := m.Generate(t.Context(), req, nil); err != nil {
+					t.Fatal(err, server.Refusals())
+				}
+				raw := marks.ReplaceAll(server.Requests()[n].Raw, nil)
+				raw = raw[bytes.Index(raw, []byte(`"tools":`)):]
+				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
+				if before = bytes.TrimSuffix(raw, []byte("]}]}")); w.name != llm.WireMessages {
+					before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
+				}
+				req.Messages = grow(r, n, req.Messages)
+			}
+		})
+	}
 }

@@ -1,10 +1,7 @@
 package anthropic_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,43 +109,4 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 	}
 	got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
 	check.Contains(t, "marks for an hour", string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
-}
-
-// TestEachRequestExtendsPrevious: without its marks and its end, a request is the
-// beginning of the next one, byte for byte.
-func TestEachRequestExtendsPrevious(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
-		if x.N%3 == 1 {
-			x.Think("hm")
-			x.Use(fmt.Sprint("c", x.N), "f", `{"x":1}`)
-			return
-		}
-		x.Say(fmt.Sprint("answer ", x.N))
-	})
-	model := connect(t, server, anthropic.Options{})
-	messages := []llm.Message{{Role: llm.RoleSystem, Text: "be kind"}}
-	for turn := range 8 {
-		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("question ", turn)})
-		for {
-			resp, err := model.Generate(t.Context(), llm.Request{Messages: messages, Tools: []llm.Tool{{Name: "f"}}, Head: 1, Reasoning: "low"}, nil)
-			if err != nil {
-				t.Fatal(err, server.Refusals())
-			}
-			messages = append(messages, resp.Message)
-			if len(resp.Message.Calls) == 0 {
-				break
-			}
-			messages = append(messages, llm.Message{Role: llm.RoleTool, CallID: resp.Message.Calls[0].ID, Tool: "f", Text: "done"})
-		}
-	}
-	marks := regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
-	thoughts := regexp.MustCompile(`\{"type":"thinking","thinking":"hm","signature":"[^"]*"\},`)
-	var before []byte
-	for i, r := range server.Requests() {
-		raw := thoughts.ReplaceAll(marks.ReplaceAll(r.Raw, nil), nil)
-		if i > 0 && !bytes.HasPrefix(raw, bytes.TrimSuffix(before, []byte("]}]}"))) {
-			t.Fatalf("request %d does not extend the previous one:\n%s\n%s", i, before, raw)
-		}
-		before = raw
-	}
 }

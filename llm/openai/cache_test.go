@@ -1,10 +1,8 @@
 package openai_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -152,53 +150,5 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 		check.Equal(t, name+": protocol", got.Wire, llm.WireChat)
 		check.Equal(t, name+": cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
 		check.Equal(t, name+": cache rule", m.CacheRule(), c.rule)
-	}
-}
-
-// grow appends a random step of a conversation to messages: a turn's end and the next
-// message, or a round of tools.
-func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
-	if r.IntN(2) == 0 {
-		m := llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("question %d, \"quoted\" 茶", n)}
-		if r.IntN(4) == 0 {
-			m.Images = []llm.Image{{Data: png, Label: "cat.png"}}
-		}
-		return append(messages, llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprint("answer ", n)}, m)
-	}
-	step := llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("so ", r.IntN(2))}
-	var results []llm.Message
-	for i := range 1 + r.IntN(3) {
-		id := fmt.Sprintf("c%d_%d", n, i)
-		step.Calls = append(step.Calls, llm.Call{ID: id, Name: "f", Arguments: `{"n":1}`})
-		results = append(results, llm.Message{Role: llm.RoleTool, CallID: id, Tool: "f", Text: strings.Repeat("found ", r.IntN(3))})
-	}
-	return append(append(messages, step), results...)
-}
-
-// TestEachRequestExtendsPrevious: the messages of one request, before their end, are byte for byte
-// a prefix of the next request, whatever else differs.
-func TestEachRequestExtendsPrevious(t *testing.T) {
-	check.SkipUnderRace(t)
-	for model, base := range map[string]string{"m": "http://localhost/v1", "gpt-5.1": atOpenAI, "gpt-6-sol": atOpenAI} { // on chat, on Responses, and with breakpoints
-		t.Run(model, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			m := at(t, base, server, openai.Options{Model: model})
-			r := rand.New(rand.NewPCG(1, 2))
-			req := conversation(0)
-			var before []byte
-			for n := range 40 {
-				req.MaxTokens, req.ForceTool = 100+n, ""
-				if n%7 == 0 {
-					req.ForceTool = "f"
-				}
-				if _, err := m.Generate(t.Context(), req, nil); err != nil {
-					t.Fatal(err, server.Refusals())
-				}
-				raw := server.Requests()[n].Raw
-				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
-				before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
-				req.Messages = grow(r, n, req.Messages)
-			}
-		})
 	}
 }
