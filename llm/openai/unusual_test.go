@@ -3,6 +3,8 @@
 package openai_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,8 +27,35 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 		options.MaxRetries = -1
 	}
 	options.RetryDelay = time.Millisecond
-	model := check.Must(openai.New(options))(t)
-	return model
+	return check.Must(openai.New(options))(t)
+}
+
+func ok(x *llmtest.Exchange) { x.Say("ok") }
+
+// refusing answers, but refuses the requests for which has is true.
+func refusing(text string, has func(llmtest.Request) bool) func(*llmtest.Exchange) {
+	return func(x *llmtest.Exchange) {
+		if has(x.Request) {
+			x.Reject(http.StatusBadRequest, "invalid_request_error", text)
+			return
+		}
+		x.Say("ok")
+	}
+}
+
+// twice sends a request twice, and wants ok each time.
+func twice(t *testing.T, model *openai.Model, req llm.Request) {
+	t.Helper()
+	for range 2 {
+		check.Equal(t, "answer", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Text, "ok")
+	}
+}
+
+// logged makes a model log to a buffer.
+func logged(o openai.Options) (openai.Options, *bytes.Buffer) {
+	log := new(bytes.Buffer)
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	return o, log
 }
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
