@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -51,29 +50,6 @@ func conversation(turns int) llm.Request {
 	return req
 }
 
-// marked returns the texts before a request's breakpoints.
-func marked(t *testing.T, r llmtest.Request) string {
-	t.Helper()
-	var input []struct{ Content, Output json.RawMessage }
-	check.NoError(t, json.Unmarshal(r.Body["input"], &input))
-	var found []string
-	for _, item := range input {
-		for _, raw := range []json.RawMessage{item.Content, item.Output} {
-			var parts []struct {
-				Text string
-				Mark *struct{ Mode string } `json:"prompt_cache_breakpoint"`
-			}
-			_ = json.Unmarshal(raw, &parts) // a string has no marks
-			for _, part := range parts {
-				if part.Mark != nil && part.Mark.Mode == "explicit" {
-					found = append(found, part.Text)
-				}
-			}
-		}
-	}
-	return strings.Join(found, ", ")
-}
-
 // send sends a request to the server at base, and returns what it got.
 func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
 	t.Helper()
@@ -92,8 +68,8 @@ func TestOpenAICacheFields(t *testing.T) {
 		marks, retention string
 		ttl              time.Duration
 	}{
-		"gpt-6-astra":     {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.6-terra":   {"summary, begin, found more, next", "", 30 * time.Minute},
+		"gpt-6-astra":     {"summary, begin, c0b found more, next", "", 30 * time.Minute},
+		"gpt-5.6-terra":   {"summary, begin, c0b found more, next", "", 30 * time.Minute},
 		"gpt-5.5":         {"", `"24h"`, 24 * time.Hour},
 		"gpt-4.1":         {"", `"24h"`, 24 * time.Hour},
 		"gpt-5-mini":      {"", "", 5 * time.Minute},
@@ -101,7 +77,7 @@ func TestOpenAICacheFields(t *testing.T) {
 	} {
 		m, got := send(t, atOpenAI, openai.Options{Model: model}, conversation(1))
 		check.Equal(t, model+": protocol", m.Wire()+" "+got.Wire, llm.WireResponses+" "+llm.WireResponses)
-		check.Equal(t, model+": marked", marked(t, got), c.marks)
+		check.Equal(t, model+": marked", strings.Join(got.Marked(), ", "), c.marks)
 		field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
 		field(t, got.Body, "prompt_cache_retention", c.retention)
 		check.Equal(t, model+": cache lifetime", m.CacheTTL(), c.ttl)
@@ -129,7 +105,7 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 		"a head that begins with an answer": {[]llm.Message{{Role: llm.RoleAssistant, Text: "x"}, {Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "a, b"},
 	} {
 		_, got := send(t, atOpenAI, openai.Options{Model: "gpt-6-sol"}, llm.Request{Messages: c.messages, Head: c.head})
-		check.Equal(t, name, marked(t, got), c.want)
+		check.Equal(t, name, strings.Join(got.Marked(), ", "), c.want)
 	}
 }
 
