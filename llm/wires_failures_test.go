@@ -3,6 +3,7 @@
 package llm_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,10 +25,9 @@ func TestOverflowContainsWindow(t *testing.T) {
 		server.SetWindow(2000)
 		model := w.model(t, server, openai.Options{Window: 8000, MaxRetries: 3})
 		long := llm.Request{Messages: []llm.Message{user(strings.Repeat("many words ", 1500))}, MaxTokens: 100}
-		_, err := model.Generate(t.Context(), long, nil)
-		if llm.KindOf(err) != llm.KindOverflow || len(server.Requests()) > 2 { // once more without room for reasoning
-			t.Errorf("got %v after %d requests", err, len(server.Requests()))
-		}
+		err := check.ErrorOf(model.Generate(t.Context(), long, nil))
+		n := len(server.Requests()) // once more without room for reasoning
+		check.That(t, llm.KindOf(err) == llm.KindOverflow && n <= 2, "got %v after %d requests", err, n)
 		check.Equal(t, "the window", model.Window(t.Context()).Tokens, 2000)
 	})
 }
@@ -41,10 +41,8 @@ func TestTruncatedStreamIsError(t *testing.T) {
 			"it is no JSON":             func(x *llmtest.Exchange) { x.Piece("half "); x.Chunk("{nonsense") },
 			"it ends with another wire": func(x *llmtest.Exchange) { x.Write("data: [DONE]\n\n") },
 		} {
-			t.Run(name, func(t *testing.T) {
-				resp, err := w.ask(t, answer)
-				check.That(t, llm.KindOf(err) == llm.KindTruncated, "got %q, %v", resp.Message.Text, err)
-			})
+			resp, err := w.ask(t, answer)
+			check.That(t, llm.KindOf(err) == llm.KindTruncated, "%s: got %q, %v", name, resp.Message.Text, err)
 		}
 	})
 }
@@ -59,7 +57,7 @@ func TestErrorInStream(t *testing.T) {
 			x.Wait(2 * time.Second) // an answer that is not seen at once is never seen
 		}), openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, func(string) {})
 		check.Equal(t, "error kind", llm.KindOf(err), llm.KindOverloaded)
-		check.Contains(t, "error", err.Error(), "the engine crashed")
+		check.ErrorContains(t, "error", err, "the engine crashed")
 		check.Equal(t, "requests", requests, 1)
 	})
 }
@@ -130,13 +128,11 @@ func TestAnswerLimit(t *testing.T) {
 			"a tool with a name like a book":             {func(x *llmtest.Exchange) { x.Use("1", strings.Repeat("note", 300), "{}") }, 8000, false},
 			"an id like a library":                       {func(x *llmtest.Exchange) { x.Use(flood, "note", "{}") }, 500, false},
 		} {
-			t.Run(name, func(t *testing.T) {
-				server, req := w.open(t, c.answer), hello
-				req.MaxTokens = c.tokens
-				_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil)
-				check.That(t, (err == nil) == c.ok && (err == nil || errors.Is(err, llm.ErrTooLong)), "got %v", err)
-				check.Len(t, "requests", server.Requests(), 1)
-			})
+			server, req := w.open(t, c.answer), hello
+			req.MaxTokens = c.tokens
+			err := check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil))
+			check.That(t, (err == nil) == c.ok && (err == nil || errors.Is(err, llm.ErrTooLong)), "%s: got %v", name, err)
+			check.Len(t, name+": requests", server.Requests(), 1)
 		}
 	})
 }
@@ -149,7 +145,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			server := httptest.NewServer(http.RedirectHandler(other.URL+"/elsewhere?key=hush", status))
 			model := check.Must(w.connect(openai.Options{BaseURL: server.URL, Model: "m", APIKey: "secret", RetryDelay: time.Millisecond}))(t)
 			for what, err := range map[string]error{
-				"an answer": check.ErrorOf(model.Generate(t.Context(), hello, nil)), "the list": check.ErrorOf(model.(lister).Models(t.Context())),
+				"an answer": check.ErrorOf(model.Generate(t.Context(), hello, nil)), "the list": check.ErrorOf(model.(interface {
+					Models(ctx context.Context) ([]llm.Offered, error)
+				}).Models(t.Context())),
 			} {
 				check.Equal(t, what, llm.KindOf(err), llm.KindWrongAddress)
 				check.Lacks(t, what, fmt.Sprint(err), "hush")
