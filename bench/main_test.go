@@ -86,6 +86,8 @@ func TestQuantile(t *testing.T) {
 	check.That(t, low < 1 && high > 1, "a ratio of 1 is between %v and %v", low, high)
 }
 
+var silent = screenOf(io.Discard, io.Discard)
+
 // ran runs bench, and returns its output.
 func ran(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -110,7 +112,7 @@ func TestPicture(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	d := drawing{turns: 22, window: 6_000}
-	picture := check.Must(d.draw(t.Context(), screenOf(io.Discard, io.Discard)))(t)
+	picture := check.Must(d.draw(t.Context(), silent))(t)
 	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]
 	check.NoError(t, xml.Unmarshal([]byte(svg), new(struct{}))) // it is well-formed
 	// The conversation outgrows the window, and no request does.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -52,7 +51,7 @@ func TestJudgeOfOurOwnConversations(t *testing.T) {
 	for i, messages := range []int{40, 20, 20} {
 		all[i].said = all[i].said[:messages]
 	}
-	got := check.Must(judgeRecordings(t.Context(), screenOf(io.Discard, io.Discard), all))(t)
+	got := check.Must(judgeRecordings(t.Context(), silent, all))(t)
 	check.Len(t, "targets", got.Targets, 2) // they are for more texts
 	texts := 0
 	for _, k := range got.Kinds {
@@ -65,7 +64,7 @@ func TestJudgeOfOurOwnConversations(t *testing.T) {
 // What a busy machine makes of speed and memory is nobody's business here: what must
 // hold is that nothing is lost and nothing left behind.
 func TestLoad(t *testing.T) {
-	r := check.Must(loading{channels: 12, minutes: 0.03, rate: 24}.measure(t.Context(), screenOf(io.Discard, io.Discard)))(t)
+	r := check.Must(loading{channels: 12, minutes: 0.03, rate: 24}.measure(t.Context(), silent))(t)
 	wrong := fmt.Sprintf("%d lost, %d unanswered, %d answered twice, %d failed (%s), doctor finds %q", r.Lost, r.Unanswered, r.Twice, r.Failed+r.Broken, r.Why, r.Findings)
 	check.Equal(t, "what is wrong", wrong, "0 lost, 0 unanswered, 0 answered twice, 0 failed (), doctor finds []")
 	check.That(t, r.End.Goroutines <= r.Start.Goroutines && r.End.Handles <= r.Start.Handles, "it began with %+v and left %+v", r.Start, r.End)
