@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,57 +60,13 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 	})
 }
 
-// memory is a transport that calls a server's handler without a network: in a bubble of synctest
-// nothing but the passing of its own time decides who waits for whom.
-type memory struct{ http.Handler }
-
-func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, out := io.Pipe()
-	stop := context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(r.Context().Err()) })
-	w := &memoryWriter{Writer: out, started: make(chan *http.Response, 1)}
-	w.resp = &http.Response{Header: http.Header{}, Body: body, Request: r}
-	go func() {
-		defer stop()
-		defer out.Close()
-		m.ServeHTTP(w, r)
-		w.WriteHeader(http.StatusOK)
-	}()
-	select {
-	case resp := <-w.started:
-		return resp, nil
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	}
-}
-
-type memoryWriter struct {
-	io.Writer
-	resp    *http.Response
-	started chan *http.Response
-}
-
-func (w *memoryWriter) Header() http.Header { return w.resp.Header }
-func (w *memoryWriter) Flush()              { w.WriteHeader(http.StatusOK) }
-
-func (w *memoryWriter) WriteHeader(status int) {
-	if w.resp.StatusCode == 0 {
-		w.resp.StatusCode = status
-		w.started <- w.resp
-	}
-}
-
-func (w *memoryWriter) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.Writer.Write(p)
-}
-
 // whileWaiting tests each answer on each protocol, in a bubble, with a model of these options. The
 // answers are given in memory.
 func whileWaiting(t *testing.T, o openai.Options, answers map[string]func(*llmtest.Exchange), test func(t *testing.T, model llm.Model, server *llmtest.Server)) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range answers {
 			server, o := w.open(t, answer), o
-			o.HTTPClient = &http.Client{Transport: memory{server}}
+			o.HTTPClient = llmtest.InMemory(server)
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { test(t, w.model(t, server, o), server) })
 			})
@@ -134,9 +89,9 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 	})
 	forEveryProtocol(t, func(t *testing.T, w wire) { // when it is asked for its models
 		asked := 0
-		silent := memory{http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked++; <-r.Context().Done() })}
+		silent := llmtest.InMemory(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked++; <-r.Context().Done() }))
 		synctest.Test(t, func(t *testing.T) {
-			model := check.Must(w.connect(openai.Options{IdleTimeout: time.Minute, HTTPClient: &http.Client{Transport: silent}}))(t)
+			model := check.Must(w.connect(openai.Options{IdleTimeout: time.Minute, HTTPClient: silent}))(t)
 			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
 		})
 		check.Equal(t, "requests", asked, 1)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -226,7 +225,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	for model, w := range map[string]wire{"m": wires[0], "gpt-5.1": wires[1], "gpt-6-sol": wires[1], "claude-sonnet-5": wires[2]} { // gpt-6-sol has breakpoints
 		t.Run(model, func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			m := check.Must(w.connect(openai.Options{Model: model, MaxRetries: -1, HTTPClient: &http.Client{Transport: memory{server}}}))(t)
+			m := check.Must(w.connect(openai.Options{Model: model, MaxRetries: -1, HTTPClient: llmtest.InMemory(server)}))(t)
 			r, before := rand.New(rand.NewPCG(1, 2)), []byte(nil)
 			req := llm.Request{Head: 2, Tools: []llm.Tool{look}, Messages: []llm.Message{hello.Messages[0], user("summary"), user("begin")}}
 			for n := range 40 {

@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,20 +12,10 @@ import (
 	"cairn/llm/openai"
 )
 
-// asHost sends every request to server, whatever the host in its address.
-type asHost struct{ server *llmtest.Server }
-
-func (a asHost) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host, _ = strings.Cut(strings.TrimSuffix(a.server.URL, "/v1"), "://")
-	r.URL.Path = "/v1/" + r.URL.Path[strings.LastIndex(r.URL.Path, "/v1/")+len("/v1/"):]
-	return http.DefaultTransport.RoundTrip(r)
-}
-
 // at returns a model that uses server as the one at base.
 func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
 	t.Helper()
-	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
+	o.BaseURL, o.HTTPClient, o.MaxRetries = base, llmtest.InMemory(server), -1
 	return check.Must(openai.New(o))(t)
 }
 
@@ -53,7 +42,7 @@ func conversation(turns int) llm.Request {
 // send sends a request to the server at base, and returns what it got.
 func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
 	t.Helper()
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, ok)
 	m := at(t, base, server, o)
 	if _, err := m.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err, server.Refusals())
