@@ -30,10 +30,8 @@ func TestRefusalsBecomeErrors(t *testing.T) {
 		"200 with a code":          {200, `{"error":{"message":"slow down","code":429}}`, KindRateLimited, "slow down"},
 		"200 nobody can sort":      {200, `{"error":"something broke"}`, KindOverloaded, "something broke"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "error", string(err.Kind)+" "+err.Message, string(c.kind)+" "+c.message)
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		check.Equal(t, name, string(err.Kind)+" "+err.Message, string(c.kind)+" "+c.message)
 	}
 }
 
@@ -66,9 +64,8 @@ func TestRetryAfterInTheBody(t *testing.T) {
 
 func TestClipKeepsValidText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x80", 900), strings.Repeat("語", 900), strings.Repeat("a", 499) + "語語"} {
-		if got := Clip(text); len(got) > 510 || !utf8.ValidString(got) {
-			t.Errorf("%q…: got %d bytes, valid %v", text[:6], len(got), utf8.ValidString(got))
-		}
+		got := Clip(text)
+		check.That(t, len(got) <= 510 && utf8.ValidString(got), "%q…: got %d bytes", text[:6], len(got))
 	}
 }
 
@@ -123,16 +120,10 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"Groq, more than a minute's tokens":     {413, `{"error":{"message":"Request too large for model ` + "`x`" + ` in organization ` + "`org_1`" + ` service tier ` + "`on_demand`" + ` on tokens per minute (TPM): Limit 12000, Requested 13921, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`, 12000, 0},
 		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, 2048, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			if err.Kind != KindOverflow || err.Limit != c.limit || PromptOf(err) != c.prompt || err.Temporary() {
-				t.Errorf("got %s, limit %d, prompt %d", err.Kind, err.Limit, PromptOf(err))
-			}
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		right := err.Kind == KindOverflow && err.Limit == c.limit && PromptOf(err) == c.prompt && !err.Temporary()
+		check.That(t, right, "%s: got %s, limit %d, prompt %d", name, err.Kind, err.Limit, PromptOf(err))
 	}
-}
-
-func TestOtherFailuresAreNoOverflow(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -149,9 +140,7 @@ func TestOtherFailuresAreNoOverflow(t *testing.T) {
 		"a filter that speaks of a limit":   {400, `{"error":{"message":"the value exceeds the limit of 100 characters"}}`, KindBadRequest},
 		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			check.That(t, err.Kind == c.kind && err.Limit == 0, "got %s, limit %d", err.Kind, err.Limit)
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		check.That(t, err.Kind == c.kind && err.Limit == 0, "%s: got %s, limit %d", name, err.Kind, err.Limit)
 	}
 }

@@ -84,12 +84,8 @@ func TestAFailureIsLocatedOnce(t *testing.T) {
 	first := Located(refused, Where{Model: "a", Address: "http://a"})
 	second := Located(first, Where{Model: "b", Address: "http://b"})
 	var e *Error
-	if errors.As(second, &e); e.Where.Model != "a" {
-		t.Errorf("got location %q", e.Where.Model)
-	}
-	if errors.As(refused, &e); e.Where.Model != "" {
-		t.Error("the input error was changed")
-	}
+	check.That(t, errors.As(second, &e) && e.Where.Model == "a", "got %v", second)
+	check.That(t, errors.As(refused, &e) && e.Where.Model == "", "the input error was changed: %v", refused)
 	other := errors.New("other")
 	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)
 }
@@ -134,13 +130,11 @@ var unsupported = []struct {
 func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, c := range unsupported {
-		t.Run(c.name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			wrapped := fmt.Errorf("the turn failed: %w", err)
-			tools, images := RefusesTools(wrapped), TakesNoImages(wrapped)
-			check.That(t, tools == (c.says == "tools") && images == (c.says == "images"), "%q: refuses tools %v, pictures %v", err, tools, images)
-			check.That(t, (c.says == "" || !err.Temporary()) && (!images || RefusesImages(wrapped)), "%q: retried unchanged", err)
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		wrapped := fmt.Errorf("the turn failed: %w", err)
+		tools, images := RefusesTools(wrapped), TakesNoImages(wrapped)
+		check.That(t, tools == (c.says == "tools") && images == (c.says == "images"), "%s: %q: refuses tools %v, pictures %v", c.name, err, tools, images)
+		check.That(t, (c.says == "" || !err.Temporary()) && (!images || RefusesImages(wrapped)), "%s: %q: retried unchanged", c.name, err)
 	}
 	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
 		check.That(t, !RefusesTools(err) && !RefusesImages(err) && !WantsReasoning(err), "%v: got a refusal, want none", err)
@@ -173,7 +167,6 @@ func TestRequiredFieldsAreRecognized(t *testing.T) {
 		}
 		check.Equal(t, text, strings.Join(got, ", "), want)
 	}
-	if WantsReasoning(Refused(503, nil, []byte("reasoning_content is missing"))) || RefusesForced(Refused(500, nil, []byte("tool_choice crashed"))) {
-		t.Error("a temporary failure counts as a refusal")
-	}
+	temporary := []error{Refused(503, nil, []byte("reasoning_content is missing")), Refused(500, nil, []byte("tool_choice crashed"))}
+	check.That(t, !WantsReasoning(temporary[0]) && !RefusesForced(temporary[1]), "a temporary failure counts as a refusal")
 }

@@ -90,19 +90,17 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 			"one JSON":       func(x *llmtest.Exchange) { x.Write("[[[[[[[[[[[[[[[[[[[[[[[[") },
 			"comments":       func(x *llmtest.Exchange) { x.Write(":" + strings.Repeat("\n:", 25_000)) },
 		} {
-			t.Run(name+" without end", func(t *testing.T) {
-				server := w.open(t, func(x *llmtest.Exchange) {
-					for x.Wait(0) {
-						write(x)
-					}
-				})
-				_, err := w.model(t, server, openai.Options{MaxAnswer: 50_000, MaxRetries: 3}).Generate(t.Context(), hello, nil)
-				check.Error(t, err, llm.ErrTooLong)
-				check.Len(t, "requests", server.Requests(), 1)
-				if name != "comments" && name != "unknown events" { // a stream may be longer than an answer
-					check.ErrorContains(t, "it was cut off late", err, "longer than 50000 bytes")
+			server := w.open(t, func(x *llmtest.Exchange) {
+				for x.Wait(0) {
+					write(x)
 				}
 			})
+			err := check.ErrorOf(w.model(t, server, openai.Options{MaxAnswer: 50_000, MaxRetries: 3}).Generate(t.Context(), hello, nil))
+			check.That(t, errors.Is(err, llm.ErrTooLong), "%s without end: %v", name, err)
+			check.Len(t, name+": requests", server.Requests(), 1)
+			if name != "comments" && name != "unknown events" { // a stream may be longer than an answer
+				check.ErrorContains(t, name+" without end was cut off late", err, "longer than 50000 bytes")
+			}
 		}
 	})
 }

@@ -233,9 +233,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 				if n%7 == 0 {
 					req.ForceTool = look.Name
 				}
-				if _, err := m.Generate(t.Context(), req, nil); err != nil {
-					t.Fatal(err, server.Refusals())
-				}
+				check.NoError(t, check.ErrorOf(m.Generate(t.Context(), req, nil)))
 				raw := marks.ReplaceAll(server.Requests()[n].Raw, nil)
 				raw = raw[bytes.Index(raw, []byte(`"tools":`)):]
 				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)

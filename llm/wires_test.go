@@ -198,9 +198,7 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 		check.NoError(t, json.Unmarshal(check.Must(json.Marshal(resp.Message))(t), &again))
 		req.Messages = append(slices.Clone(req.Messages), again, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: "found"})
 		sent := func(server *llmtest.Server, model llm.Model) string {
-			if _, err := model.Generate(t.Context(), req, nil); err != nil {
-				t.Fatal(err, server.Refusals())
-			}
+			check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 			all := server.Requests()
 			return string(all[len(all)-1].Raw)
 		}

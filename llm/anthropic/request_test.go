@@ -15,9 +15,7 @@ import (
 func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Request {
 	t.Helper()
 	server := serve(t, ok)
-	if _, err := connect(t, server, options).Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(connect(t, server, options).Generate(t.Context(), req, nil)))
 	check.Len(t, "requests", server.Requests(), 1)
 	return server.Requests()[0]
 }

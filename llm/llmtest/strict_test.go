@@ -122,15 +122,14 @@ func TestServersAreAsStrictAsProviders(t *testing.T) {
 		for _, d := range all {
 			t.Run(wire+", "+d.name, func(t *testing.T) {
 				status, body := post(t, server, wire, d.messages, d.more)
-				if (status == http.StatusOK) != (d.want == "") || d.want != "" && status != http.StatusBadRequest || !strings.Contains(body, d.want) {
-					t.Errorf("got %d %s, want %q", status, body, d.want)
-				}
+				want := http.StatusBadRequest
 				if d.want == "" {
+					want = http.StatusOK
 					accepted++
 				}
-				if got := server.Requests(); len(got) != accepted || accepted > 0 && got[accepted-1].Wire != wire {
-					t.Errorf("%d requests are shown: %+v", len(got), got)
-				}
+				check.That(t, status == want && strings.Contains(body, d.want), "got %d %s, want %q", status, body, d.want)
+				got := server.Requests()
+				check.That(t, len(got) == accepted && (accepted == 0 || got[accepted-1].Wire == wire), "%d requests are shown: %+v", len(got), got)
 			})
 		}
 		check.Equal(t, wire+": refusals", len(server.Refusals()), len(all)-accepted)
@@ -182,8 +181,6 @@ func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 			messages = append(messages, llm.Message{Role: []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], Text: text})
 		}
 		check.Must(m.Generate(t.Context(), llm.Request{Messages: messages}, nil))(t)
-		if (differs == "") != (c.want == "") || !strings.Contains(differs, c.want) {
-			t.Errorf("request %d: %q, want %q", i, differs, c.want)
-		}
+		check.That(t, (differs == "") == (c.want == "") && strings.Contains(differs, c.want), "request %d: %q, want %q", i, differs, c.want)
 	}
 }

@@ -44,9 +44,7 @@ func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai
 	t.Helper()
 	server := llmtest.Serve(t, ok)
 	m := at(t, base, server, o)
-	if _, err := m.Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(m.Generate(t.Context(), req, nil)))
 	return m, server.Requests()[0]
 }
 

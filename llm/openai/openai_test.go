@@ -16,9 +16,7 @@ func sent(t *testing.T, req llm.Request) llmtest.Request {
 	t.Helper()
 	server := llmtest.Serve(t, ok)
 	model := connect(t, server, openai.Options{APIKey: "secret"})
-	if _, err := model.Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 	check.Len(t, "requests", server.Requests(), 1)
 	return server.Requests()[0]
 }

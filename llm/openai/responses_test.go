@@ -36,9 +36,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 		Tools:     []llm.Tool{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 		ForceTool: "f", MaxTokens: 5, Reasoning: "low", CacheKey: "key",
 	}
-	if _, err := connect(t, server, onResponses).Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(connect(t, server, onResponses).Generate(t.Context(), req, nil)))
 	got := server.Requests()[0].Body
 	for name, want := range map[string]string{
 		"instructions":      `"be kind"`,
@@ -147,9 +145,7 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			model := connect(t, server, onResponses)
 			resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
-			if _, err := model.Generate(t.Context(), next, nil); err != nil {
-				t.Fatal(err, server.Refusals())
-			}
+			check.NoError(t, check.ErrorOf(model.Generate(t.Context(), next, nil)))
 			var input []json.RawMessage
 			check.NoError(t, json.Unmarshal(server.Requests()[1].Body["input"], &input))
 			for i, want := range output {
@@ -188,9 +184,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 		{Role: llm.RoleTool, CallID: "b", Text: "2"},
 	}}
 
-	if _, err := model.Generate(t.Context(), next, nil); err != nil {
-		t.Fatal(err, here.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), next, nil)))
 	message := here.Requests()[1].Messages[1].Body
 	field(t, message, "reasoning", `"let me see"`)
 	field(t, message, "reasoning_content", `"so"`)
