@@ -69,15 +69,16 @@ func TestFoldersThatHoldNoRecordings(t *testing.T) {
 
 // TestModels has a short conversation with each model.
 func TestModels(t *testing.T) {
-	modelsWindow = 9000
 	talk, err := inventedTalk()
 	check.Require(t, err == nil && len(talk.said) >= 100, "%d messages were invented: %v", len(talk.said), err)
-	talk.said = talk.said[:90]
 	for _, trial := range modelTrials() {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
-			turns := 8
-			if trial.name == "switched" || trial.name == "gemma" { // here the window fills, and the gauge settles, later
+			talk, turns := talk, 20
+			if trial.name != "switched" { // where the gauge settles late
+				trial.window, talk.said, turns = 9000, talk.said[:90], 8
+			}
+			if trial.name == "gemma" { // it fills the window late: it does not think
 				turns = 14
 			}
 			got := check.Must(trial.have(t.Context(), silent, talk, turns))(t)
