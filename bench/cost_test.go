@@ -35,20 +35,23 @@ func (o observed) request(ctx context.Context) (view, error) {
 
 func TestStrategies(t *testing.T) {
 	check.SkipUnderRace(t)
-	const window = 20_000
+	t.Parallel()
+	const window = 14_000
 	tools := check.Must(toolsOf(t.Context()))(t)
-	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
-		return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
-	}}
-	slide := contender{"sliding", window, func(_ context.Context, c *clock, _ *meter) (strategy, error) {
-		return sliding{newList(c, tools, false), window}, nil
-	}}
-	all := contender{"everything", window, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
-		return everything{newList(c, tools, false), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
-	}}
-	turns := talk(36, 0.7, false)
-	rows := map[string]row{}
-	for _, with := range []contender{cairn, slide, all} {
+	all := []contender{
+		{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
+			return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
+		}},
+		{"sliding", window, func(_ context.Context, c *clock, _ *meter) (strategy, error) {
+			return sliding{newList(c, tools, false), window}, nil
+		}},
+		{"everything", window, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
+			return everything{newList(c, tools, false), 10_500, turns, rand.New(rand.NewPCG(1, 3))}, nil
+		}},
+	}
+	turns, rows := talk(26, 0.7, false), []row{}
+	want, _ := measure(turns)
+	for _, with := range all {
 		watched := with
 		requests, last := 0, llm.Request{}
 		watched.open = func(ctx context.Context, c *clock, till *meter) (strategy, error) {
@@ -61,17 +64,16 @@ func TestStrategies(t *testing.T) {
 			}}, err
 		}
 		r := check.Must(watched.price(t.Context(), turns, byPrefix, func() {}))(t)
-		rows[with.name] = r
-		want, _ := measure(turns)
+		rows = append(rows, r)
 		check.That(t, requests == want && r.Turns.Requests == want, "%s: %d requests were sent and %d charged, the conversation has %d", with.name, requests, r.Turns.Requests, want)
-		check.Contains(t, with.name+": the last request", flat(last), turns[35].question.text)
+		check.Contains(t, with.name+": the last request", flat(last), turns[25].question.text)
 		check.That(t, last.Messages[len(last.Messages)-1].Role != llm.RoleAssistant, "%s: the last request asks nothing", with.name)
 	}
-	c, slides, sums := rows["Cairn"], rows["sliding"], rows["everything"]
+	c, slides, sums := rows[0], rows[1], rows[2]
 	check.That(t, c.Worker.Requests >= 4 && c.Turns.Rewrites >= 3, "the window was not passed, or the worker costs nothing: %+v", c)
-	check.That(t, slides.Input >= 2*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
+	check.That(t, 2*slides.Input >= 3*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
 	check.That(t, sums.Worker.Requests > 0 && sums.Least < c.Least && sums.Turns.Rewrites >= 2, "summing up everything does not keep least: %+v\nCairn %+v", sums, c)
-	again := check.Must(cairn.price(t.Context(), turns, byPrefix, func() {}))(t)
+	again := check.Must(all[0].price(t.Context(), turns, byPrefix, func() {}))(t)
 	check.That(t, costsTheSame(again, c), "the same conversation costs\n%+v, before\n%+v", again, c)
 }
 
@@ -86,11 +88,12 @@ func costsTheSame(a, b row) bool {
 // The engine goes by the conversation's clock: what is ready is shown behind a pause.
 func TestCairnUsesPauses(t *testing.T) {
 	check.SkipUnderRace(t)
-	const window = 20_000
+	t.Parallel()
+	const window = 14_000
 	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
-		turns := talk(24, 0.7, pauses)
+		turns := talk(18, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()
@@ -108,8 +111,7 @@ func TestCairnUsesPauses(t *testing.T) {
 		check.NoError(t, check.ErrorOf(with.price(t.Context(), turns, byPrefix, func() {})))
 		return changes
 	}
-	none := func(*compactor.Policy) {}
-	busy, pausing, once := cold(false, none), cold(true, none), cold(true, atOnce)
+	busy, pausing, once := cold(false, func(*compactor.Policy) {}), cold(true, func(*compactor.Policy) {}), cold(true, atOnce)
 	check.That(t, busy == 0 && pausing >= 3 && pausing > once,
 		"the head changed %d times behind a pause where there is none, %d times where there are, %d times if nothing is made ahead", busy, pausing, once)
 }
@@ -140,7 +142,8 @@ func TestTalk(t *testing.T) {
 }
 
 func TestCostCommand(t *testing.T) {
-	c, _ := ranAs[costs](t, "cost", "--turns", "3")
+	t.Parallel()
+	c, _ := ranAs[costs](t, "cost", "--turns", "1")
 	check.That(t, len(c.Channels) == 2 && len(c.Channels[1].Rows) == 9 && c.Channels[1].Rows[8].Input != 0, "%+v", c)
 }
 
@@ -150,18 +153,13 @@ func spoken(role llm.Role, name string) llm.Message {
 	return llm.Message{Role: role, Text: name + " " + cachedWords}
 }
 
-var (
-	system, question = spoken(llm.RoleSystem, "system"), spoken(llm.RoleUser, "question")
-	answer, next     = spoken(llm.RoleAssistant, "answer"), spoken(llm.RoleUser, "next")
-	withNow          = llm.Message{Role: llm.RoleUser, Text: question.Text + "\n\n<now>it is nine</now>"}
-
-	begins, beginsWithNow = []llm.Message{system, question}, []llm.Message{system, withNow}
-	goesOn                = []llm.Message{system, question, answer, next}
-	beginsOtherwise       = []llm.Message{spoken(llm.RoleSystem, "other"), question, answer}
-)
-
 // TestCacheRules prices requests that go on in ways that the rules tell apart.
 func TestCacheRules(t *testing.T) {
+	system, question := spoken(llm.RoleSystem, "system"), spoken(llm.RoleUser, "question")
+	answer, next := spoken(llm.RoleAssistant, "answer"), spoken(llm.RoleUser, "next")
+	begins, goesOn := []llm.Message{system, question}, []llm.Message{system, question, answer, next}
+	beginsWithNow := []llm.Message{system, {Role: llm.RoleUser, Text: question.Text + "\n\n<now>it is nine</now>"}}
+	beginsOtherwise := []llm.Message{spoken(llm.RoleSystem, "other"), question, answer}
 	each := tokens.Estimate(cachedWords) // of a message, about
 	for _, c := range []struct {
 		claim, rule               string

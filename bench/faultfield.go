@@ -84,7 +84,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	f.providers[name] = p
 	f.mu.Unlock()
 	words := rand.New(rand.NewPCG(t.seed, 1))
-	said := past(12+int(t.seed%5), time.Unix(0, 0), func() string { return textOf(words, 120, pastWords) })
+	said := past(12+int(t.seed%5), time.Unix(0, 0), func() string { return textOf(words, 60, pastWords) })
 	for i := range said { // of one speaker, an answer of random words is a plausible summary
 		said[i].Author, said[i].AuthorID = "Ada", ""
 	}

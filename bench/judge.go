@@ -81,6 +81,10 @@ func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err e
 	if err != nil {
 		return v, err
 	}
+	return judgeRecordings(ctx, s, all)
+}
+
+func judgeRecordings(ctx context.Context, s *screen, all []recording) (v verdicts, err error) {
 	for i, r := range all {
 		other := all[(i+1)%len(all)].messages()
 		said := r.messages()

@@ -86,6 +86,8 @@ func TestQuantile(t *testing.T) {
 	check.That(t, low < 1 && high > 1, "a ratio of 1 is between %v and %v", low, high)
 }
 
+var silent = screenOf(io.Discard, io.Discard)
+
 // ran runs bench, and returns its output.
 func ran(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -108,8 +110,9 @@ func ranAs[T any](t *testing.T, args ...string) (result T, missing error) {
 
 func TestPicture(t *testing.T) {
 	check.SkipUnderRace(t)
-	d := drawing{turns: 30, window: 8_000}
-	picture := check.Must(d.draw(t.Context(), screenOf(io.Discard, io.Discard)))(t)
+	t.Parallel()
+	d := drawing{turns: 22, window: 6_000}
+	picture := check.Must(d.draw(t.Context(), silent))(t)
 	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]
 	check.NoError(t, xml.Unmarshal([]byte(svg), new(struct{}))) // it is well-formed
 	// The conversation outgrows the window, and no request does.

@@ -31,14 +31,15 @@ const (
 type modelTrial struct {
 	name   string
 	models []string
+	window int // of each model, in tokens
 }
 
 // modelTrials returns all trials.
 func modelTrials() (all []modelTrial) {
 	for _, model := range llmtest.Profiles() {
-		all = append(all, modelTrial{model, []string{model}})
+		all = append(all, modelTrial{model, []string{model}, modelsWindow})
 	}
-	return append(all, modelTrial{"switched", []string{"qwen3", "gpt-6-astra", "claude-sonnet-4-6", "gpt-6-astra", "qwen3"}})
+	return append(all, modelTrial{"switched", []string{"qwen3", "gpt-6-astra", "claude-sonnet-4-6", "gpt-6-astra", "qwen3"}, modelsWindow})
 }
 
 // trialRun is a running trial.
@@ -112,7 +113,7 @@ func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int)
 // serve starts a server that behaves like the model.
 func (b *trialRun) serve(model string) *llmtest.Server {
 	profile := llmtest.ProfileOf(model)
-	profile.Window = modelsWindow
+	profile.Window = b.window
 	profile.Thought = text(rand.New(rand.NewPCG(3, 3)), thoughtWords)
 	server := llmtest.NewServer(b.play)
 	server.Behave(profile)
@@ -132,7 +133,7 @@ func (b *trialRun) open(ctx context.Context, model string) (err error) {
 	notebook.Open(known, b.store.Models().Keep)
 	b.models = map[string]llm.Model{}
 	for model, server := range b.servers {
-		if b.models[model], err = connect(server, model, notebook); err != nil {
+		if b.models[model], err = connect(server, model, b.window, notebook); err != nil {
 			return err
 		}
 	}
@@ -160,15 +161,15 @@ func (b *trialRun) open(ctx context.Context, model string) (err error) {
 	return nil
 }
 
-func connect(server *llmtest.Server, model string, notebook *llm.Notebook) (llm.Model, error) {
+func connect(server *llmtest.Server, model string, window int, notebook *llm.Notebook) (llm.Model, error) {
 	if strings.HasPrefix(model, "claude-") { // the wire follows from the address
-		return anthropic.New(anthropic.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Window: modelsWindow, Notebook: notebook})
+		return anthropic.New(anthropic.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Window: window, Notebook: notebook})
 	}
 	wire := ""
 	if model == "gpt-5.1" { // it accepts tools on either wire and uses the default of its provider's address
 		wire = llm.WireResponses
 	}
-	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Wire: wire, Window: modelsWindow, Notebook: notebook})
+	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Wire: wire, Window: window, Notebook: notebook})
 }
 
 func (b *trialRun) agent(model string) channel.Agent {

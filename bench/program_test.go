@@ -19,14 +19,14 @@ func TestTurnMeasuresTheProgram(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	i, _ := ranAs[idle](t, "idle", "--channels", "100")
+	i, _ := ranAs[idle](t, "idle", "--channels", "50")
 	check.That(t, i.Open >= 2 && i.Open <= 60, "a silent channel takes %v KB", i.Open) // a goroutine alone has 2
 }
 
 func TestStart(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	starts = 2
+	starts = 1
 	r, _ := ranAs[started](t, "start", "--messages", "300")
 	check.That(t, len(r.Shapes) == 3 && r.Shapes[0].Median > 0 && r.Shapes[1].Median > 0 && r.Shapes[2].CPU > 0, "%+v", r)
 }
@@ -47,19 +47,24 @@ func TestTools(t *testing.T) {
 func TestJudgeOfOurOwnConversations(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	got, _ := ranAs[verdicts](t, "judge", "testdata") // the goals are for more texts
+	all := check.Must(readRecordings("testdata"))(t)
+	for i, messages := range []int{40, 20, 20} {
+		all[i].said = all[i].said[:messages]
+	}
+	got := check.Must(judgeRecordings(t.Context(), silent, all))(t)
+	check.Len(t, "targets", got.Targets, 2) // they are for more texts
 	texts := 0
 	for _, k := range got.Kinds {
 		texts += k.Texts
 		check.That(t, k.Wrong <= 2, "%d of %d wrong, %s: %s", k.Wrong, k.Texts, k.Kind, k.Example)
 	}
-	check.That(t, len(got.Kinds) >= 7 && texts >= 4000 && got.share(false) <= 1, "%d texts of %d kinds, %.2f %% of the bad accepted", texts, len(got.Kinds), got.share(false))
+	check.That(t, len(got.Kinds) >= 7 && texts >= 1800 && got.share(false) <= 1, "%d texts of %d kinds, %.2f %% of the bad accepted", texts, len(got.Kinds), got.share(false))
 }
 
 // What a busy machine makes of speed and memory is nobody's business here: what must
 // hold is that nothing is lost and nothing left behind.
 func TestLoad(t *testing.T) {
-	r, _ := ranAs[load](t, "load", "--channels", "25", "--minutes", "0.05", "--rate", "25")
+	r := check.Must(loading{channels: 12, minutes: 0.03, rate: 24}.measure(t.Context(), silent))(t)
 	wrong := fmt.Sprintf("%d lost, %d unanswered, %d answered twice, %d failed (%s), doctor finds %q", r.Lost, r.Unanswered, r.Twice, r.Failed+r.Broken, r.Why, r.Findings)
 	check.Equal(t, "what is wrong", wrong, "0 lost, 0 unanswered, 0 answered twice, 0 failed (), doctor finds []")
 	check.That(t, r.End.Goroutines <= r.Start.Goroutines && r.End.Handles <= r.Start.Handles, "it began with %+v and left %+v", r.Start, r.End)

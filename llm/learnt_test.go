@@ -54,50 +54,38 @@ func (s *memoryShelf) keep(_ context.Context, model string, f llm.Facts) error {
 }
 
 func TestNotebook(t *testing.T) {
-	open := func(s *memoryShelf) *llm.Notebook {
-		if s.facts == nil {
-			s.facts = map[string]llm.Facts{}
-		}
+	s := &memoryShelf{facts: map[string]llm.Facts{}}
+	open := func(model string) *llm.Learnt {
 		n := new(llm.Notebook)
 		n.Open(s.facts, s.keep)
-		return n
+		return n.Page(model)
 	}
-	t.Run("learned facts are loaded at the next start", func(t *testing.T) {
-		s := &memoryShelf{}
-		page := open(s).Page("m@here")
-		page.Counted(1000, 2000)
-		page.Limit(8000)
-		page.Limit(9000) // never upward
-		page.NoTools()
-		page.NoImages()
+	page := open("m@here")
+	page.Counted(1000, 2000)
+	page.Limit(8000)
+	page.Limit(9000) // never upward
+	page.NoTools()
+	page.NoImages()
+	check.NoError(t, page.Keep(t.Context()))
+	want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
+	check.Equal(t, "facts at the next start", open("m@here").Facts(), want)
+	check.Equal(t, "facts of another server's model", open("m@elsewhere").Facts(), llm.Facts{})
+
+	s.writes, page = 0, open("m") // small changes are not written
+	for i := range 500 {
+		page.Counted(1000, 1200+i%3)
 		check.NoError(t, page.Keep(t.Context()))
-		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
-		check.Equal(t, "stored facts", open(s).Page("m@here").Facts(), want)
-		check.Equal(t, "facts of another server's model", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
-	})
-	t.Run("small changes are not written", func(t *testing.T) {
-		s := &memoryShelf{}
-		page := open(s).Page("m")
-		for i := range 500 {
-			page.Counted(1000, 1200+i%3)
-			check.NoError(t, page.Keep(t.Context()))
-		}
-		check.That(t, s.writes != 0 && s.writes <= 6, "%d writes for 500 calls", s.writes)
-		f := s.facts["m"].Factor
-		check.That(t, math.Abs(f-1.2) <= 0.031, "got factor %v, want 1.2", f)
-	})
-	t.Run("failed writes are retried", func(t *testing.T) {
-		s := &memoryShelf{err: errors.New("the disk is full")}
-		page := open(s).Page("m")
-		page.NoTools()
-		if err := page.Keep(t.Context()); err == nil {
-			t.Error("no error")
-		}
-		s.err = nil
-		if err := page.Keep(t.Context()); err != nil || !s.facts["m"].RefusesTools {
-			t.Errorf("%+v, %v", s.facts["m"], err)
-		}
-	})
+	}
+	check.That(t, s.writes != 0 && s.writes <= 6, "%d writes for 500 calls", s.writes)
+	f := s.facts["m"].Factor
+	check.That(t, math.Abs(f-1.2) <= 0.031, "got factor %v, want 1.2", f)
+
+	s.err = errors.New("the disk is full") // failed writes are retried
+	page.NoTools()
+	check.Error(t, page.Keep(t.Context()), s.err)
+	s.err = nil
+	check.NoError(t, page.Keep(t.Context()))
+	check.That(t, s.facts["m"].RefusesTools, "%+v", s.facts["m"])
 }
 
 func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
@@ -116,21 +104,13 @@ func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
 		"an answer cut off at max_tokens":                   {answer("I th", llm.FinishLength, 3000), false},
 		"a call":                                            {called, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			model, retried := script(c.resp, llmtest.Say("done")), 0
-			model.Tokens = 4096
-			resp, err := llm.Loop{
-				Model: model, MaxCalls: 3,
-				Request: func(context.Context, int) (llm.Request, error) {
-					return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
-				},
-				Retry: func(_ context.Context, err error) bool {
-					retried++
-					return llm.KindOf(err) == llm.KindOverflow
-				},
-			}.Run(t.Context())
-			check.That(t, err == nil && c.over == (retried == 1) && (!c.over || resp.Message.Text == "done"), "%d retries, then %q, %v", retried, resp.Message.Text, err)
-		})
+		model, retried := script(c.resp, llmtest.Say("done")), 0
+		model.Tokens = 4096
+		resp, err := llm.Loop{Model: model, MaxCalls: 3, Request: asking(tool("echo", echo)), Retry: func(_ context.Context, err error) bool {
+			retried++
+			return llm.KindOf(err) == llm.KindOverflow
+		}}.Run(t.Context())
+		check.That(t, err == nil && c.over == (retried == 1) && (!c.over || resp.Message.Text == "done"), "%s: %d retries, then %q, %v", name, retried, resp.Message.Text, err)
 	}
 }
 
@@ -142,18 +122,16 @@ func TestChoose(t *testing.T) {
 	}{
 		"the first of the preferred that is offered":  {[]string{"text-embedding-3", "big", "small-1", "small-2"}, "small-2"},
 		"no other of such a name":                     {[]string{"small-2-2026-01-01", "big"}, "big"},
-		"the first for chats where none is preferred": {[]string{"text-embedding-ada-002", "whisper-1", "tts-1-hd", "dall-e-3", "gpt-image-1", "omni-moderation-latest", "gpt-realtime", "gpt-4o-search-preview", "gpt-5-codex", "gpt-4o-transcribe", "bge-reranker", "all-minilm:latest", "paraphrase-multilingual", "text-e5-large", "gte-large", "sora-2", "gpt-audio", "black-forest-labs/FLUX.1-schnell", "stable-diffusion-3.5", "mistral-ocr-latest", "veo-3.1", "gpt-5.1"}, "gpt-5.1"},
+		"the first for chats where none is preferred": {[]string{"text-embedding-ada-002", "whisper-1", "tts-1-hd", "dall-e-3", "gpt-image-1", "omni-moderation-latest", "gpt-realtime", "gpt-4o-search-preview", "gpt-5-codex", "gpt-4o-transcribe", "bge-reranker", "all-minilm:latest", "paraphrase-multilingual", "text-e5-large", "gte-large", "sora-2", "gpt-audio", "black-forest-labs/FLUX.1-schnell", "stable-diffusion-3.5", "mistral-ocr-latest", "veo-3.1", "computer-use-preview", "davinci-002", "babbage-002", "llama-guard3", "clip-vit", "gpt-5.1"}, "gpt-5.1"},
 		"no snapshot where there is another":          {[]string{"gpt-4o-2024-08-06", "gpt-4-0613", "claude-3-5-haiku-20241022", "gpt-4o"}, "gpt-4o"},
 		"a snapshot where there is nothing else":      {[]string{"text-embedding-3", "gpt-4o-2024-08-06"}, "gpt-4o-2024-08-06"},
 		"nothing for chats":                           {[]string{"text-embedding-3", "whisper-1"}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var offered []llm.Offered
-			for _, id := range c.offered {
-				offered = append(offered, llm.Offered{ID: id, Window: 7})
-			}
-			got, ok := llm.Choose(preferred, offered)
-			check.That(t, got.ID == c.want && ok == (c.want != "") && (!ok || got.Window == 7), "got %+v, %v, want %q", got, ok, c.want)
-		})
+		var offered []llm.Offered
+		for _, id := range c.offered {
+			offered = append(offered, llm.Offered{ID: id, Window: 7})
+		}
+		got, ok := llm.Choose(preferred, offered)
+		check.That(t, got.ID == c.want && ok == (c.want != "") && (!ok || got.Window == 7), "%s: got %+v, %v, want %q", name, got, ok, c.want)
 	}
 }

@@ -25,18 +25,17 @@ type exchangeRecord struct {
 	results []llm.Message
 }
 
-// run runs a loop over model with tools, at most maxCalls calls.
-func run(t *testing.T, model llm.Model, maxCalls int, tools ...llm.Tool) (llm.Response, []exchangeRecord, error) {
+// asking returns the requests of a loop: each has these tools.
+func asking(tools ...llm.Tool) func(context.Context, int) (llm.Request, error) {
+	return func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: tools}, nil }
+}
+
+// run runs a loop over model with tools.
+func run(t *testing.T, model llm.Model, tools ...llm.Tool) (resp llm.Response, records []exchangeRecord, err error) {
 	t.Helper()
-	var records []exchangeRecord
-	loop := llm.Loop{
-		Model: model, MaxCalls: maxCalls,
-		Request: func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: tools}, nil },
-		Record: func(calls llm.Message, results []llm.Message) {
-			records = append(records, exchangeRecord{calls, results})
-		},
-	}
-	resp, err := loop.Run(t.Context())
+	resp, err = llm.Loop{Model: model, MaxCalls: 5, Request: asking(tools...), Record: func(calls llm.Message, results []llm.Message) {
+		records = append(records, exchangeRecord{calls, results})
+	}}.Run(t.Context())
 	return resp, records, err
 }
 
@@ -52,7 +51,7 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 	model := script(
 		llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llmtest.Call("b", "echo", map[string]int{"n": 2})),
 		llmtest.Say("done"))
-	resp, records, err := run(t, model, 5, tool("echo", echo))
+	resp, records, err := run(t, model, tool("echo", echo))
 	check.Require(t, err == nil && resp.Message.Text == "done", "got %q, %v", resp.Message.Text, err)
 	check.Len(t, "records", records, 1)
 	check.Len(t, "calls", records[0].calls.Calls, 2)
@@ -71,21 +70,17 @@ func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {
 		"a given id that looks like ours":        {"call_1", "", "call_1"},
 		"a later id that looks like a fresh one": {"", "call_0", "call_0"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var calls []llm.Call
-			for _, id := range ids {
-				calls = append(calls, llmtest.Call(id, "echo", 1))
-			}
-			_, records, err := run(t, script(llmtest.Use(calls...), llmtest.Say("ok")), 2, tool("echo", echo))
-			check.NoError(t, err)
-			seen := map[string]bool{}
-			for i, call := range records[0].calls.Calls {
-				if call.ID == "" || seen[call.ID] || records[0].results[i].CallID != call.ID {
-					t.Errorf("call %d: got id %q, its result %q, seen before: %v", i, call.ID, records[0].results[i].CallID, seen[call.ID])
-				}
-				seen[call.ID] = true
-			}
-		})
+		var calls []llm.Call
+		for _, id := range ids {
+			calls = append(calls, llmtest.Call(id, "echo", 1))
+		}
+		_, records, err := run(t, script(llmtest.Use(calls...), llmtest.Say("ok")), tool("echo", echo))
+		check.NoError(t, err)
+		seen := map[string]bool{}
+		for i, call := range records[0].calls.Calls {
+			check.That(t, call.ID != "" && !seen[call.ID] && records[0].results[i].CallID == call.ID, "%s: %+v", name, records[0])
+			seen[call.ID] = true
+		}
 	}
 }
 
@@ -104,21 +99,18 @@ func TestLoopReportsToolFailure(t *testing.T) {
 		"an error is shown":                 {llmtest.Call("1", "broken", 1), []llm.Tool{broken}, "Error: say which one"},
 		"a panic is caught, one line of it": {llmtest.Call("1", "panics", 1), []llm.Tool{panics}, "the tool panics failed (boom)."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), 2, c.tools...)
-			check.Require(t, err == nil && resp.Message.Text == "sorry", "the loop did not continue: %q, %v", resp.Message.Text, err)
-			got := records[0].results[0].Text
-			check.HasPrefix(t, "tool result", got, "Error: ")
-			check.Contains(t, "tool result", got, c.want)
-		})
+		resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), c.tools...)
+		check.Require(t, err == nil && resp.Message.Text == "sorry", "%s: the loop did not continue: %q, %v", name, resp.Message.Text, err)
+		got := records[0].results[0].Text
+		check.HasPrefix(t, name, got, "Error: ")
+		check.Contains(t, name, got, c.want)
 	}
 }
 
 func TestLoopEndsWithFinalTool(t *testing.T) {
-	last := tool("last", echo)
+	last, model := tool("last", echo), script(llmtest.Use(llmtest.Call("1", "last", 1)))
 	last.Ends = true
-	model := script(llmtest.Use(llmtest.Call("1", "last", 1)))
-	resp, records, err := run(t, model, 5, last)
+	resp, records, err := run(t, model, last)
 	check.That(t, err == nil && len(resp.Message.Calls) == 1 && len(records) == 1 && len(model.Requests()) == 1, "got %+v, recorded %d, %v", resp, len(records), err)
 }
 
@@ -173,9 +165,8 @@ func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 		return "half", nil
 	})
 	err := check.ErrorOf(llm.Loop{
-		Model: script(llmtest.Use(llmtest.Call("1", "slow", 1)), llmtest.Say("never")), MaxCalls: 2,
-		Request: func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: []llm.Tool{slow}}, nil },
-		Record:  func(llm.Message, []llm.Message) { t.Error("recorded") },
+		Model: script(llmtest.Use(llmtest.Call("1", "slow", 1)), llmtest.Say("never")), MaxCalls: 2, Request: asking(slow),
+		Record: func(llm.Message, []llm.Message) { t.Error("recorded") },
 	}.Run(ctx))
 	check.Error(t, err, context.Canceled)
 }
@@ -189,7 +180,7 @@ func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
 	} {
 		cut := llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llm.Call{ID: "b", Name: "echo", Arguments: arguments})
 		cut.FinishReason = llm.FinishLength
-		_, records, err := run(t, script(cut, llmtest.Say("done")), 5, tool("echo", echo))
+		_, records, err := run(t, script(cut, llmtest.Say("done")), tool("echo", echo))
 		check.NoError(t, err)
 		for i, result := range records[0].results {
 			check.HasPrefix(t, arguments, result.Text, want[i])
@@ -216,10 +207,7 @@ func TestLoopCountsEverything(t *testing.T) {
 		var counted []int
 		_, _ = llm.Loop{ // some fail
 			Model:    &llmtest.Model{Tokens: 100, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { return c.responses[n-1], c.err }},
-			MaxCalls: 3,
-			Request: func(context.Context, int) (llm.Request, error) {
-				return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
-			},
+			MaxCalls: 3, Request: asking(tool("echo", echo)),
 			Count: func(u llm.Usage) { counted = append(counted, u.Prompt) },
 		}.Run(t.Context())
 		check.EqualAll(t, name, counted, c.want)

@@ -30,10 +30,8 @@ func TestRefusalsBecomeErrors(t *testing.T) {
 		"200 with a code":          {200, `{"error":{"message":"slow down","code":429}}`, KindRateLimited, "slow down"},
 		"200 nobody can sort":      {200, `{"error":"something broke"}`, KindOverloaded, "something broke"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "error", string(err.Kind)+" "+err.Message, string(c.kind)+" "+c.message)
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		check.Equal(t, name, string(err.Kind)+" "+err.Message, string(c.kind)+" "+c.message)
 	}
 }
 
@@ -66,9 +64,8 @@ func TestRetryAfterInTheBody(t *testing.T) {
 
 func TestClipKeepsValidText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x80", 900), strings.Repeat("語", 900), strings.Repeat("a", 499) + "語語"} {
-		if got := Clip(text); len(got) > 510 || !utf8.ValidString(got) {
-			t.Errorf("%q…: got %d bytes, valid %v", text[:6], len(got), utf8.ValidString(got))
-		}
+		got := Clip(text)
+		check.That(t, len(got) <= 510 && utf8.ValidString(got), "%q…: got %d bytes", text[:6], len(got))
 	}
 }
 
@@ -104,6 +101,10 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300,100 tokens."}}`, 272000, 300100},
 		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 200000, 215023},
 		"Anthropic, with the answer":            {400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 197000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"}}`, 200000, 197000},
+		"Bedrock":                               {400, `{"message":"Input is too long for requested model."}`, 0, 0},
+		"LM Studio":                             {400, `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}`, 4096, 0},
+		"SGLang":                                {400, `{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (8192 tokens).","type":"BadRequestError","code":400}`, 8192, 9000},
+		"GitHub":                                {400, `{"error":{"message":"prompt token count of 138898 exceeds the limit of 64000","code":"model_max_prompt_tokens_exceeded"}}`, 64000, 138898},
 		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1048575, 1200033},
 		"xAI":                                   {400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, 131072, 140229},
 		"Groq":                                  {400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}`, 0, 0},
@@ -123,16 +124,10 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"Groq, more than a minute's tokens":     {413, `{"error":{"message":"Request too large for model ` + "`x`" + ` in organization ` + "`org_1`" + ` service tier ` + "`on_demand`" + ` on tokens per minute (TPM): Limit 12000, Requested 13921, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`, 12000, 0},
 		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, 2048, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			if err.Kind != KindOverflow || err.Limit != c.limit || PromptOf(err) != c.prompt || err.Temporary() {
-				t.Errorf("got %s, limit %d, prompt %d", err.Kind, err.Limit, PromptOf(err))
-			}
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		right := err.Kind == KindOverflow && err.Limit == c.limit && PromptOf(err) == c.prompt && !err.Temporary()
+		check.That(t, right, "%s: got %s, limit %d, prompt %d", name, err.Kind, err.Limit, PromptOf(err))
 	}
-}
-
-func TestOtherFailuresAreNoOverflow(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -149,9 +144,7 @@ func TestOtherFailuresAreNoOverflow(t *testing.T) {
 		"a filter that speaks of a limit":   {400, `{"error":{"message":"the value exceeds the limit of 100 characters"}}`, KindBadRequest},
 		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			check.That(t, err.Kind == c.kind && err.Limit == 0, "got %s, limit %d", err.Kind, err.Limit)
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		check.That(t, err.Kind == c.kind && err.Limit == 0, "%s: got %s, limit %d", name, err.Kind, err.Limit)
 	}
 }

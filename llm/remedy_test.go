@@ -26,6 +26,8 @@ var failures = []struct {
 	{"Moonshot: no balance", refusedBy(429, `{"error":{"message":"Your account org-1<ak-1> is suspended, please check your plan and billing details","type":"exceeded_current_quota_error"}}`), KindQuota, "has no credit", "add credit"},
 	{"Zhipu: no balance", refusedBy(429, `{"error":{"code":"1113","message":"余额不足或无可用资源包,请充值。"}}`), KindQuota, "has no credit", "add credit"},
 	{"DashScope: no balance", refusedBy(400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`), KindQuota, "has no credit", "add credit"},
+	{"xAI: no credit", refusedBy(403, `{"code":"denied","error":"Your team has either used all available credits or reached its monthly budget."}`), KindQuota, "has no credit", "add credit"},
+	{"OpenAI: a spending limit", refusedBy(400, `{"error":{"message":"Billing hard limit has been reached"}}`), KindQuota, "has no credit", "add credit"},
 	{"Gemini: a limit of a minute", refusedBy(429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 34s.","status":"RESOURCE_EXHAUSTED"}}]`), KindRateLimited, "overloaded right now", "raise the account's rate limit"},
 	{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * 60e9}, KindRateLimited, "ask again in 30 minutes", "wait for 30 minutes"},
 	{"overloaded", refusedBy(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), KindOverloaded, "overloaded right now", "ask again later"},
@@ -34,11 +36,20 @@ var failures = []struct {
 	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
 	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
 	{"a filtered answer", Located(&Error{Kind: KindFiltered, Message: "the answer has no text"}, Where{Model: "test-model", Address: "http://there.test/v1"}), KindFiltered, "provider's filter", "change the content filter"},
+	{"OpenRouter: moderation", refusedBy(403, `{"error":{"message":"Your chosen model requires moderation and your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"x"}}}`), KindFiltered, "provider's filter", "change the content filter"},
+	{"Anthropic: blocked output, in a stream", refusedBy(0, `{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`), KindFiltered, "provider's filter", "change the content filter"},
+	{"Azure: filtered", refusedBy(400, `{"error":{"code":"content_filter","message":"The response was filtered due to the prompt triggering a policy."}}`), KindFiltered, "provider's filter", "change the content filter"},
+	{"DashScope: filtered", refusedBy(400, `{"error":{"code":"data_inspection_failed","message":"Input data may contain inappropriate words."}}`), KindFiltered, "provider's filter", "change the content filter"},
+	{"DeepSeek: filtered", refusedBy(400, `{"error":{"message":"Content Exists Risk","type":"invalid_request_error"}}`), KindFiltered, "provider's filter", "change the content filter"},
 	{"a wrong key", refusedBy(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`), KindAuth, "rejects my API key, so I cannot answer. Your message is saved; the bot's operator must check TEST_KEY.", "check TEST_KEY"},
 	{"no key", Located(refusedBy(401, `{"error":{"message":"You didn't provide an API key."}}`), Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", NoKey: true}), KindAuth, "requires an API key and I have none, so I cannot answer. Your message is saved; the bot's operator must set TEST_KEY.", "set TEST_KEY"},
 	{"OpenAI: unknown model", refusedBy(404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}"), KindUnknownModel, "does not have the model", "set model to one that the server has: near, far"},
 	{"Anthropic: unknown model", refusedBy(404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`), KindUnknownModel, "does not have the model", "near, far"},
 	{"OpenRouter: unknown model", refusedBy(400, `{"error":{"message":"foo/bar is not a valid model ID","code":400}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"Ollama: unknown model", refusedBy(404, `{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"Azure: unknown model", refusedBy(404, `{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource is missing."}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"OpenRouter: a model without providers", refusedBy(404, `{"error":{"message":"No endpoints found for foo/bar.","code":404}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"OpenAI's wrong path", refusedBy(404, `{"error":{"message":"Invalid URL (POST /v1/v1/chat/completions)","type":"invalid_request_error"}}`), KindWrongAddress, "no model at the address", "correct base_url"},
 	{"Go's 404", refusedBy(404, "404 page not found\n"), KindWrongAddress, "no model at the address", "correct base_url (http://there.test/v1); most servers have their API under /v1"},
 	{"a page with 200", refusedBy(200, "<!doctype html><title>Open WebUI</title>"), KindWrongAddress, "no model at the address", "correct base_url"},
 	{"LM Studio's wrong path", refusedBy(200, `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`), KindWrongAddress, "no model at the address", "correct base_url"},
@@ -84,12 +95,8 @@ func TestAFailureIsLocatedOnce(t *testing.T) {
 	first := Located(refused, Where{Model: "a", Address: "http://a"})
 	second := Located(first, Where{Model: "b", Address: "http://b"})
 	var e *Error
-	if errors.As(second, &e); e.Where.Model != "a" {
-		t.Errorf("got location %q", e.Where.Model)
-	}
-	if errors.As(refused, &e); e.Where.Model != "" {
-		t.Error("the input error was changed")
-	}
+	check.That(t, errors.As(second, &e) && e.Where.Model == "a", "got %v", second)
+	check.That(t, errors.As(refused, &e) && e.Where.Model == "", "the input error was changed: %v", refused)
 	other := errors.New("other")
 	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)
 }
@@ -116,6 +123,10 @@ var unsupported = []struct {
 	{"images, Ollama", 400, `{"error":{"message":"this model does not support image input (ref: b8bd630e)","type":"api_error"}}`, "images"},
 	{"images, DeepSeek", 400, "{\"error\":{\"message\":\"Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 746109\",\"type\":\"invalid_request_error\"}}", "images"},
 	{"images, Gemini", 400, `[{"error":{"code":400,"message":"Image input modality is not enabled for models/gemma-3-1b-it","status":"INVALID_ARGUMENT"}}]`, "images"},
+	{"images, Ollama, a part is missing", 500, `{"error":{"message":"Failed to create new sequence: failed to process inputs: this model is missing data required for image input","type":"api_error"}}`, "images"},
+	{"images, llama-cpp-python", 500, `{"error":{"message":"Image input detected, but the loaded model is not configured with a mmproj module."}}`, "images"},
+	{"images, LM Studio", 400, `{"error":"Model does not support images. Please use a model that does."}`, "images"},
+	{"images, in general words", 400, `{"error":{"message":"Vision is not supported by this model"}}`, "images"},
 	{"not of images, pictures as output", 404, `{"error":{"message":"No endpoints found that support the requested output modalities: image, text","code":404}}`, ""},
 	{"not of images, too many", 400, `{"object":"error","message":"At most 1 image(s) may be provided in one request.","type":"BadRequestError","code":400}`, ""},
 	{"not of images, a broken one", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Could not process image"}}`, ""},
@@ -134,13 +145,11 @@ var unsupported = []struct {
 func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, c := range unsupported {
-		t.Run(c.name, func(t *testing.T) {
-			err := Refused(c.status, nil, []byte(c.body))
-			wrapped := fmt.Errorf("the turn failed: %w", err)
-			tools, images := RefusesTools(wrapped), TakesNoImages(wrapped)
-			check.That(t, tools == (c.says == "tools") && images == (c.says == "images"), "%q: refuses tools %v, pictures %v", err, tools, images)
-			check.That(t, (c.says == "" || !err.Temporary()) && (!images || RefusesImages(wrapped)), "%q: retried unchanged", err)
-		})
+		err := Refused(c.status, nil, []byte(c.body))
+		wrapped := fmt.Errorf("the turn failed: %w", err)
+		tools, images := RefusesTools(wrapped), TakesNoImages(wrapped)
+		check.That(t, tools == (c.says == "tools") && images == (c.says == "images"), "%s: %q: refuses tools %v, pictures %v", c.name, err, tools, images)
+		check.That(t, (c.says == "" || !err.Temporary()) && (!images || RefusesImages(wrapped)), "%s: %q: retried unchanged", c.name, err)
 	}
 	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
 		check.That(t, !RefusesTools(err) && !RefusesImages(err) && !WantsReasoning(err), "%v: got a refusal, want none", err)
@@ -173,7 +182,6 @@ func TestRequiredFieldsAreRecognized(t *testing.T) {
 		}
 		check.Equal(t, text, strings.Join(got, ", "), want)
 	}
-	if WantsReasoning(Refused(503, nil, []byte("reasoning_content is missing"))) || RefusesForced(Refused(500, nil, []byte("tool_choice crashed"))) {
-		t.Error("a temporary failure counts as a refusal")
-	}
+	temporary := []error{Refused(503, nil, []byte("reasoning_content is missing")), Refused(500, nil, []byte("tool_choice crashed"))}
+	check.That(t, !WantsReasoning(temporary[0]) && !RefusesForced(temporary[1]), "a temporary failure counts as a refusal")
 }

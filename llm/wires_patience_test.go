@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/internal/check"
@@ -21,7 +20,6 @@ import (
 
 func TestTemporaryFailuresAreRetried(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
 		for name, c := range map[string]struct {
 			answer   func(*llmtest.Exchange)
 			show     bool
@@ -62,125 +60,110 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 	})
 }
 
-func TestSilentServerIsUnreachable(t *testing.T) {
+// whileWaiting tests each answer on each protocol, in a bubble, with a model of these options. The
+// answers are given in memory.
+func whileWaiting(t *testing.T, o openai.Options, answers map[string]func(*llmtest.Exchange), test func(t *testing.T, model llm.Model, server *llmtest.Server)) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		for name, answer := range map[string]func(*llmtest.Exchange){
-			"before the answer":          func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
-			"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(20 * time.Second) },
-			"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(20 * time.Second) },
-		} {
+		for name, answer := range answers {
+			server, o := w.open(t, answer), o
+			o.HTTPClient = llmtest.InMemory(server)
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				server := w.open(t, answer)
-				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
-				check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
-				check.Len(t, "requests", server.Requests(), 1)
+				synctest.Test(t, func(t *testing.T) { test(t, w.model(t, server, o), server) })
 			})
 		}
-		var asked atomic.Int64 // for its models
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			asked.Add(1)
-			<-r.Context().Done()
-		}))
-		defer server.Close()
-		model := check.Must(w.connect(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond}))(t)
+	})
+}
+
+type answers = map[string]func(*llmtest.Exchange)
+
+func TestSilentServerIsUnreachable(t *testing.T) {
+	whileWaiting(t, openai.Options{IdleTimeout: time.Minute, MaxRetries: 3}, answers{
+		"before the answer":          func(x *llmtest.Exchange) { x.Wait(time.Hour) },
+		"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(time.Hour) },
+		"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(time.Hour) },
+	}, func(t *testing.T, model llm.Model, server *llmtest.Server) {
+		started := time.Now()
 		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
-		check.Equal(t, "requests", asked.Load(), 1)
+		check.Equal(t, "waited", time.Since(started), time.Minute)
+		check.Len(t, "requests", server.Requests(), 1)
+	})
+	forEveryProtocol(t, func(t *testing.T, w wire) { // when it is asked for its models
+		asked := 0
+		silent := llmtest.InMemory(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked++; <-r.Context().Done() }))
+		synctest.Test(t, func(t *testing.T) {
+			model := check.Must(w.connect(openai.Options{IdleTimeout: time.Minute, HTTPClient: silent}))(t)
+			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
+		})
+		check.Equal(t, "requests", asked, 1)
 	})
 }
 
 func TestAnswerTimeout(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		for name, answer := range map[string]func(*llmtest.Exchange){
-			"however slowly it comes": func(x *llmtest.Exchange) {
-				for x.Wait(10 * time.Millisecond) {
-					x.Piece("ha")
-				}
-			},
-			"however long the provider asks to wait": func(x *llmtest.Exchange) { x.Refuse(429, "30", "later") },
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				server := w.open(t, answer)
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				defer cancel()
-				model := w.model(t, server, openai.Options{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
-				_, err := model.Generate(ctx, hello, nil)
-				check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
-				check.Len(t, "requests", server.Requests(), 1)
-			})
-		}
+	whileWaiting(t, openai.Options{MaxTime: 30 * time.Second, MaxRetries: 3}, answers{
+		"however slowly it comes": func(x *llmtest.Exchange) {
+			for x.Wait(7 * time.Second) {
+				x.Piece("ha")
+			}
+		},
+		"however long the provider asks to wait": func(x *llmtest.Exchange) { x.Refuse(429, "50", "later") },
+	}, func(t *testing.T, model llm.Model, server *llmtest.Server) {
+		started := time.Now()
+		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
+		check.That(t, time.Since(started) <= 30*time.Second, "waited %v", time.Since(started))
+		check.Len(t, "requests", server.Requests(), 1)
 	})
 }
 
+// A server that sends something before each pause is over is alive, however little it sends.
 func TestSlowServer(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		const patience = 400 * time.Millisecond
-		server := w.open(t, func(x *llmtest.Exchange) {
-			for _, c := range ": a comment that keeps the connection alive\n\n" {
-				x.Write(string(c))
-				x.Wait(patience / 40)
-			}
-			x.Piece("who")
-			x.Write(strings.Repeat(": keep-alive\n\n", 500))
-			x.Say("le")
-		})
-		started := time.Now()
-		resp, err := w.model(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, nil)
-		check.Require(t, err == nil && resp.Message.Text == "whole", "got %q, %v", resp.Message.Text, err)
-		check.That(t, time.Since(started) >= patience, "the answer was too fast: the test proves nothing")
+	const patience = 10 * time.Second
+	whileWaiting(t, openai.Options{IdleTimeout: patience}, answers{"": func(x *llmtest.Exchange) {
+		for _, c := range ": a comment that keeps the connection alive\n\n" {
+			x.Write(string(c))
+			x.Wait(patience - 1)
+		}
+		x.Piece("who")
+		x.Write(strings.Repeat(": keep-alive\n\n", 500))
+		x.Say("le")
+	}}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
+		resp, err := model.Generate(t.Context(), hello, nil)
+		check.That(t, err == nil && resp.Message.Text == "whole", "got %q, %v", resp.Message.Text, err)
 	})
 }
 
 func TestCallerCancelIsNoProviderFailure(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		for name, answer := range map[string]func(*llmtest.Exchange){
-			"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
-			"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(20 * time.Second) },
-			"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				model := w.model(t, w.open(t, answer), openai.Options{MaxRetries: 5})
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(50*time.Millisecond, cancel)
-				_, err := model.Generate(ctx, hello, nil)
-				check.That(t, errors.Is(err, context.Canceled) && llm.KindOf(err) == "", "cancelled: got %v", err)
-				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-				defer cancel()
-				_, err = model.Generate(ctx, hello, nil)
-				check.That(t, errors.Is(err, context.DeadlineExceeded) && llm.KindOf(err) == "", "out of time: got %v", err)
-			})
-		}
+	whileWaiting(t, openai.Options{MaxRetries: 5}, answers{
+		"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(time.Minute) },
+		"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(time.Minute) },
+		"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
+	}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := model.Generate(ctx, hello, nil)
+		check.That(t, errors.Is(err, context.Canceled) && llm.KindOf(err) == "", "cancelled: got %v", err)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = model.Generate(ctx, hello, nil)
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && llm.KindOf(err) == "", "out of time: got %v", err)
 	})
 }
 
 func TestSilenceLimits(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		server := w.open(t, func(x *llmtest.Exchange) {
-			for range 4 {
-				if !x.Wait(60 * time.Millisecond) {
-					return
-				}
-				x.Write(": still reading\n\n")
+	whileWaiting(t, openai.Options{IdleTimeout: 3 * time.Second, MaxTime: 10 * time.Second}, answers{"": func(x *llmtest.Exchange) {
+		for range 4 {
+			if !x.Wait(6 * time.Second) {
+				return
 			}
-			x.Use("c", "lookup", `{"word":"fine"}`)
-		})
-		model := w.model(t, server, openai.Options{IdleTimeout: 30 * time.Millisecond, MaxTime: 100 * time.Millisecond})
-		watched := hello
-		var signs atomic.Int32
-		watched.Alive = func() { signs.Add(1) }
-		resp, err := model.Generate(t.Context(), watched, nil)
-		if err != nil || len(resp.Message.Calls) != 1 || signs.Load() < 4 {
-			t.Errorf("got %+v and %d calls of Alive, %v; want an answer and a call for each piece", resp.Message, signs.Load(), err)
+			x.Write(": still reading\n\n")
 		}
+		x.Use("c", "lookup", `{"word":"fine"}`)
+	}}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
+		watched, signs := hello, 0
+		watched.Alive = func() { signs++ }
+		resp, err := model.Generate(t.Context(), watched, nil)
+		check.That(t, err == nil && len(resp.Message.Calls) == 1 && signs >= 4, "got %+v and %d calls of Alive, %v", resp.Message, signs, err)
 		check.Equal(t, "without Alive the model's own limits did not apply", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		check.Error(t, check.ErrorOf(model.Generate(ctx, watched, nil)), context.DeadlineExceeded)
 	})
@@ -188,18 +171,16 @@ func TestSilenceLimits(t *testing.T) {
 
 // A pause that the server asks for is made, and is not the server's silence.
 func TestRetryAfterIsNoSilence(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		server := w.open(t, func(x *llmtest.Exchange) {
-			if x.N == 1 {
-				x.Refuse(429, "0.3", "wait")
-				return
-			}
-			x.Wait(300 * time.Millisecond)
-			x.Say("fine")
-		})
+	whileWaiting(t, openai.Options{MaxRetries: 1, IdleTimeout: 5 * time.Second}, answers{"": func(x *llmtest.Exchange) {
+		if x.N == 1 {
+			x.Refuse(429, "3", "wait")
+			return
+		}
+		x.Wait(3 * time.Second)
+		x.Say("fine")
+	}}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
 		started := time.Now()
-		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 1, IdleTimeout: 500 * time.Millisecond}).Generate(t.Context(), hello, nil)))
-		check.That(t, time.Since(started) >= 600*time.Millisecond, "got an answer after %v", time.Since(started))
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
+		check.That(t, time.Since(started) >= 6*time.Second, "got an answer after %v", time.Since(started))
 	})
 }

@@ -4,7 +4,11 @@
 package llm_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,9 +23,7 @@ func TestPicturesAreSent(t *testing.T) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say("a cat") })
 		m := user("look")
 		m.Images = []llm.Image{{Label: "image of #1: cat.png", Data: png}, {Label: "a drawing", Type: "image/svg+xml", Data: []byte("<svg/>")}}
-		if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{m}}, nil); err != nil {
-			t.Fatal(err, server.Refusals())
-		}
+		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{m}}, nil)))
 		got := server.Requests()[0].Last()
 		check.Len(t, "text at the server", got.Images, 1)
 		check.Equal(t, "picture", string(got.Images[0].Data), string(png))
@@ -56,10 +58,10 @@ func TestUnusualTextArrivesWhole(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		odd := "quotes \" and \\ and \t tab, line\nbreak, \u2028, <b>&amp; 茶 🍵 e\u0301"
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say(x.Request.Last().Text() + "\x00!") })
-		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user(odd)}}, nil)
-		check.NoError(t, err)
+		model := w.model(t, server, openai.Options{})
+		resp := check.Must(model.Generate(t.Context(), llm.Request{Messages: []llm.Message{user(odd)}}, nil))(t)
 		check.Equal(t, "reply", resp.Message.Text, odd+"!")
-		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil)))
+		check.Must(model.Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil))(t)
 		check.Equal(t, "invalid UTF-8 was sent", server.Requests()[1].Last().Text(), "a\uFFFDb\x01")
 	})
 }
@@ -113,43 +115,33 @@ func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {
 		"in tags":    func(x *llmtest.Exchange) { x.Piece("<think>so") },
 		"hidden":     func(*llmtest.Exchange) {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			forEveryProtocol(t, func(t *testing.T, w wire) {
-				server := w.open(t, func(x *llmtest.Exchange) {
-					if x.Counted = (llm.Usage{Prompt: 9, Completion: 1}); x.Request.MaxTokens > 100 {
-						x.Say("ok")
-						return
-					}
-					reason(x)
-					x.Finish(llm.FinishLength)
-					x.Done()
-				})
-				var failed []llm.Usage
-				req := llm.Request{Messages: hello.Messages, MaxTokens: 100, Failed: func(u llm.Usage) { failed = append(failed, u) }}
-				model := w.model(t, server, openai.Options{})
-				for range 2 {
-					check.Equal(t, "the reply", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Text, "ok")
+		forEveryProtocol(t, func(t *testing.T, w wire) {
+			server := w.open(t, func(x *llmtest.Exchange) {
+				if x.Counted = (llm.Usage{Prompt: 9, Completion: 1}); x.Request.MaxTokens > 100 {
+					x.Say("ok")
+					return
 				}
-				want := []llm.Usage{{Prompt: 9, Completion: 1}}
-				if w.name == llm.WireResponses { // where there is always room
-					want = nil
-				}
-				check.EqualAll(t, "the usage of answers without room", failed, want)
+				reason(x)
+				x.Finish(llm.FinishLength)
+				x.Done()
 			})
+			var failed []llm.Usage
+			req := llm.Request{Messages: hello.Messages, MaxTokens: 100, Failed: func(u llm.Usage) { failed = append(failed, u) }}
+			model := w.model(t, server, openai.Options{})
+			for range 2 {
+				check.Equal(t, name, check.Must(model.Generate(t.Context(), req, nil))(t).Message.Text, "ok")
+			}
+			want := []llm.Usage{{Prompt: 9, Completion: 1}}
+			if w.name == llm.WireResponses { // where there is always room
+				want = nil
+			}
+			check.EqualAll(t, name+": the usage of answers without room", failed, want)
 		})
 	}
 }
 
-const noForced = "This model does not support the tool_choice."
-
-// forcing is a request with a field that a server may refuse.
-func forcing() llm.Request {
-	req := hello
-	req.Tools, req.ForceTool = []llm.Tool{look}, look.Name
-	return req
-}
-
 func TestEachAttemptIsCharged(t *testing.T) {
+	const noForced = "This model does not support the tool_choice."
 	spent := errors.New("all spent")
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
@@ -165,19 +157,18 @@ func TestEachAttemptIsCharged(t *testing.T) {
 				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noForced)
 			}, 9, 1, llm.KindBadRequest},
 		} {
-			t.Run(name, func(t *testing.T) {
-				server, req := w.open(t, c.refuse), forcing()
-				req.Spend = func() error {
-					if c.budget--; c.budget < 0 {
-						return spent
-					}
-					return nil
+			server, req := w.open(t, c.refuse), hello
+			req.Tools, req.ForceTool = []llm.Tool{look}, look.Name // which a server may refuse
+			req.Spend = func() error {
+				if c.budget--; c.budget < 0 {
+					return spent
 				}
-				_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, func(string) {})
-				check.Equal(t, "error kind", llm.KindOf(err), c.kind)
-				check.Equal(t, "the budget is the error", errors.Is(err, spent), c.kind == "")
-				check.Len(t, "requests", server.Requests(), c.requests)
-			})
+				return nil
+			}
+			_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, func(string) {})
+			check.Equal(t, name, llm.KindOf(err), c.kind)
+			check.Equal(t, name+": the budget is the error", errors.Is(err, spent), c.kind == "")
+			check.Len(t, name+": requests", server.Requests(), c.requests)
 		}
 	})
 }
@@ -189,23 +180,68 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 			"Responses": "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 8192, but got 16484 instead.",
 			"Anthropic": "max_tokens: 16484 > 8192, which is the maximum allowed number of output tokens for m",
 		} {
-			t.Run(name, func(t *testing.T) {
-				var bounds []int
-				server := w.open(t, func(x *llmtest.Exchange) {
-					if bounds = append(bounds, x.Request.MaxTokens); x.Request.MaxTokens > 8192 {
-						x.Reject(400, "invalid_request_error", refusal)
-						return
-					}
-					x.Say("ok")
-				})
-				model := w.model(t, server, openai.Options{})
-				req := hello
-				req.MaxTokens, req.Reasoning = 100, "high"
-				for range 2 {
-					check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
+			var bounds []int
+			server := w.open(t, func(x *llmtest.Exchange) {
+				if bounds = append(bounds, x.Request.MaxTokens); x.Request.MaxTokens > 8192 {
+					x.Reject(400, "invalid_request_error", refusal)
+					return
 				}
-				check.EqualAll(t, "bounds", bounds, []int{16484, 8192, 8192})
+				x.Say("ok")
 			})
+			model, req := w.model(t, server, openai.Options{}), hello
+			req.MaxTokens, req.Reasoning = 100, "high"
+			for range 2 {
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
+			}
+			check.EqualAll(t, name, bounds, []int{16484, 8192, 8192})
 		}
 	})
+}
+
+// grow appends a random step of a conversation to messages: a turn's end and the next message, or a
+// round of tools.
+func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
+	if r.IntN(2) == 0 {
+		m := user(fmt.Sprintf("question %d, \"quoted\" 茶", n))
+		if r.IntN(4) == 0 {
+			m.Images = []llm.Image{{Data: png, Label: "cat.png"}}
+		}
+		return append(messages, assistant(fmt.Sprint("answer ", n)), m)
+	}
+	step, results := assistant(strings.Repeat("so ", r.IntN(2))), []llm.Message(nil)
+	for i := range 1 + r.IntN(3) {
+		id := fmt.Sprintf("c%d_%d", n, i)
+		step.Calls = append(step.Calls, llm.Call{ID: id, Name: look.Name, Arguments: `{"n":1}`})
+		results = append(results, llm.Message{Role: llm.RoleTool, CallID: id, Tool: look.Name, Text: strings.Repeat("found ", r.IntN(3))})
+	}
+	return append(append(messages, step), results...)
+}
+
+// TestEachRequestExtendsPrevious: tools and messages of a request, before their end, are byte for byte
+// the beginning of the next request's, whatever else differs. Only the marks of Messages move.
+func TestEachRequestExtendsPrevious(t *testing.T) {
+	check.SkipUnderRace(t)
+	marks := regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
+	for model, w := range map[string]wire{"m": wires[0], "gpt-5.1": wires[1], "gpt-6-sol": wires[1], "claude-sonnet-5": wires[2]} { // gpt-6-sol has breakpoints
+		t.Run(model, func(t *testing.T) {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			m := check.Must(w.connect(openai.Options{Model: model, MaxRetries: -1, HTTPClient: llmtest.InMemory(server)}))(t)
+			r, before := rand.New(rand.NewPCG(1, 2)), []byte(nil)
+			req := llm.Request{Head: 2, Tools: []llm.Tool{look}, Messages: []llm.Message{hello.Messages[0], user("summary"), user("begin")}}
+			for n := range 40 {
+				req.MaxTokens, req.ForceTool = 100+n, ""
+				if n%7 == 0 {
+					req.ForceTool = look.Name
+				}
+				check.NoError(t, check.ErrorOf(m.Generate(t.Context(), req, nil)))
+				raw := marks.ReplaceAll(server.Requests()[n].Raw, nil)
+				raw = raw[bytes.Index(raw, []byte(`"tools":`)):]
+				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
+				if before = bytes.TrimSuffix(raw, []byte("]}]}")); w.name != llm.WireMessages {
+					before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
+				}
+				req.Messages = grow(r, n, req.Messages)
+			}
+		})
+	}
 }

@@ -42,18 +42,13 @@ func samples() map[string]string {
 	}
 }
 
-// TestEstimateOfUniformText compares with GPT-4o's tokens: too low an estimate would overflow the
-// windows of people who write one kind of text.
-func TestEstimateOfUniformText(t *testing.T) {
-	codec := check.Must(tokenizer.Get(tokenizer.O200kBase))(t)
+func TestEstimate(t *testing.T) {
+	// Too low an estimate would overflow the windows of people who write one kind of text.
+	codec := check.Must(tokenizer.Get(tokenizer.O200kBase))(t) // GPT-4o's
 	for kind, text := range samples() {
-		estimate, real := Estimate(text), check.Must(codec.Count(text))(t)
-		by := float64(estimate)/float64(real) - 1
+		by := float64(Estimate(text))/float64(check.Must(codec.Count(text))(t)) - 1
 		check.That(t, by >= -0.12 && by <= 0.25, "%s: got an error of %+.1f%%", kind, 100*by)
 	}
-}
-
-func TestEstimate(t *testing.T) {
 	check.Equal(t, "estimate of an empty text", Estimate(""), 0)
 	for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
 		check.That(t, Estimate(text) >= 1, "Estimate(%q) = %d", text, Estimate(text))
@@ -83,16 +78,14 @@ func TestClip(t *testing.T) {
 	check.Equal(t, "text clipped to nothing", Clip(english, 0)+Clip(english, -5), "")
 	small := Clip(english, 6)
 	check.That(t, small != "" && strings.HasPrefix(english, small), "a small budget keeps the beginning: got %q", small)
-	t.Run("both ends are kept, and the line between counts the removed characters", func(t *testing.T) {
-		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
-		got := Clip(text, 200)
-		head, rest, _ := strings.Cut(got, "\n[… ")
-		count, tail, ok := strings.Cut(rest, " characters left out …]\n")
-		check.Require(t, ok && strings.HasPrefix(head, "HEAD") && strings.HasSuffix(tail, "TAIL"), "got %q", got)
-		check.Equal(t, "removed characters", count, fmt.Sprint(len(text)-len(head)-len(tail)))
-		n := Estimate(got)
-		check.That(t, n <= 200 && n >= 170, "got %d tokens, want at most 200", n)
-	})
+	// Both ends are kept, and the line between counts the removed characters.
+	text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
+	got := Clip(text, 200)
+	head, rest, _ := strings.Cut(got, "\n[… ")
+	count, tail, ok := strings.Cut(rest, " characters left out …]\n")
+	check.Require(t, ok && strings.HasPrefix(head, "HEAD") && strings.HasSuffix(tail, "TAIL"), "got %q", got)
+	check.Equal(t, "removed characters", count, fmt.Sprint(len(text)-len(head)-len(tail)))
+	check.That(t, Estimate(got) <= 200 && Estimate(got) >= 170, "got %d tokens, want at most 200", Estimate(got))
 	for name, unit := range map[string]string{"letters": "a", "blanks": " ", "accents": "\u0301", "Han": "猫", "joined emoji": "👩‍💻", "invalid bytes": "\xff", "base64": "QmFzZTY0c3RyaW5n9"} {
 		t.Run("much on one line is clipped: "+name, func(t *testing.T) { checkClip(t, strings.Repeat(unit, 1<<18/len(unit)), 500) })
 	}

@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -19,10 +18,15 @@ import (
 // serve starts a strict server for the test.
 func serve(t *testing.T, script func(*llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
-	server := llmtest.NewServer(script)
+	server := llmtest.Serve(t, script)
 	server.Speak(llm.WireMessages)
-	t.Cleanup(server.Close)
 	return server
+}
+
+// ask sends hello to a server with this answer, without a second attempt.
+func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
+	t.Helper()
+	return connect(t, serve(t, answer), anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
 }
 
 // connect returns a model behind server, test-model unless the options name one.
@@ -32,9 +36,7 @@ func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *a
 	if options.Model == "" {
 		options.Model = "test-model"
 	}
-	if options.RetryDelay == 0 {
-		options.RetryDelay = time.Millisecond
-	}
+	options.RetryDelay = time.Millisecond
 	return check.Must(anthropic.New(options))(t)
 }
 
@@ -63,8 +65,7 @@ func TestStopReasons(t *testing.T) {
 		"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop, "pause_turn": llm.FinishStop, "news": llm.FinishStop,
 		"max_tokens": llm.FinishLength, "refusal": llm.FinishFilter, "tool_use": llm.FinishToolCalls,
 	} {
-		server := serve(t, func(x *llmtest.Exchange) { x.Piece("ok"); x.Finish(reason); x.Done() })
-		resp := check.Must(connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, nil))(t)
+		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Piece("ok"); x.Finish(reason); x.Done() }))(t)
 		check.Equal(t, reason, resp.FinishReason+" "+resp.Message.Text, want+" ok")
 	}
 	model := connect(t, serve(t, func(x *llmtest.Exchange) {
@@ -99,8 +100,7 @@ func TestAddressWithPath(t *testing.T) {
 			got = append(got, r.Method+" "+r.URL.String())
 			return nil, http.ErrServerClosed
 		})}
-		model, err := anthropic.New(anthropic.Options{BaseURL: "http://model.invalid" + path, Model: "m", MaxRetries: -1, HTTPClient: client})
-		check.NoError(t, err)
+		model := check.Must(anthropic.New(anthropic.Options{BaseURL: "http://model.invalid" + path, Model: "m", MaxRetries: -1, HTTPClient: client}))(t)
 		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
 		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Models(t.Context()))), llm.KindUnreachable)
 		root := "http://model.invalid"
@@ -121,16 +121,12 @@ func TestModelList(t *testing.T) {
 		{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}},
 		{"id":"claude-haiku-4-5","type":"model","max_input_tokens":200000}]}`)
 	var log check.Buffer
-	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	check.NoError(t, err)
-	models, err := model.Models(t.Context())
-	want := []llm.Offered{
+	model := check.Must(anthropic.New(anthropic.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
+	check.EqualAll(t, "models", check.Must(model.Models(t.Context()))(t), []llm.Offered{
 		{ID: "claude-opus-5-5", Window: 1_000_000, Tools: "yes", Images: "yes"},
 		{ID: "claude-old", Tools: "yes", Images: "no"},
 		{ID: "claude-haiku-4-5", Window: 200_000, Tools: "yes"},
-	}
-	check.NoError(t, err)
-	check.EqualAll(t, "models", models, want)
+	})
 	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil))) // a small one is chosen where none is set
 	check.Equal(t, "chosen model", server.Requests()[0].Model, "claude-haiku-4-5")
 	check.Contains(t, "logged", log.String(), "claude-haiku-4-5")
@@ -155,25 +151,14 @@ func TestTheWindowHasASource(t *testing.T) {
 }
 
 func TestTruncatedAnswerIsError(t *testing.T) {
-	start := `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
-	for name, script := range map[string]func(*llmtest.Exchange){
-		"with a reason but no end": func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(llm.FinishStop) },
-		"a text that is a number": func(x *llmtest.Exchange) {
-			x.Write("data: " + start + "\n\n")
-			x.Chunk(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":4}}`)
-		},
-		"a piece of no block": func(x *llmtest.Exchange) {
-			x.Chunk(`{"type":"content_block_delta","index":7,"delta":{"type":"text_delta","text":"x"}}`)
-		},
-		"a call without a name": func(x *llmtest.Exchange) {
-			x.Chunk(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a"}}`)
-		},
+	for name, last := range map[string]string{
+		"with a reason but no end": `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
+		"a text that is a number":  `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":4}}`,
+		"a piece of no block":      `{"type":"content_block_delta","index":7,"delta":{"type":"text_delta","text":"x"}}`,
+		"a call without a name":    `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a"}}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			resp, err := connect(t, serve(t, script), anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
-			var e *llm.Error
-			check.That(t, errors.As(err, &e), "got %+v, %v", resp, err)
-		})
+		err := check.ErrorOf(ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Chunk("%s", last) }))
+		check.Equal(t, name, llm.KindOf(err), llm.KindTruncated)
 	}
 }
 
@@ -194,11 +179,8 @@ func TestUnusualStreams(t *testing.T) {
 		"text in the block's start": strings.Replace(block, `"text":""`, `"text":"fine"`, 1) + "\n\n" + end + "\n\n",
 		"usage of another shape":    strings.Replace(begin, "{}", `{"usage":{"input_tokens":"many","output_tokens":-4,"cache_read_input_tokens":1e18}}`, 1) + block + "\n\n" + delta + "\n\n" + end + "\n\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) { x.Write(stream) })
-			resp := check.Must(connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil))(t)
-			check.Equal(t, "the reply", resp.Message.Text, "fine")
-			check.Equal(t, "the usage", resp.Usage, (llm.Usage{}))
-		})
+		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Write(stream) }))(t)
+		check.Equal(t, name, resp.Message.Text, "fine")
+		check.Equal(t, name, resp.Usage, llm.Usage{})
 	}
 }

@@ -27,9 +27,12 @@ func step(t *testing.T, model *anthropic.Model, req llm.Request) llm.Request {
 }
 
 func TestThinkingReturnsToItsModel(t *testing.T) {
+	refusal := "" // of thinking that is sent back
 	script := func(x *llmtest.Exchange) {
-		switch x.N {
-		case 1:
+		switch {
+		case refusal != "" && x.N > 1 && len(x.Request.Messages[1].Reasoning) > 0:
+			x.Reject(400, "invalid_request_error", refusal)
+		case x.N == 1:
 			x.Think("first <thought>")
 			x.Piece("Let me see.")
 			x.Think("second")
@@ -56,8 +59,15 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 		"not when its signature is refused": {func(req *llm.Request) {
 			req.Messages[1].Native = json.RawMessage(strings.ReplaceAll(string(req.Messages[1].Native), "first", "forged"))
 		}, 0, true, `{"type":"disabled"}`},
+		"not when another block is expected": {func(*llm.Request) {
+			refusal = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
+		}, 0, false, `{"type":"disabled"}`},
+		"not when it counts as modified": {func(*llm.Request) {
+			refusal = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."
+		}, 0, false, `{"type":"disabled"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			refusal = ""
 			server := serve(t, script)
 			req := llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}, Reasoning: "high"}
 			req = step(t, connect(t, server, anthropic.Options{}), req)
@@ -90,14 +100,12 @@ func TestRedactedThinkingIsReturnedUnchanged(t *testing.T) {
 			return
 		}
 		x.Event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"EmwK<&"}}`)
-		x.Event("content_block_stop", `{"type":"content_block_stop","index":0}`)
 		x.Event("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`)
 		x.Finish(llm.FinishToolCalls)
 		x.Done()
 	})
 	model := connect(t, server, anthropic.Options{})
-	req := step(t, model, llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}})
-	step(t, model, req)
+	step(t, model, step(t, model, llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}}))
 	check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 1)
 	check.Contains(t, "second request", string(server.Requests()[1].Raw), `{"type":"redacted_thinking","data":"EmwK<&"}`)
 }
@@ -110,14 +118,10 @@ func TestReasoningIsTranslated(t *testing.T) {
 		"medium":  {`{"type":"adaptive"}`, `{"effort":"medium"}`},
 		"max":     {`{"type":"adaptive"}`, `{"effort":"max"}`},
 	} {
-		req := hello
-		req.Reasoning = effort
-		req.MaxTokens = 500
-		got := sent(t, req, anthropic.Options{})
+		got := sent(t, llm.Request{Messages: hello.Messages, Reasoning: effort, MaxTokens: 500}, anthropic.Options{})
 		field(t, got.Body, "thinking", want[0])
 		field(t, got.Body, "output_config", want[1])
-		thinks := want[1] != ""
-		check.That(t, thinks == (got.MaxTokens > 500), "%q: got max_tokens %d", effort, got.MaxTokens)
+		check.That(t, (want[1] != "") == (got.MaxTokens > 500), "%q: got max_tokens %d", effort, got.MaxTokens)
 	}
 }
 
@@ -129,12 +133,12 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 		model    string
 		req      llm.Request
 		refusals int
-		absent   []string
-		want     map[string]string
+		want     map[string]string // "": the field is absent
 	}{
-		"adaptive thinking":                      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, []string{"output_config"}, map[string]string{"thinking": `{"type":"enabled","budget_tokens":4096}`}},
-		"no thinking at all":                     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, []string{"thinking"}, map[string]string{"output_config": `{"effort":"low"}`}},
-		"forced while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, []string{"tool_choice"}, nil},
+		"adaptive thinking":                      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, map[string]string{"output_config": "", "thinking": `{"type":"enabled","budget_tokens":4096}`}},
+		"a budget without room":                  {"claude-haiku-4-5", llm.Request{Reasoning: "low", Spare: 500}, 2, map[string]string{"output_config": "", "thinking": ""}},
+		"no thinking at all":                     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, map[string]string{"thinking": "", "output_config": `{"effort":"low"}`}},
+		"forced while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, map[string]string{"tool_choice": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, ok)
@@ -147,14 +151,11 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 			check.Len(t, "refused", server.Refusals(), c.refusals)
 			check.Equal(t, "log lines", strings.Count(log.String(), "_refused "), c.refusals)
 			for _, r := range server.Requests() {
-				for _, name := range c.absent {
-					field(t, r.Body, name, "")
-				}
 				for name, want := range c.want {
 					field(t, r.Body, name, want)
 				}
 			}
-			check.Equal(t, "learned that it refuses a forced tool", model.Learnt().Facts().RefusesForced, c.req.ForceTool != "" && c.refusals > 0)
+			check.That(t, !model.Learnt().Facts().RefusesForced, "learned that it refuses a forced tool")
 		})
 	}
 }
@@ -169,26 +170,24 @@ func TestRefusalTexts(t *testing.T) {
 	}{
 		"an effort by its value": {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
 		"thinking as a whole":    {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
+		"thinking in a sentence": {"`thinking` is not supported by this model", "thinking", "adaptive", llm.Request{Reasoning: "low"}, ""},
 		"marks":                  {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			refused := 0
-			server := serve(t, func(x *llmtest.Exchange) {
-				if strings.Contains(string(x.Request.Body[c.field]), c.value) {
-					refused++
-					x.Reject(400, "invalid_request_error", c.words)
-					return
-				}
-				x.Say("ok")
-			})
-			model := connect(t, server, anthropic.Options{CacheTTL: time.Hour})
-			c.req.Messages = hello.Messages
-			for range 2 {
-				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
+		server := serve(t, func(x *llmtest.Exchange) {
+			if strings.Contains(string(x.Request.Body[c.field]), c.value) {
+				x.Reject(400, "invalid_request_error", c.words)
+				return
 			}
-			requests := server.Requests()
-			got := string(requests[len(requests)-1].Body[c.field])
-			check.That(t, refused == 1 && (c.want == "" || got == c.want), "got %d refusals, then %s, want %s", refused, got, c.want)
+			x.Say("ok")
 		})
+		model := connect(t, server, anthropic.Options{CacheTTL: time.Hour})
+		c.req.Messages = hello.Messages
+		for range 2 {
+			check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
+		}
+		requests := server.Requests()
+		check.Len(t, name+": requests", requests, 3)
+		got := string(requests[2].Body[c.field])
+		check.That(t, c.want == "" || got == c.want, "%s: got %s, want %s", name, got, c.want)
 	}
 }

@@ -96,6 +96,16 @@ func (r Request) Last() Message {
 	return r.Messages[len(r.Messages)-1]
 }
 
+// Marked returns the texts of the parts of the prompt that a cache mark or breakpoint follows.
+func (r Request) Marked() (texts []string) {
+	for _, p := range layout(r, true) {
+		if p.marked {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts
+}
+
 // Tokens estimates the size of messages and tools: one token per four bytes of JSON, and
 // imageTokens per picture.
 func (r Request) Tokens() int {

@@ -67,10 +67,8 @@ func readMessages(r *reader) {
 		r.where = fmt.Sprintf("messages.%d: ", i)
 		m := Message{Role: get[llm.Role](r, o, "role"), Body: object{"content": o["content"]}}
 		want, blocks := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], get[[]object](r, o, "content")
-		r.refuse(
-			claim{m.Role != want, fmt.Sprintf("role is %q, want %q: roles must alternate between user and assistant, the user first", m.Role, want)},
-			claim{len(blocks) == 0, "content: want a list of blocks that is not empty"},
-		)
+		r.refuse(m.Role != want, "role is %q, want %q: roles must alternate between user and assistant, the user first", m.Role, want)
+		r.refuse(len(blocks) == 0, "content: want a list of blocks that is not empty")
 		for _, block := range blocks {
 			r.block(&m, block)
 		}
@@ -81,7 +79,7 @@ func readMessages(r *reader) {
 		}
 	}
 	r.where = ""
-	r.refuse(claim{r.marks > 4, fmt.Sprintf("a maximum of 4 blocks with cache_control may be provided. Found %d", r.marks)})
+	r.refuse(r.marks > 4, "a maximum of 4 blocks with cache_control may be provided. Found %d", r.marks)
 }
 
 // signature returns the signature that the double adds to a thinking text, and expects back.
@@ -96,7 +94,7 @@ func (r *reader) marked(o object) bool {
 		return false
 	}
 	control := get[struct{ Type, TTL string }](r, o, "cache_control")
-	r.refuse(claim{control.Type != "ephemeral" || !slices.Contains([]string{"", "5m", "1h"}, control.TTL), fmt.Sprintf("cache_control: %s is none", o["cache_control"])})
+	r.refuse(control.Type != "ephemeral" || !slices.Contains([]string{"", "5m", "1h"}, control.TTL), "cache_control: %s is none", o["cache_control"])
 	r.marks++
 	return true
 }
@@ -105,33 +103,33 @@ func (r *reader) marked(o object) bool {
 func (r *reader) block(m *Message, o object) {
 	kind, text, input := get[string](r, o, "type"), get[string](r, o, "text"), string(o["input"])
 	fields, known := blockFields[kind]
-	r.refuse(claim{!known, fmt.Sprintf("type: %q is no type of a block", kind)})
+	r.refuse(!known, "type: %q is no type of a block", kind)
 	r.checkFields(o, fields)
 	marked := r.marked(o)
 	switch of := string(m.Role) + " " + kind; of {
 	case "system text", "user text", "assistant text":
-		r.refuse(claim{strings.TrimSpace(text) == "", "text content blocks must contain non-whitespace text"})
+		r.refuse(strings.TrimSpace(text) == "", "text content blocks must contain non-whitespace text")
 		m.say(text, marked)
 	case "user image":
 		source := get[struct {
 			Type, Data string
 			MediaType  string `json:"media_type"`
 		}](r, o, "source")
-		r.refuse(claim{source.Type != "base64", fmt.Sprintf("source.type: %q", source.Type)})
+		r.refuse(source.Type != "base64", "source.type: %q", source.Type)
 		r.image(m, "data:"+source.MediaType+";base64,"+source.Data, marked)
 	case "user tool_result":
-		r.refuse(claim{len(m.Parts) > 0 || len(m.Images) > 0, "tool_result blocks must come before other content"})
+		r.refuse(len(m.Parts) > 0 || len(m.Images) > 0, "tool_result blocks must come before other content")
 		result := Message{Role: llm.RoleTool, ToolCallID: get[string](r, o, "tool_use_id"), Body: o}
 		result.say(get[string](r, o, "content"), false)
 		result.pieces = []part{resultPart(result.ToolCallID, result.Text(), marked)}
 		r.Messages = append(r.Messages, result)
 	case "assistant tool_use":
 		call := llm.Call{ID: get[string](r, o, "id"), Name: get[string](r, o, "name"), Arguments: input}
-		r.refuse(claim{call.ID == "" || call.Name == "" || !strings.HasPrefix(input, "{"), "a tool_use block wants an id, a name and an object as input"})
+		r.refuse(call.ID == "" || call.Name == "" || !strings.HasPrefix(input, "{"), "a tool_use block wants an id, a name and an object as input")
 		m.call(call, marked)
 	case "assistant thinking", "assistant redacted_thinking":
 		thought := get[string](r, o, "thinking")
-		r.refuse(claim{kind == "thinking" && get[string](r, o, "signature") != signature(thought), "invalid `signature` in `thinking` block"})
+		r.refuse(kind == "thinking" && get[string](r, o, "signature") != signature(thought), "invalid `signature` in `thinking` block")
 		m.think(thought+get[string](r, o, "data"), json.RawMessage(encode(o)))
 	default:
 		r.fail("type: a message of the %s has no %s", m.Role, kind)
@@ -154,25 +152,20 @@ func (r *reader) checkOptions(b messagesOptions) {
 	kind := b.Thinking.Type
 	thinks := kind != "" && kind != "disabled"
 	forced := b.ToolChoice != nil && (b.ToolChoice.Type == "tool" || b.ToolChoice.Type == "any")
-	r.refuse(
-		claim{b.MaxTokens < 1, "max_tokens: Field required"},
-		claim{b.ToolChoice != nil && !slices.Contains([]string{"auto", "any", "tool", "none"}, b.ToolChoice.Type), "tool_choice: unknown type"},
-		claim{forced && thinks, "thinking may not be enabled when tool_choice forces tool use"},
-		claim{forced && is(withoutForced), "tool_choice: type tool is not supported for this model"},
-		claim{b.Output != nil && is(withoutAdaptive), "this model does not support the effort parameter"},
-		claim{
-			b.Output != nil && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, b.Output.Effort),
-			"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
-		},
-		claim{!slices.Contains([]string{"", "adaptive", "enabled", "disabled"}, kind), "thinking.type: unknown value"},
-		claim{kind == "adaptive" && is(withoutAdaptive), "adaptive thinking is not supported on this model"},
-		claim{
-			kind == "enabled" && (b.Thinking.Budget < 1024 || b.Thinking.Budget >= b.MaxTokens),
-			"`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024",
-		},
-		claim{kind == "enabled" && is(withoutEnabled), "thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort"},
-		claim{kind == "disabled" && is(withoutDisabled), "thinking.type.disabled is not supported for this model"},
-	)
+	r.refuse(b.MaxTokens < 1, "max_tokens: Field required")
+	r.refuse(b.ToolChoice != nil && !slices.Contains([]string{"auto", "any", "tool", "none"}, b.ToolChoice.Type), "tool_choice: unknown type")
+	r.refuse(forced && thinks, "thinking may not be enabled when tool_choice forces tool use")
+	r.refuse(forced && is(withoutForced), "tool_choice: type tool is not supported for this model")
+	r.refuse(b.Output != nil && is(withoutAdaptive), "this model does not support the effort parameter")
+	r.refuse(b.Output != nil && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, b.Output.Effort),
+		"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
+	r.refuse(!slices.Contains([]string{"", "adaptive", "enabled", "disabled"}, kind), "thinking.type: unknown value")
+	r.refuse(kind == "adaptive" && is(withoutAdaptive), "adaptive thinking is not supported on this model")
+	r.refuse(kind == "enabled" && (b.Thinking.Budget < 1024 || b.Thinking.Budget >= b.MaxTokens),
+		"`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024")
+	r.refuse(kind == "enabled" && is(withoutEnabled),
+		"thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort")
+	r.refuse(kind == "disabled" && is(withoutDisabled), "thinking.type.disabled is not supported for this model")
 }
 
 // refuseMessages returns the body of an error; the code is mapped to one of the provider's types.

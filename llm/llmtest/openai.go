@@ -47,7 +47,7 @@ func readChat(r *reader) {
 			ID, Type string
 			Function struct{ Name, Arguments string }
 		}](r, o, "tool_calls") {
-			r.refuse(claim{call.Type != "function", "the call " + call.ID + " is no function"})
+			r.refuse(call.Type != "function", "the call %s is no function", call.ID)
 			m.call(llm.Call{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}, false)
 		}
 		r.Messages = append(r.Messages, m)
@@ -108,20 +108,18 @@ var itemFields = map[string][]string{
 func readResponses(r *reader) {
 	r.usage, r.MaxTokens = true, get[int](r, r.Body, "max_output_tokens")
 	store := get[*bool](r, r.Body, "store")
-	r.refuse(
-		claim{r.Body["input"] == nil, "input is missing"},
-		claim{r.Body["max_output_tokens"] != nil && r.MaxTokens < 16, fmt.Sprintf("max_output_tokens is %d: expected a value >= 16", r.MaxTokens)},
-		claim{len(get[string](r, r.Body, "prompt_cache_key")) > 64, "prompt_cache_key is longer than 64 characters"},
-		claim{store == nil || *store, "encrypted reasoning is for requests with store false"},
-	)
+	r.refuse(r.Body["input"] == nil, "input is missing")
+	r.refuse(r.Body["max_output_tokens"] != nil && r.MaxTokens < 16, "max_output_tokens is %d: expected a value >= 16", r.MaxTokens)
+	r.refuse(len(get[string](r, r.Body, "prompt_cache_key")) > 64, "prompt_cache_key is longer than 64 characters")
+	r.refuse(store == nil || *store, "encrypted reasoning is for requests with store false")
 	for i, tool := range get[[]object](r, r.Body, "tools") {
 		r.addTool(get[string](r, tool, "type"), tool, "parameters")
 		strict := get[*bool](r, tool, "strict")
-		r.refuse(claim{strict == nil || *strict, fmt.Sprintf("tools[%d]: a strict schema needs additionalProperties false and all properties required", i)})
+		r.refuse(strict == nil || *strict, "tools[%d]: a strict schema needs additionalProperties false and all properties required", i)
 	}
 	var choice struct{ Type, Name string }
 	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word such as "auto" forces no tool
-		r.refuse(claim{choice.Type != "function" || choice.Name == "", fmt.Sprintf("tool_choice %s is no function with a name", r.Body["tool_choice"])})
+		r.refuse(choice.Type != "function" || choice.Name == "", "tool_choice %s is no function with a name", r.Body["tool_choice"])
 		r.Forced = choice.Name
 	}
 	if r.Body["instructions"] != nil {
@@ -133,22 +131,22 @@ func readResponses(r *reader) {
 		r.where = fmt.Sprintf("input[%d]: ", i)
 		r.item(item)
 	}
-	r.refuse(claim{r.reasoned, "a reasoning item was provided without its required following item"})
+	r.refuse(r.reasoned, "a reasoning item was provided without its required following item")
 }
 
 func (r *reader) item(o object) {
 	kind, role := cmp.Or(get[string](r, o, "type"), "message"), get[llm.Role](r, o, "role")
 	fields, known := itemFields[kind]
-	r.refuse(claim{!known, fmt.Sprintf("unknown type %q", kind)})
+	r.refuse(!known, "unknown type %q", kind)
 	r.checkFields(o, fields)
 	byAssistant := kind == "reasoning" || kind == "function_call" || role == llm.RoleAssistant
-	r.refuse(claim{r.reasoned && !byAssistant, "the reasoning item before it was provided without its required following item"})
+	r.refuse(r.reasoned && !byAssistant, "the reasoning item before it was provided without its required following item")
 	r.reasoned = kind == "reasoning"
 	call := llm.Call{ID: get[string](r, o, "call_id"), Name: get[string](r, o, "name"), Arguments: get[string](r, o, "arguments")}
 	switch {
 	case kind == "reasoning":
 		encrypted := get[string](r, o, "encrypted_content")
-		r.refuse(claim{encrypted == "", fmt.Sprintf("the item %s was not found: items are not persisted when store is false", o["id"])})
+		r.refuse(encrypted == "", "the item %s was not found: items are not persisted when store is false", o["id"])
 		r.assistant().think(strings.TrimPrefix(encrypted, "encrypted: "), json.RawMessage(encode(o)))
 	case kind == "function_call":
 		r.assistant().call(call, false)
@@ -158,7 +156,7 @@ func (r *reader) item(o object) {
 		r.Messages = append(r.Messages, m)
 	case role == llm.RoleAssistant:
 		m := r.assistant()
-		r.refuse(claim{len(m.ToolCalls) > 0, "text of an assistant behind its calls"})
+		r.refuse(len(m.ToolCalls) > 0, "text of an assistant behind its calls")
 		r.content(m, o["content"], "output_text", "")
 	default:
 		m := Message{Role: role, Body: o}

@@ -32,18 +32,11 @@ func (r *reader) fail(format string, args ...any) {
 	}
 }
 
-// refuse fails with the first claim that is true.
-func (r *reader) refuse(claims ...claim) {
-	for _, c := range claims {
-		if c.wrong {
-			r.fail("%s", c.why)
-		}
+// refuse fails if something is wrong.
+func (r *reader) refuse(wrong bool, format string, args ...any) {
+	if wrong {
+		r.fail(format, args...)
 	}
-}
-
-type claim struct {
-	wrong bool
-	why   string
 }
 
 // get decodes a field, which may be missing but must have the right type.
@@ -75,7 +68,7 @@ func readRequest(d dialect, body []byte) (Request, error) {
 	}
 	r.Model, _ = get[string](r, r.Body, "model"), get[bool](r, r.Body, "stream")
 	r.checkFields(r.Body, d.fields)
-	r.refuse(claim{r.Model == "", "model is missing"})
+	r.refuse(r.Model == "", "model is missing")
 	d.read(r)
 	r.where = ""
 	r.checkTools()
@@ -108,7 +101,7 @@ func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 		m.say(get[string](r, object{"content": raw}, "content"), false)
 	} else {
 		parts := get[[]object](r, object{"content": raw}, "content")
-		r.refuse(claim{len(parts) == 0, "content is a list of nothing"})
+		r.refuse(len(parts) == 0, "content is a list of nothing")
 		if whole := ""; m.Content == nil {
 			m.Content = &whole
 		}
@@ -149,11 +142,9 @@ func (r *reader) image(m *Message, url string, marked bool) {
 	kind, encoded, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	real := http.DetectContentType(data)
-	r.refuse(
-		claim{!ok || !strings.HasPrefix(url, "data:") || !slices.Contains(imageTypes, kind), fmt.Sprintf("%.40q is no data URL of a picture", url)},
-		claim{err != nil, fmt.Sprintf("the picture is no base64: %v", err)},
-		claim{real != kind, fmt.Sprintf("the picture was specified as %s, but it appears to be %s", kind, real)},
-	)
+	r.refuse(!ok || !strings.HasPrefix(url, "data:") || !slices.Contains(imageTypes, kind), "%.40q is no data URL of a picture", url)
+	r.refuse(err != nil, "the picture is no base64: %v", err)
+	r.refuse(real != kind, "the picture was specified as %s, but it appears to be %s", kind, real)
 	m.Images = append(m.Images, llm.Image{Type: kind, Data: data})
 	m.pieces = append(m.pieces, part{role: string(m.Role), text: fmt.Sprintf("image %x", sha256.Sum256([]byte(url))), image: true, marked: marked})
 }
@@ -164,16 +155,14 @@ func (r *reader) checkTools() {
 		name := tool.Function.Name
 		var schema struct{ Type, Properties, OneOf, AnyOf, AllOf any }
 		object := json.Unmarshal(tool.Function.Parameters, &schema) == nil && schema.Type == "object"
-		r.refuse(
-			claim{tool.Type != "function" || name == "", fmt.Sprintf("tools[%d] is no function with a name", i)},
-			claim{seen[name], fmt.Sprintf("tools[%d]: there are two named %s", i, name)},
-			claim{!object, fmt.Sprintf("tools[%d]: the parameters of %s are no schema of an object: %s", i, name, tool.Function.Parameters)},
-			claim{r.Wire != llm.WireMessages && schema.Properties == nil, fmt.Sprintf("invalid schema for function %q: object schema missing properties", name)},
-			claim{schema.OneOf != nil || schema.AnyOf != nil || schema.AllOf != nil, fmt.Sprintf("the schema of %q has oneOf, allOf, or anyOf at the top level", name)},
-		)
+		r.refuse(tool.Type != "function" || name == "", "tools[%d] is no function with a name", i)
+		r.refuse(seen[name], "tools[%d]: there are two named %s", i, name)
+		r.refuse(!object, "tools[%d]: the parameters of %s are no schema of an object: %s", i, name, tool.Function.Parameters)
+		r.refuse(r.Wire != llm.WireMessages && schema.Properties == nil, "invalid schema for function %q: object schema missing properties", name)
+		r.refuse(schema.OneOf != nil || schema.AnyOf != nil || schema.AllOf != nil, "the schema of %q has oneOf, allOf, or anyOf at the top level", name)
 		seen[name] = true
 	}
-	r.refuse(claim{r.Forced != "" && !seen[r.Forced], "tool_choice: there is no tool " + r.Forced})
+	r.refuse(r.Forced != "" && !seen[r.Forced], "tool_choice: there is no tool %s", r.Forced)
 }
 
 // checkMessages checks the order of messages; pending has the calls without a result so far.
@@ -183,30 +172,26 @@ func (r *reader) checkMessages() {
 	for i, m := range r.Messages {
 		r.where = fmt.Sprintf("messages[%d] (%s): ", i, m.Role)
 		empty := m.Text() == ""
-		r.refuse(
-			claim{m.Content == nil, "content is missing"},
-			claim{len(m.Images) > 0 && m.Role != llm.RoleUser, "only a user may show pictures"},
-			claim{m.Role != llm.RoleTool && len(pending) > 0, fmt.Sprintf("%d calls before it have no result", len(pending))},
-		)
+		r.refuse(m.Content == nil, "content is missing")
+		r.refuse(len(m.Images) > 0 && m.Role != llm.RoleUser, "only a user may show pictures")
+		r.refuse(m.Role != llm.RoleTool && len(pending) > 0, "%d calls before it have no result", len(pending))
 		switch m.Role {
 		case llm.RoleSystem:
-			r.refuse(claim{i > 0, "only the first message may be of the system"}, claim{empty, "it is empty"})
+			r.refuse(i > 0, "only the first message may be of the system")
+			r.refuse(empty, "it is empty")
 		case llm.RoleUser:
-			r.refuse(claim{empty && len(m.Images) == 0, "it is empty"}, claim{before == llm.RoleUser, "two in a row"})
+			r.refuse(empty && len(m.Images) == 0, "it is empty")
+			r.refuse(before == llm.RoleUser, "two in a row")
 		case llm.RoleAssistant:
-			r.refuse(
-				claim{empty && len(m.ToolCalls) == 0, "it is empty"},
-				claim{before == "" || before == llm.RoleSystem || before == llm.RoleAssistant, "roles must alternate user and assistant, the user first"},
-			)
+			r.refuse(empty && len(m.ToolCalls) == 0, "it is empty")
+			r.refuse(before == "" || before == llm.RoleSystem || before == llm.RoleAssistant, "roles must alternate user and assistant, the user first")
 			for _, call := range m.ToolCalls {
-				r.refuse(
-					claim{call.ID == "" || pending[call.ID], fmt.Sprintf("the id %q of a call is missing or there twice", call.ID)},
-					claim{call.Name == "" || !json.Valid([]byte(call.Arguments)), fmt.Sprintf("the call %s is no function with a name and JSON arguments", call.ID)},
-				)
+				r.refuse(call.ID == "" || pending[call.ID], "the id %q of a call is missing or there twice", call.ID)
+				r.refuse(call.Name == "" || !json.Valid([]byte(call.Arguments)), "the call %s is no function with a name and JSON arguments", call.ID)
 				pending[call.ID] = true
 			}
 		case llm.RoleTool:
-			r.refuse(claim{!pending[m.ToolCallID], fmt.Sprintf("no call before it has the id %q, or it was answered", m.ToolCallID)})
+			r.refuse(!pending[m.ToolCallID], "no call before it has the id %q, or it was answered", m.ToolCallID)
 			delete(pending, m.ToolCallID)
 		default:
 			r.fail("there is no such role")
@@ -214,8 +199,6 @@ func (r *reader) checkMessages() {
 		before = m.Role
 	}
 	r.where = ""
-	r.refuse(
-		claim{len(r.Messages) == 0, "messages is empty"},
-		claim{before != llm.RoleUser && before != llm.RoleTool, fmt.Sprintf("the last message is of the %s: there is nothing to answer", before)},
-	)
+	r.refuse(len(r.Messages) == 0, "messages is empty")
+	r.refuse(before != llm.RoleUser && before != llm.RoleTool, "the last message is of the %s: there is nothing to answer", before)
 }

@@ -5,7 +5,6 @@ package llmtest
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -27,7 +26,6 @@ type Server struct {
 
 	mu       sync.Mutex // guards the fields below
 	wires    []string   // nil: all
-	window   int
 	facts    map[string]string
 	requests []Request
 	refusals []string
@@ -61,47 +59,31 @@ func (s *Server) Close() {
 }
 
 // Speak restricts the server to these wires: on others it responds 404.
-func (s *Server) Speak(wires ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wires = wires
-}
-
-// SetWindow makes the server reject prompts whose estimate plus max_tokens exceeds tokens. 0: no
-// limit.
-func (s *Server) SetWindow(tokens int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.window = tokens
-}
+func (s *Server) Speak(wires ...string) { s.change(func() { s.wires = wires }) }
 
 // Tell sets the JSON response to GET path: "/v1/models", "/api/ps", "/props". Initially there is
 // only /v1/models, with the model test-model.
-func (s *Server) Tell(path, json string) {
+func (s *Server) Tell(path, json string) { s.change(func() { s.facts[path] = json }) }
+
+func (s *Server) change(set func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.facts[path] = json
+	set()
 }
 
 // Requests returns the valid requests so far, oldest first.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
+func (s *Server) Requests() []Request { return copied(s, &s.requests) }
 
 // Refusals returns why requests were rejected as invalid; tests of what a bot sends expect none.
-func (s *Server) Refusals() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.refusals)
-}
+func (s *Server) Refusals() []string { return copied(s, &s.refusals) }
 
 // Asked returns the paths of the GET requests so far.
-func (s *Server) Asked() []string {
+func (s *Server) Asked() []string { return copied(s, &s.asked) }
+
+func copied[T any](s *Server, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.asked)
+	return slices.Clone(*list)
 }
 
 // ServeHTTP handles a request.
@@ -148,18 +130,13 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 	} else {
 		s.refusals = append(s.refusals, err.Error())
 	}
-	window := s.window
 	s.mu.Unlock()
 
-	size := x.Request.Tokens() + x.Request.MaxTokens
 	switch {
 	case rejected != nil:
 		x.Reject(rejected.status, rejected.code, rejected.message)
 	case err != nil:
 		x.Reject(http.StatusBadRequest, "invalid_request_error", err.Error())
-	case window > 0 && size > window:
-		x.Reject(http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
-			"This model's maximum context length is %d tokens. However, you requested %d tokens.", window, size))
 	default:
 		s.script(x)
 	}

@@ -1,39 +1,30 @@
 package llmtest_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 )
 
-// postTo sends a request and returns the status and the body.
-func postTo(t *testing.T, server *llmtest.Server, path, request string) (int, string) {
-	t.Helper()
-	resp := check.Must(http.Post(server.URL+path, "application/json", strings.NewReader(request)))(t)
-	defer resp.Body.Close()
-	body := check.Must(io.ReadAll(resp.Body))(t)
-	return resp.StatusCode, string(body)
-}
-
-// post sends messages, and more fields, which win, on a wire.
+// post sends messages, and more fields, which win, on a wire. It returns the status and the body.
 func post(t *testing.T, server *llmtest.Server, wire, messages, more string) (int, string) {
 	t.Helper()
+	path, request := "/chat/completions", `{"model":"m","messages":[`
 	switch wire {
 	case llm.WireResponses:
-		return postTo(t, server, "/responses", `{"model":"m","stream":true,"store":false,"input":[`+messages+`]`+more+`}`)
+		path, request = "/responses", `{"model":"m","stream":true,"store":false,"input":[`
 	case llm.WireMessages:
-		return postTo(t, server, "/messages", `{"model":"claude-sonnet-4-6","stream":true,"max_tokens":2000,"messages":[`+messages+`]`+more+`}`)
+		path, request = "/messages", `{"model":"claude-sonnet-4-6","stream":true,"max_tokens":2000,"messages":[`
 	}
-	return postTo(t, server, "/chat/completions", `{"model":"m","messages":[`+messages+`]`+more+`}`)
+	resp := check.Must(http.Post(server.URL+path, "application/json", strings.NewReader(request+messages+`]`+more+`}`)))(t)
+	defer resp.Body.Close()
+	return resp.StatusCode, string(check.Must(io.ReadAll(resp.Body))(t))
 }
 
 const (
@@ -131,70 +122,40 @@ func TestServersAreAsStrictAsProviders(t *testing.T) {
 		for _, d := range all {
 			t.Run(wire+", "+d.name, func(t *testing.T) {
 				status, body := post(t, server, wire, d.messages, d.more)
-				if (status == http.StatusOK) != (d.want == "") || d.want != "" && status != http.StatusBadRequest || !strings.Contains(body, d.want) {
-					t.Errorf("got %d %s, want %q", status, body, d.want)
-				}
+				want := http.StatusBadRequest
 				if d.want == "" {
+					want = http.StatusOK
 					accepted++
 				}
-				if got := server.Requests(); len(got) != accepted || accepted > 0 && got[accepted-1].Wire != wire {
-					t.Errorf("%d requests are shown: %+v", len(got), got)
-				}
+				check.That(t, status == want && strings.Contains(body, d.want), "got %d %s, want %q", status, body, d.want)
+				got := server.Requests()
+				check.That(t, len(got) == accepted && (accepted == 0 || got[accepted-1].Wire == wire), "%d requests are shown: %+v", len(got), got)
 			})
 		}
 		check.Equal(t, wire+": refusals", len(server.Refusals()), len(all)-accepted)
 	}
 }
 
-// behave starts a server with one model's profile. Each question is answered after one
-// call of a tool, where the request has any.
-func behave(t *testing.T, p llmtest.Profile) *llmtest.Server {
-	t.Helper()
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		if len(x.Request.Tools) > 0 && x.Request.Last().Role == llm.RoleUser {
-			x.Use(fmt.Sprint("call_", x.N), "lookup", `{"word":"tea"}`)
-			return
-		}
-		x.Say("Here ", "you ", "are.")
-	})
-	server.Behave(p)
-	return server
-}
-
-// client is the product's model for a profile, on the wire it finds by itself.
-func client(t *testing.T, server *llmtest.Server, model string) llm.Model {
-	t.Helper()
-	if strings.HasPrefix(model, "claude-") {
-		m := check.Must(anthropic.New(anthropic.Options{BaseURL: server.URL, Model: model, RetryDelay: time.Millisecond}))(t)
-		return m
-	}
-	m := check.Must(openai.New(openai.Options{BaseURL: server.URL, Model: model, RetryDelay: time.Millisecond}))(t)
-	return m
-}
-
 func TestProfilesRefuse(t *testing.T) {
 	const tools = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]`
 	for name, c := range map[string]struct {
-		model, wire, messages, more string
-		status                      int
-		want                        string
+		model, messages, more string
+		status                int
+		want                  string
 	}{
-		"another model":        {"gpt-6-astra", llm.WireChat, user, `,"model":"gpt-4"`, 404, "does not exist"},
-		"tools on chat":        {"gpt-6-astra", llm.WireChat, user, tools, 400, "/v1/responses"},
-		"tools that think":     {"gpt-5.6-terra", llm.WireChat, user, tools, 400, "/v1/responses"},
-		"tools of gemma":       {"gemma", llm.WireChat, user, tools, 400, "does not support tools"},
-		"more than the window": {"qwen3", llm.WireChat, parts("user", `{"type":"text","text":"`+strings.Repeat("word ", 200_000)+`"}`), "", 400, "maximum context length is 128000"},
+		"another model":        {"gpt-6-astra", user, `,"model":"gpt-4"`, 404, "does not exist"},
+		"tools on chat":        {"gpt-6-astra", user, tools, 400, "/v1/responses"},
+		"tools that think":     {"gpt-5.6-terra", user, tools, 400, "/v1/responses"},
+		"tools of gemma":       {"gemma", user, tools, 400, "does not support tools"},
+		"more than the window": {"qwen3", parts("user", `{"type":"text","text":"`+strings.Repeat("word ", 200_000)+`"}`), "", 400, "maximum context length is 128000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := behave(t, llmtest.ProfileOf(c.model))
-			if !strings.Contains(c.more, `"model"`) {
-				c.more += `,"model":"` + c.model + `"`
-			}
-			status, body := post(t, server, c.wire, c.messages, c.more)
+			server := llmtest.Serve(t, nil)
+			server.Behave(llmtest.ProfileOf(c.model))
+			status, body := post(t, server, llm.WireChat, c.messages, `,"model":"`+c.model+`"`+c.more) // the last model counts
 			check.Equal(t, "status", status, c.status)
 			check.Contains(t, "body", body, c.want)
-			got := server.Refusals()
-			check.That(t, (len(got) == 1) == (c.status != 200), "refusals %q", got)
+			check.Len(t, "refusals", server.Refusals(), 1)
 		})
 	}
 }
@@ -203,7 +164,7 @@ func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 	differs := ""
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { differs = x.Differs(); x.Say("ok") })
 	server.Behave(llmtest.ProfileOf("qwen3"))
-	m := client(t, server, "qwen3")
+	m := check.Must(openai.New(openai.Options{BaseURL: server.URL, Model: "qwen3"}))(t)
 	for i, c := range []struct {
 		texts []string
 		want  string
@@ -220,8 +181,6 @@ func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 			messages = append(messages, llm.Message{Role: []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], Text: text})
 		}
 		check.Must(m.Generate(t.Context(), llm.Request{Messages: messages}, nil))(t)
-		if (differs == "") != (c.want == "") || !strings.Contains(differs, c.want) {
-			t.Errorf("request %d: %q, want %q", i, differs, c.want)
-		}
+		check.That(t, (differs == "") == (c.want == "") && strings.Contains(differs, c.want), "request %d: %q, want %q", i, differs, c.want)
 	}
 }

@@ -2,7 +2,7 @@ package openai_test
 
 import (
 	"bytes"
-	"log/slog"
+	"cmp"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,38 +18,25 @@ import (
 const useResponses = "Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 
 // wiresOf returns the protocols of the valid requests so far.
-func wiresOf(server *llmtest.Server) string {
-	var all []string
+func wiresOf(server *llmtest.Server) (all string) {
 	for _, r := range server.Requests() {
-		all = append(all, r.Wire)
+		all += r.Wire + " "
 	}
-	return strings.Join(all, " ")
+	return strings.TrimSpace(all)
 }
 
 func TestProtocolIsLearnedFromRefusal(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		if x.Request.Wire == llm.WireChat {
-			x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses)
-			return
-		}
-		x.Say("ok")
-	})
-	notebook, log := new(llm.Notebook), new(bytes.Buffer)
-	options := openai.Options{Notebook: notebook, Log: slog.New(slog.NewTextHandler(log, nil))}
-	model := connect(t, server, options)
-	check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
-	for range 2 {
-		check.Equal(t, "answer", check.Must(model.Generate(t.Context(), hello, nil))(t).Message.Text, "ok")
+	for _, refusal := range []string{useResponses, "This model requires the Responses API.", "Function tools with reasoning_effort are not supported."} {
+		server := llmtest.Serve(t, refusing(refusal, func(r llmtest.Request) bool { return r.Wire == llm.WireChat }))
+		options, log := logged(openai.Options{Notebook: new(llm.Notebook)})
+		model := connect(t, server, options)
+		check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
+		twice(t, model, hello)
+		check.Equal(t, "asked", wiresOf(server), "chat responses responses")
+		check.Equal(t, "log lines", strings.Count(log.String(), "wire_changed"), 1)
+		check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
 	}
-	check.Equal(t, "asked", wiresOf(server), "chat responses responses")
-	check.Equal(t, "then", model.Wire(), llm.WireResponses)
-	check.Equal(t, "log lines", strings.Count(log.String(), "wire_changed"), 1)
-	check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
-}
-
-func TestProtocolChangesOnceEachWay(t *testing.T) {
-	refuse := func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) }
-	ok := func(x *llmtest.Exchange) { x.Say("ok") }
+	refuse := refusing(useResponses, func(llmtest.Request) bool { return true })
 	for name, c := range map[string]struct {
 		answer  func(*llmtest.Exchange)
 		options openai.Options
@@ -58,33 +45,25 @@ func TestProtocolChangesOnceEachWay(t *testing.T) {
 		asked   string
 	}{
 		"a server without Responses is asked on chat": {ok, openai.Options{}, llm.WireResponses, "", "chat"},
-		"back again, and no further":                  {refuse, openai.Options{MaxRetries: 3}, "", llm.KindBadRequest, "chat chat"},
-		"not from the protocol that is set":           {refuse, openai.Options{Wire: llm.WireChat}, "", llm.KindBadRequest, "chat"},
+		"back again, and no further":                  {refuse, openai.Options{MaxRetries: 3}, llm.WireChat, llm.KindBadRequest, "chat chat"},
+		"not from the protocol that is set":           {refuse, openai.Options{Wire: llm.WireChat}, llm.WireChat, llm.KindBadRequest, "chat"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, c.answer)
-			server.Speak(llm.WireChat)
-			model := connect(t, server, c.options)
-			if c.demand != "" {
-				model.Learnt().Demand(c.demand)
-			}
-			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
-			check.Equal(t, "asked", wiresOf(server), c.asked)
-			check.Equal(t, "then", model.Wire(), llm.WireChat)
-		})
+		server := llmtest.Serve(t, c.answer)
+		server.Speak(llm.WireChat)
+		model := connect(t, server, c.options)
+		model.Learnt().Demand(c.demand)
+		check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
+		check.Equal(t, name+": asked", wiresOf(server), c.asked)
+		check.Equal(t, name+": then", model.Wire(), llm.WireChat)
 	}
 }
 
 func TestAddressWithoutV1(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, ok)
 	for _, model := range []string{"m", ""} {
-		log := new(bytes.Buffer)
-		m := check.Must(openai.New(openai.Options{
-			BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1, Log: slog.New(slog.NewTextHandler(log, nil)),
-		}))(t)
-		for range 2 {
-			check.Equal(t, "answer", check.Must(m.Generate(t.Context(), hello, nil))(t).Message.Text, "ok")
-		}
+		options, log := logged(openai.Options{BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1})
+		m := check.Must(openai.New(options))(t)
+		twice(t, m, hello)
 		check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 1)
 		check.Contains(t, "log", log.String(), "works="+server.URL)
 		check.Len(t, "the models", check.Must(m.Models(t.Context()))(t), 1)
@@ -128,30 +107,24 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 		"no list":        {"xhigh", "Invalid value for reasoning effort: must be low, medium or high", "high"},
 		"as in a schema": {"minimal", "reasoning_effort: Input should be 'low', 'medium' or 'high'", "low"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, wire := range []string{llm.WireChat, llm.WireResponses} {
-				server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-					if strings.Contains(string(x.Request.Body["reasoning_effort"])+string(x.Request.Body["reasoning"]), `"`+c.wanted+`"`) {
-						x.Reject(http.StatusBadRequest, "unsupported_value", c.refusal)
-						return
-					}
-					x.Say("ok")
-				})
-				log := new(bytes.Buffer)
-				model := connect(t, server, openai.Options{Wire: wire, Log: slog.New(slog.NewTextHandler(log, nil))})
-				req := hello
-				req.Reasoning = c.wanted
-				for range 2 {
-					check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
-				}
-				requests := server.Requests()
-				check.Len(t, wire+": requests", requests, 3)
-				sent := string(requests[2].Body["reasoning_effort"]) + string(requests[2].Body["reasoning"])
-				want := map[string]string{llm.WireChat: `"` + c.want + `"`, llm.WireResponses: `{"effort":"` + c.want + `"}`}[wire]
-				check.That(t, sent == want || sent+c.want == "", "%s: sent %s", wire, sent)
-				check.Equal(t, wire+": how often the log tells of it", strings.Count(log.String(), "reasoning_refused"), 1)
+		for _, wire := range []string{llm.WireChat, llm.WireResponses} {
+			sent := func(r llmtest.Request) string {
+				return string(r.Body["reasoning_effort"]) + string(r.Body["reasoning"])
 			}
-		})
+			server := llmtest.Serve(t, refusing(c.refusal, func(r llmtest.Request) bool { return strings.Contains(sent(r), `"`+c.wanted+`"`) }))
+			options, log := logged(openai.Options{Wire: wire})
+			req := hello
+			req.Reasoning = c.wanted
+			twice(t, connect(t, server, options), req)
+			requests, want := server.Requests(), `"`+c.want+`"`
+			check.Len(t, name+", "+wire+": requests", requests, 3)
+			if wire == llm.WireResponses {
+				want = `{"effort":` + want + `}`
+			}
+			got := sent(requests[2])
+			check.That(t, got == want || got+c.want == "", "%s, %s: sent %s", name, wire, got)
+			check.Equal(t, name+", "+wire+": log lines", strings.Count(log.String(), "reasoning_refused"), 1)
+		}
 	}
 }
 
@@ -166,19 +139,11 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 		"prompt_cache_key":        {atOpenAI, "gpt-5.1", "Unsupported parameter: prompt_cache_key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
-					x.Reject(http.StatusBadRequest, "unsupported_parameter", c.refusal)
-					return
-				}
-				x.Say("ok")
-			})
+			server := llmtest.Serve(t, refusing(c.refusal, func(r llmtest.Request) bool { return bytes.Contains(r.Raw, []byte(`"`+name+`"`)) }))
 			model := at(t, c.base, server, openai.Options{Model: c.model})
 			before, req := model.CacheTTL(), conversation(2)
 			req.MaxTokens = 100
-			for range 2 {
-				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
-			}
+			twice(t, model, req)
 			requests := server.Requests()
 			check.Len(t, "requests", requests, 3)
 			check.Equal(t, "limit of the answer", requests[2].MaxTokens, requests[0].MaxTokens)
@@ -186,13 +151,8 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 			check.That(t, cache == (model.CacheTTL() < before), "the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
 		})
 	}
-}
-
-func TestRequiredReasoningIsLearned(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		x.Reject(http.StatusBadRequest, "invalid_request_error", "The `reasoning_content` in the thinking mode must be passed back to the API.")
-	})
-	model := connect(t, server, openai.Options{})
+	const demand = "The `reasoning_content` in the thinking mode must be passed back to the API." // of what the caller has
+	model := connect(t, llmtest.Serve(t, refusing(demand, func(llmtest.Request) bool { return true })), openai.Options{})
 	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
 	check.That(t, llm.WantsReasoning(err) && model.Learnt().Facts().WantsReasoning, "got %v, %+v", err, model.Learnt().Facts())
 }
@@ -208,24 +168,20 @@ func TestReasoningHasExtraTokens(t *testing.T) {
 		"on chat once the model has reasoned": {openai.Options{}, llm.Request{}, true, []int{100, 100 + 8192}},
 		"no more than the window has":         {openai.Options{}, llm.Request{Spare: 50, Reasoning: "high"}, false, []int{150, 150}},
 		"none without reasoning":              {onResponses, llm.Request{Reasoning: "none"}, false, []int{100, 100}},
+		"no less than Responses accepts":      {onResponses, llm.Request{Reasoning: "none", MaxTokens: 5}, false, []int{16, 16}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if c.thinks {
-					x.Think("so")
-				}
-				x.Say("ok")
-			})
-			model := connect(t, server, c.options)
-			c.req.Messages, c.req.MaxTokens = hello.Messages, 100
-			for range 2 {
-				check.Equal(t, "answer", check.Must(model.Generate(t.Context(), c.req, nil))(t).Message.Text, "ok")
+		server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+			if c.thinks {
+				x.Think("so")
 			}
-			var bounds []int
-			for _, r := range server.Requests() {
-				bounds = append(bounds, r.MaxTokens)
-			}
-			check.EqualAll(t, "bounds", bounds, c.bounds)
+			x.Say("ok")
 		})
+		c.req.Messages, c.req.MaxTokens = hello.Messages, cmp.Or(c.req.MaxTokens, 100)
+		twice(t, connect(t, server, c.options), c.req)
+		var bounds []int
+		for _, r := range server.Requests() {
+			bounds = append(bounds, r.MaxTokens)
+		}
+		check.EqualAll(t, name, bounds, c.bounds)
 	}
 }

@@ -1,11 +1,7 @@
 package openai_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -16,20 +12,10 @@ import (
 	"cairn/llm/openai"
 )
 
-// asHost sends every request to server, whatever the host in its address.
-type asHost struct{ server *llmtest.Server }
-
-func (a asHost) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host, _ = strings.Cut(strings.TrimSuffix(a.server.URL, "/v1"), "://")
-	r.URL.Path = "/v1/" + r.URL.Path[strings.LastIndex(r.URL.Path, "/v1/")+len("/v1/"):]
-	return http.DefaultTransport.RoundTrip(r)
-}
-
 // at returns a model that uses server as the one at base.
 func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
 	t.Helper()
-	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
+	o.BaseURL, o.HTTPClient, o.MaxRetries = base, llmtest.InMemory(server), -1
 	return check.Must(openai.New(o))(t)
 }
 
@@ -53,37 +39,12 @@ func conversation(turns int) llm.Request {
 	return req
 }
 
-// marked returns the texts before a request's breakpoints.
-func marked(t *testing.T, r llmtest.Request) string {
-	t.Helper()
-	var input []struct{ Content, Output json.RawMessage }
-	check.NoError(t, json.Unmarshal(r.Body["input"], &input))
-	var found []string
-	for _, item := range input {
-		for _, raw := range []json.RawMessage{item.Content, item.Output} {
-			var parts []struct {
-				Text string
-				Mark *struct{ Mode string } `json:"prompt_cache_breakpoint"`
-			}
-			_ = json.Unmarshal(raw, &parts) // a string has no marks
-			for _, part := range parts {
-				if part.Mark != nil && part.Mark.Mode == "explicit" {
-					found = append(found, part.Text)
-				}
-			}
-		}
-	}
-	return strings.Join(found, ", ")
-}
-
 // send sends a request to the server at base, and returns what it got.
 func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
 	t.Helper()
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, ok)
 	m := at(t, base, server, o)
-	if _, err := m.Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(m.Generate(t.Context(), req, nil)))
 	return m, server.Requests()[0]
 }
 
@@ -94,18 +55,21 @@ func TestOpenAICacheFields(t *testing.T) {
 		marks, retention string
 		ttl              time.Duration
 	}{
-		"gpt-6-astra":     {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.6-terra":   {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.1":         {"", `"24h"`, 24 * time.Hour},
+		"gpt-6-astra":     {"summary, begin, c0b found more, next", "", 30 * time.Minute},
+		"gpt-5.6-terra":   {"summary, begin, c0b found more, next", "", 30 * time.Minute},
+		"gpt-5.5":         {"", `"24h"`, 24 * time.Hour},
+		"gpt-4.1":         {"", `"24h"`, 24 * time.Hour},
 		"gpt-5-mini":      {"", "", 5 * time.Minute},
 		"ft:gpt-5.6:mine": {"", "", 5 * time.Minute},
 	} {
 		m, got := send(t, atOpenAI, openai.Options{Model: model}, conversation(1))
 		check.Equal(t, model+": protocol", m.Wire()+" "+got.Wire, llm.WireResponses+" "+llm.WireResponses)
-		check.Equal(t, model+": marked", marked(t, got), c.marks)
+		check.Equal(t, model+": marked", strings.Join(got.Marked(), ", "), c.marks)
 		field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
 		field(t, got.Body, "prompt_cache_retention", c.retention)
 		check.Equal(t, model+": cache lifetime", m.CacheTTL(), c.ttl)
+		rule := map[bool]string{true: llm.CacheBreakpoints, false: llm.CachePrefix}[c.marks != ""]
+		check.Equal(t, model+": cache rule", m.CacheRule(), rule)
 	}
 	req := conversation(1)
 	req.MaxTokens = 100
@@ -128,7 +92,7 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 		"a head that begins with an answer": {[]llm.Message{{Role: llm.RoleAssistant, Text: "x"}, {Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "a, b"},
 	} {
 		_, got := send(t, atOpenAI, openai.Options{Model: "gpt-6-sol"}, llm.Request{Messages: c.messages, Head: c.head})
-		check.Equal(t, name, marked(t, got), c.want)
+		check.Equal(t, name, strings.Join(got.Marked(), ", "), c.want)
 	}
 }
 
@@ -136,64 +100,18 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
 		ttl         time.Duration
-		want        string
+		want, rule  string
 	}{
-		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`},
-		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`},
-		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, ""},
+		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`, llm.CachePrefix},
+		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`, llm.CachePrefix},
+		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, "", llm.CachePrefix},
+		"a provider that caches whole requests": {"https://api.deepseek.com/v1", "deepseek-v4", 0, "", llm.CacheUnits},
 	} {
 		m, got := send(t, c.base, openai.Options{Model: c.model, CacheTTL: c.ttl}, conversation(1))
 		field(t, got.Body, "cache_control", c.want)
 		check.Lacks(t, name, string(got.Raw), "prompt_cache_key", "prompt_cache_retention", "breakpoint")
 		check.Equal(t, name+": protocol", got.Wire, llm.WireChat)
 		check.Equal(t, name+": cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
-	}
-}
-
-// grow appends a random step of a conversation to messages: a turn's end and the next
-// message, or a round of tools.
-func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
-	if r.IntN(2) == 0 {
-		m := llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("question %d, \"quoted\" 茶", n)}
-		if r.IntN(4) == 0 {
-			m.Images = []llm.Image{{Data: png, Label: "cat.png"}}
-		}
-		return append(messages, llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprint("answer ", n)}, m)
-	}
-	step := llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("so ", r.IntN(2))}
-	var results []llm.Message
-	for i := range 1 + r.IntN(3) {
-		id := fmt.Sprintf("c%d_%d", n, i)
-		step.Calls = append(step.Calls, llm.Call{ID: id, Name: "f", Arguments: `{"n":1}`})
-		results = append(results, llm.Message{Role: llm.RoleTool, CallID: id, Tool: "f", Text: strings.Repeat("found ", r.IntN(3))})
-	}
-	return append(append(messages, step), results...)
-}
-
-// TestEachRequestExtendsPrevious: the messages of one request, before their end, are byte for byte
-// a prefix of the next request, whatever else differs.
-func TestEachRequestExtendsPrevious(t *testing.T) {
-	check.SkipUnderRace(t)
-	for model, base := range map[string]string{"m": "http://localhost/v1", "gpt-5.1": atOpenAI, "gpt-6-sol": atOpenAI} { // on chat, on Responses, and with breakpoints
-		t.Run(model, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-			m := at(t, base, server, openai.Options{Model: model})
-			r := rand.New(rand.NewPCG(1, 2))
-			req := conversation(0)
-			var before []byte
-			for n := range 40 {
-				req.MaxTokens, req.ForceTool = 100+n, ""
-				if n%7 == 0 {
-					req.ForceTool = "f"
-				}
-				if _, err := m.Generate(t.Context(), req, nil); err != nil {
-					t.Fatal(err, server.Refusals())
-				}
-				raw := server.Requests()[n].Raw
-				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
-				before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
-				req.Messages = grow(r, n, req.Messages)
-			}
-		})
+		check.Equal(t, name+": cache rule", m.CacheRule(), c.rule)
 	}
 }

@@ -1,9 +1,7 @@
 package openai_test
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -41,28 +39,25 @@ func TestWindowSources(t *testing.T) {
 			"/props": `{"default_generation_settings":{"n_ctx":-5}}`,
 		}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(*llmtest.Exchange) {})
-			for path, fact := range c.facts {
-				server.Tell(path, fact)
-			}
-			model := connect(t, server, openai.Options{Window: c.setting})
-			for range 2 {
-				check.Equal(t, "window", model.Window(t.Context()), c.want)
-			}
-			asked := server.Asked()
-			slices.Sort(asked)
-			check.Len(t, fmt.Sprintf("got two requests: %v", asked), slices.Compact(slices.Clone(asked)), len(asked))
-		})
+		server := llmtest.Serve(t, nil)
+		for path, fact := range c.facts {
+			server.Tell(path, fact)
+		}
+		model := connect(t, server, openai.Options{Window: c.setting})
+		for range 2 {
+			check.Equal(t, name, model.Window(t.Context()), c.want)
+		}
+		asked := server.Asked()
+		slices.Sort(asked)
+		check.Len(t, name+": asked", slices.Compact(slices.Clone(asked)), len(asked))
 	}
 }
 
 func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+	server := llmtest.Serve(t, ok)
 	server.Tell("/api/ps", `{"models":[]}`)
 	model := connect(t, server, openai.Options{})
-	got := model.Window(t.Context())
-	check.Require(t, got.Tokens == llm.DefaultWindow, "got %+v before the model was loaded", got)
+	check.Equal(t, "window before the model was loaded", model.Window(t.Context()).Tokens, llm.DefaultWindow)
 	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
 	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 	check.Equal(t, "window", model.Window(t.Context()).Tokens, 4096)
@@ -78,16 +73,14 @@ func TestOverflowLowersWindow(t *testing.T) {
 		"never upward again":     {0, []int{8192, 4096, 32768}, llm.Window{Tokens: 4096, Source: "an overflow"}},
 		"never above a setting":  {2000, []int{8192}, llm.Window{Tokens: 2000, Source: "setting"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				x.Refuse(400, "", fmt.Sprintf(`{"error":{"type":"exceed_context_size_error","message":"no","n_ctx":%d}}`, c.limits[x.N-1]))
-			})
-			model := connect(t, server, openai.Options{Window: c.setting, MaxRetries: 2})
-			for range c.limits {
-				check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindOverflow)
-			}
-			check.Equal(t, "window", model.Window(t.Context()), c.want)
+		server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+			x.Refuse(400, "", fmt.Sprintf(`{"error":{"type":"exceed_context_size_error","message":"no","n_ctx":%d}}`, c.limits[x.N-1]))
 		})
+		model := connect(t, server, openai.Options{Window: c.setting, MaxRetries: 2})
+		for range c.limits {
+			check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindOverflow)
+		}
+		check.Equal(t, name, model.Window(t.Context()), c.want)
 	}
 }
 
@@ -102,23 +95,16 @@ func TestWindowWarningIsLoggedOnce(t *testing.T) {
 		"not when the setting is below it": {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
 		"not when the server told":         {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
-			server.Tell("/v1/models", c.list)
-			var log bytes.Buffer
-			model := connect(t, server, openai.Options{
-				Window: c.setting,
-				Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-			})
-			for range 3 {
-				model.Window(t.Context())
-				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-			}
-			lines := strings.Count(log.String(), "\n")
-			if c.want == "" && lines != 0 || c.want != "" && (lines != 1 || !strings.Contains(log.String(), c.want)) {
-				t.Errorf("%d warnings: %s", lines, log.String())
-			}
-		})
+		server := llmtest.Serve(t, ok)
+		server.Tell("/v1/models", c.list)
+		options, log := logged(openai.Options{Window: c.setting})
+		model := connect(t, server, options)
+		for range 2 {
+			model.Window(t.Context())
+			twice(t, model, hello)
+		}
+		warnings := strings.Count(log.String(), "level=WARN")
+		check.That(t, warnings == min(len(c.want), 1) && strings.Contains(log.String(), c.want), "%s: %s", name, log)
 	}
 }
 
@@ -127,13 +113,11 @@ func TestModelsShareNothing(t *testing.T) {
 	at := func(url, model string) *llm.Learnt {
 		return check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t).Learnt()
 	}
-	one := at("http://localhost:1/v1", "m")
+	one, nameless := at("http://localhost:1/v1", "m"), at("http://localhost:1/v1", "")
 	check.That(t, at("http://key:secret@localhost:1/v1/", "m") == one, "the same model on the same server does not share facts")
-	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
-		check.That(t, other != one, "two models share learned facts")
+	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m"), nameless} {
+		check.That(t, other != one && at("http://localhost:1/v1", "") != other, "two models share learned facts")
 	}
-	first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", "")
-	check.That(t, first != second, "two models without a name share learned facts")
 }
 
 func TestModelCapabilities(t *testing.T) {
@@ -144,29 +128,24 @@ func TestModelCapabilities(t *testing.T) {
 		{"id":"vllm","max_model_len":32768},
 		{"id":"llama","meta":{"n_ctx":4096,"n_ctx_train":131072}},
 		{"id":"plain"}]}`)
-	got, err := connect(t, server, openai.Options{}).Models(t.Context())
-	want := []llm.Offered{
+	check.EqualAll(t, "models", check.Must(connect(t, server, openai.Options{}).Models(t.Context()))(t), []llm.Offered{
 		{ID: "a/router", Window: 200000, Tools: "yes", Images: "yes"},
 		{ID: "b/router", Window: 8000, Tools: "no", Images: "no"},
 		{ID: "vllm", Window: 32768},
 		{ID: "llama", Window: 4096},
 		{ID: "plain"},
-	}
-	check.NoError(t, err)
-	check.EqualAll(t, "result", got, want)
+	})
 }
 
 func TestChatModelIsChosen(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, ok)
 	server.Tell("/v1/models", `{"data":[{"id":"text-embedding-ada-002"},{"id":"whisper-1"},{"id":"gpt-4o-2024-08-06"},{"id":"gpt-4.1"},{"id":"gpt-5.6-luna"}]}`)
-	log := new(bytes.Buffer)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
+	options, log := logged(openai.Options{BaseURL: server.URL})
+	model := check.Must(openai.New(options))(t)
 	check.Len(t, "asked", server.Asked(), 0)
-	for range 2 {
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-		check.Equal(t, "asked", model.Name(), "gpt-5.6-luna")
-		check.Equal(t, "model", server.Requests()[0].Model, "gpt-5.6-luna")
-	}
+	twice(t, model, hello)
+	check.Equal(t, "asked", model.Name(), "gpt-5.6-luna")
+	check.Equal(t, "model", server.Requests()[0].Model, "gpt-5.6-luna")
 	check.EqualAll(t, "asked", server.Asked(), []string{"/v1/models"})
-	check.Contains(t, fmt.Sprintf("got log %s", log), log.String(), "set model to use another", "model=gpt-5.6-luna")
+	check.Contains(t, "log", log.String(), "set model to use another", "model=gpt-5.6-luna")
 }

@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -15,13 +14,10 @@ import (
 // sent returns the body of the only request that req makes.
 func sent(t *testing.T, req llm.Request) llmtest.Request {
 	t.Helper()
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, ok)
 	model := connect(t, server, openai.Options{APIKey: "secret"})
-	if _, err := model.Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
-	n := len(server.Requests())
-	check.Require(t, n == 1, "%d requests", n)
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
+	check.Len(t, "requests", server.Requests(), 1)
 	return server.Requests()[0]
 }
 
@@ -61,10 +57,10 @@ func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
 
 func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 	type fragments []string
-	whole := func(calls ...llm.Call) []llm.Call { return calls }
+	type calls = []llm.Call
 	for name, c := range map[string]struct {
 		sent fragments
-		want []llm.Call
+		want calls
 	}{
 		"by index": {
 			fragments{
@@ -72,68 +68,53 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 				`{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":"{\"y\""}}`,
 				`{"index":0,"function":{"arguments":"{\"x\":1}"}}`, `{"index":1,"function":{"arguments":":2}"}}`,
 			},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "b", Name: "g", Arguments: `{"y":2}`}),
+			calls{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "b", Name: "g", Arguments: `{"y":2}`}},
 		},
 		"without an index": {
 			fragments{
 				`{"id":"a","function":{"name":"f","arguments":"{"}}`, `{"function":{"arguments":"}"}}`,
 				`{"id":"b","function":{"name":"g","arguments":"{"}}`, `{"id":"b","function":{"arguments":"}"}}`,
 			},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "b", Name: "g", Arguments: "{}"}),
+			calls{{ID: "a", Name: "f", Arguments: "{}"}, {ID: "b", Name: "g", Arguments: "{}"}},
 		},
 		"without either": {
 			fragments{`{"function":{"name":"f","arguments":"{"}}`, `{"function":{"arguments":"}"}}`, `{"function":{"name":"g","arguments":"{}"}}`},
-			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
+			calls{{ID: "call_0", Name: "f", Arguments: "{}"}, {ID: "call_1", Name: "g", Arguments: "{}"}},
 		},
 		"all at index 0": {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "b", Name: "g", Arguments: "{}"}),
+			calls{{ID: "a", Name: "f", Arguments: "{}"}, {ID: "b", Name: "g", Arguments: "{}"}},
 		},
 		"all at index 0, without ids": { // Gemini
 			fragments{`{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":2}"}}`},
-			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "call_1", Name: "f", Arguments: `{"x":2}`}),
+			calls{{ID: "call_0", Name: "f", Arguments: `{"x":1}`}, {ID: "call_1", Name: "f", Arguments: `{"x":2}`}},
 		},
 		"the name again in each": {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
+			calls{{ID: "a", Name: "f", Arguments: "{}"}},
 		},
 		"the name again in each, without ids": {
 			fragments{`{"index":0,"function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"name":"f","arguments":"\"x\":1"}}`, `{"index":0,"function":{"name":"f","arguments":"}"}}`},
-			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}),
+			calls{{ID: "call_0", Name: "f", Arguments: `{"x":1}`}},
 		},
 		"another id in each": { // vLLM, older
 			fragments{`{"index":0,"id":"a","function":{"name":"f"}}`, `{"index":0,"id":"b","function":{"arguments":"{"}}`, `{"index":0,"id":"c","function":{"arguments":"}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
+			calls{{ID: "a", Name: "f", Arguments: "{}"}},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			resp, err := ask(t, func(x *llmtest.Exchange) {
-				for _, fragment := range c.sent {
-					x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}`, fragment)
-				}
-				x.Done()
-			})
-			check.NoError(t, err)
-			check.EqualAll(t, "the calls", resp.Message.Calls, c.want)
-			check.Equal(t, "finish reason", resp.FinishReason, llm.FinishToolCalls)
-		})
+		resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+			for _, fragment := range c.sent {
+				x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}`, fragment)
+			}
+			x.Done()
+		}))(t)
+		check.EqualAll(t, name, resp.Message.Calls, c.want)
+		check.Equal(t, name+": finish reason", resp.FinishReason, llm.FinishToolCalls)
 	}
-	t.Run("in an answer of one piece", func(t *testing.T) {
-		resp, err := ask(t, func(x *llmtest.Exchange) {
-			x.Refuse(http.StatusOK, "", `{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
-		})
-		if err != nil || len(resp.Message.Calls) != 2 || resp.Message.Calls[1].Name != "g" {
-			t.Errorf("got %+v, %v", resp.Message.Calls, err)
-		}
-	})
-}
-
-func TestAddressIsChecked(t *testing.T) {
-	for _, address := range []string{"localhost:11434", "ftp://example.org", "http://example.org/v1?key=secret"} {
-		_, err := openai.New(openai.Options{BaseURL: address})
-		check.Contains(t, "error", fmt.Sprint(err), "want an address like", "without a query")
-		check.Lacks(t, "error", fmt.Sprint(err), "secret")
-	}
+	resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+		x.Refuse(http.StatusOK, "", `{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
+	}))(t)
+	check.EqualAll(t, "in an answer of one piece", resp.Message.Calls, calls{{ID: "a", Name: "f", Arguments: "{}"}, {ID: "b", Name: "g", Arguments: "{}"}})
 }
 
 // TestFailedAttemptsReportTheirUsage: the provider bills them.

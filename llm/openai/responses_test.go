@@ -21,7 +21,7 @@ func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, e
 }
 
 func TestResponsesRequestStoresNothing(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, ok)
 	req := llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind"},
@@ -36,9 +36,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 		Tools:     []llm.Tool{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 		ForceTool: "f", MaxTokens: 5, Reasoning: "low", CacheKey: "key",
 	}
-	if _, err := connect(t, server, onResponses).Generate(t.Context(), req, nil); err != nil {
-		t.Fatal(err, server.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(connect(t, server, onResponses).Generate(t.Context(), req, nil)))
 	got := server.Requests()[0].Body
 	for name, want := range map[string]string{
 		"instructions":      `"be kind"`,
@@ -69,45 +67,36 @@ const (
 )
 
 func TestResponseShapes(t *testing.T) {
-	stream := func(events ...string) func(*llmtest.Exchange) {
-		return func(x *llmtest.Exchange) {
-			for _, event := range events {
-				x.Write("data: " + event + "\n\n")
-			}
-			x.Wait(time.Second) // a whole answer ends the wait
-		}
-	}
-	for name, answer := range map[string]func(*llmtest.Exchange){
-		"as the protocol has it": func(x *llmtest.Exchange) { x.Say("who", "le") },
-		"a message without pieces": stream(
-			`{"type":"response.output_item.done","output_index":0,"item":`+wholeMessage+`}`, completed),
-		"pieces without items": stream(
-			`{"type":"response.output_text.delta","output_index":0,"delta":"who"}`, `{"type":"response.output_text.delta","output_index":0,"delta":"le"}`, completed),
-		"a refusal, which is what the model says": stream(
-			`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed),
-	} {
-		t.Run(name, func(t *testing.T) {
-			started := time.Now()
-			resp, err := askResponses(t, answer)
-			if err != nil || resp.Message.Text != "whole" || resp.FinishReason != llm.FinishStop || resp.Usage.Prompt == 0 {
-				t.Errorf("got %+v, %v", resp, err)
-			}
-			took := time.Since(started)
-			check.That(t, took <= 900*time.Millisecond, "took %v", took)
-		})
-	}
-	for name, answer := range map[string]func(*llmtest.Exchange){
-		"a call of one event": stream(`{"type":"response.output_item.done","output_index":0,"item":`+wholeCall+`}`, completed),
-		"a call whose pieces are incomplete": stream(
+	for name, c := range map[string]struct {
+		calls  bool // f is called, instead of the text
+		events []string
+	}{
+		"a message without pieces": {false, []string{`{"type":"response.output_item.done","output_index":0,"item":` + wholeMessage + `}`}},
+		"pieces without items": {false, []string{
+			`{"type":"response.output_text.delta","output_index":0,"delta":"who"}`, `{"type":"response.output_text.delta","output_index":0,"delta":"le"}`,
+		}},
+		"a refusal, which is what the model says": {false, []string{`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`}},
+		"a call of one event":                     {true, []string{`{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`}},
+		"a call whose pieces are incomplete": {true, []string{
 			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`,
 			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`,
-			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`, completed),
+			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, err := askResponses(t, answer)
-			if want := (llm.Call{ID: "a", Name: "f", Arguments: `{"x":1}`}); err != nil || len(resp.Message.Calls) != 1 || resp.Message.Calls[0] != want || resp.FinishReason != llm.FinishToolCalls {
-				t.Errorf("got %+v, %v", resp, err)
+			resp := check.Must(askResponses(t, func(x *llmtest.Exchange) {
+				for _, event := range append(c.events, completed) {
+					x.Chunk("%s", event)
+				}
+				check.That(t, !x.Wait(time.Minute), "a whole answer did not end the wait")
+			}))(t)
+			check.Equal(t, "usage", resp.Usage, llm.Usage{Prompt: 9, Completion: 2})
+			if c.calls {
+				check.EqualAll(t, "calls", resp.Message.Calls, []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}})
+				check.Equal(t, "finish reason", resp.FinishReason, llm.FinishToolCalls)
+				return
 			}
+			check.Equal(t, "answer", resp.FinishReason+" "+resp.Message.Text, llm.FinishStop+" whole")
 		})
 	}
 }
@@ -124,11 +113,9 @@ func TestFailedResponseIsError(t *testing.T) {
 		"an error in an object": {`{"error":{"message":"crashed","code":502}}`, llm.KindOverloaded, "crashed"},
 		"a call without a name": {`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}` + "\n\ndata: " + completed, llm.KindTruncated, "without a name"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := askResponses(t, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) })
-			check.Equal(t, "error kind", llm.KindOf(err), c.kind)
-			check.Contains(t, "error", err.Error(), c.words)
-		})
+		err := check.ErrorOf(askResponses(t, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) }))
+		check.Equal(t, name, llm.KindOf(err), c.kind)
+		check.ErrorContains(t, name, err, c.words)
 	}
 }
 
@@ -139,16 +126,15 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 	call := func(id string) string {
 		return `{"type":"function_call","call_id":"` + id + `","name":"f","arguments":"{}"}`
 	}
-	message := `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]}`
 	for name, output := range map[string][]string{
 		"each call behind its own":          {reasoning("r1"), call("a"), reasoning("r2"), call("b")},
-		"before text and a call":            {reasoning("r1"), message, call("a"), reasoning("r2"), call("b")},
-		"before text and again before both": {reasoning("r1"), message, reasoning("r2"), call("a"), reasoning("r3"), call("b")},
+		"before text and a call":            {reasoning("r1"), wholeMessage, call("a"), reasoning("r2"), call("b")},
+		"before text and again before both": {reasoning("r1"), wholeMessage, reasoning("r2"), call("a"), reasoning("r3"), call("b")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if x.N > 1 {
-					x.Say("done")
+					x.Say("ok")
 					return
 				}
 				for i, item := range output {
@@ -159,9 +145,7 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			model := connect(t, server, onResponses)
 			resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
-			if _, err := model.Generate(t.Context(), next, nil); err != nil {
-				t.Fatal(err, server.Refusals())
-			}
+			check.NoError(t, check.ErrorOf(model.Generate(t.Context(), next, nil)))
 			var input []json.RawMessage
 			check.NoError(t, json.Unmarshal(server.Requests()[1].Body["input"], &input))
 			for i, want := range output {
@@ -169,13 +153,11 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an item that the server would look for in vain is not kept", func(t *testing.T) {
-		resp, err := askResponses(t, func(x *llmtest.Exchange) {
-			x.Chunk(`{"type":"response.output_item.done","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`)
-			x.Say("whole")
-		})
-		check.That(t, err == nil && resp.Message.Native == nil, "got stored %s, %v", resp.Message.Native, err)
-	})
+	resp := check.Must(askResponses(t, func(x *llmtest.Exchange) {
+		x.Chunk(`{"type":"response.output_item.done","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`)
+		x.Say("whole")
+	}))(t)
+	check.Equal(t, "an item that the server would look for in vain is kept", string(resp.Message.Native), "")
 }
 
 func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
@@ -202,9 +184,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 		{Role: llm.RoleTool, CallID: "b", Text: "2"},
 	}}
 
-	if _, err := model.Generate(t.Context(), next, nil); err != nil {
-		t.Fatal(err, here.Refusals())
-	}
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), next, nil)))
 	message := here.Requests()[1].Messages[1].Body
 	field(t, message, "reasoning", `"let me see"`)
 	field(t, message, "reasoning_content", `"so"`)
@@ -219,30 +199,23 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 
 var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
 
-func TestMissingPictureIsDescribed(t *testing.T) {
+func TestPictures(t *testing.T) {
 	for name, c := range map[string]struct {
 		images []llm.Image
-		text   string
 		want   string
 		shown  int
 	}{
-		"without its bytes": {[]llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png"}}, "look", `"look\n\n[image of #1: cat.png, not shown]"`, 0},
-		"of another type":   {[]llm.Image{{Type: "image/png", Data: []byte("<svg></svg>")}}, "look", `"look\n\n[image, not shown]"`, 0},
+		"without its bytes": {[]llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png"}}, `"look\n\n[image of #1: cat.png, not shown]"`, 0},
+		"of another type":   {[]llm.Image{{Type: "image/png", Data: []byte("<svg></svg>")}}, `"look\n\n[image, not shown]"`, 0},
 		"beside one that is": {
 			[]llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}},
-			"look",
 			`[{"type":"text","text":"[image of #2]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},{"type":"text","text":"look\n\n[image of #1, not shown]"}]`, 1,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: c.text, Images: c.images}}})
-			field(t, got.Messages[0].Body, "content", c.want)
-			check.Equal(t, "pictures in the request", len(got.Messages[0].Images), c.shown)
-		})
+		got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: c.images}}})
+		check.Equal(t, name, string(got.Messages[0].Body["content"]), c.want)
+		check.Len(t, name+": pictures", got.Messages[0].Images, c.shown)
 	}
-}
-
-func TestOnlyUserMessagesHavePictures(t *testing.T) {
 	images := []llm.Image{{Data: png}}
 	got := sent(t, llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind", Images: images},

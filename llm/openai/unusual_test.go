@@ -3,6 +3,8 @@
 package openai_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,8 +27,35 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 		options.MaxRetries = -1
 	}
 	options.RetryDelay = time.Millisecond
-	model := check.Must(openai.New(options))(t)
-	return model
+	return check.Must(openai.New(options))(t)
+}
+
+func ok(x *llmtest.Exchange) { x.Say("ok") }
+
+// refusing answers, but refuses the requests for which has is true.
+func refusing(text string, has func(llmtest.Request) bool) func(*llmtest.Exchange) {
+	return func(x *llmtest.Exchange) {
+		if has(x.Request) {
+			x.Reject(http.StatusBadRequest, "invalid_request_error", text)
+			return
+		}
+		x.Say("ok")
+	}
+}
+
+// twice sends a request twice, and wants ok each time.
+func twice(t *testing.T, model *openai.Model, req llm.Request) {
+	t.Helper()
+	for range 2 {
+		check.Equal(t, "answer", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Text, "ok")
+	}
+}
+
+// logged makes a model log to a buffer.
+func logged(o openai.Options) (openai.Options, *bytes.Buffer) {
+	log := new(bytes.Buffer)
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	return o, log
 }
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
@@ -67,19 +96,16 @@ func TestFailureInPlaceOfAnAnswer(t *testing.T) {
 		"200 with a page":                               {whole("\n<!doctype html><title>a web interface</title>"), llm.KindWrongAddress},
 		"200 without choices":                           {whole(`{"object":"chat.completion","choices":[]}`), llm.KindTruncated},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := ask(t, c.answer)
-			check.Equal(t, "error kind", llm.KindOf(err), c.kind)
-			if c.kind == llm.KindRateLimited {
-				check.Contains(t, "error", err.Error(), "slow down")
-			}
-		})
+		err := check.ErrorOf(ask(t, c.answer))
+		check.Equal(t, name, llm.KindOf(err), c.kind)
+		if c.kind == llm.KindRateLimited {
+			check.ErrorContains(t, name, err, "slow down")
+		}
 	}
 }
 
 func TestWholeAnswerIsAccepted(t *testing.T) {
 	for name, answer := range map[string]func(*llmtest.Exchange){
-		"as the protocol wants it":          func(x *llmtest.Exchange) { x.Say("who", "le") },
 		"a finish_reason but never [DONE]":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish("stop") },
 		"[DONE] but never a finish_reason":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Done() },
 		"no empty lines between the events": func(x *llmtest.Exchange) { x.Write(chunk("who") + "\n" + chunk("le") + "\ndata: [DONE]\n") },
@@ -95,11 +121,8 @@ func TestWholeAnswerIsAccepted(t *testing.T) {
 			x.Refuse(http.StatusOK, "", `{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			resp := check.Must(ask(t, answer))(t)
-			check.Equal(t, "the reply", resp.Message.Text, "whole")
-			check.Equal(t, "finish reason", resp.FinishReason, llm.FinishStop)
-		})
+		resp := check.Must(ask(t, answer))(t)
+		check.Equal(t, name, resp.FinishReason+" "+resp.Message.Text, llm.FinishStop+" whole")
 	}
 }
 
@@ -134,26 +157,21 @@ func TestUsageForms(t *testing.T) {
 		"in a word":                          {`"none"`, llm.Usage{}},
 		"with odd details":                   {`{"prompt_tokens_details":"none"}`, llm.Usage{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			resp, err := ask(t, func(x *llmtest.Exchange) {
-				x.Piece("hi")
-				x.Chunk(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`)
-				x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
-				x.Done()
-			})
-			check.NoError(t, err)
-			check.Equal(t, "the reply", resp.Message.Text, "hi")
-			check.Equal(t, "the usage", resp.Usage, c.want)
-		})
+		resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+			x.Chunk(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)
+			x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
+			x.Done()
+		}))(t)
+		check.Equal(t, name, resp.Message.Text, "hi")
+		check.Equal(t, name, resp.Usage, c.want)
 	}
 }
 
 func TestInvalidUTF8IsRefused(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	resp := check.Must(ask(t, func(x *llmtest.Exchange) {
 		x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\",\"reasoning_details\":[{\"type\":\"x\",\"data\":\"\xc3\x28\"}]},\"finish_reason\":\"stop\"}]}\n\n")
 		x.Done()
-	})
-	resp := check.Must(connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil))(t)
+	}))(t)
 	check.Equal(t, "reply", resp.Message.Text, "a\uFFFDbc")
 	native := string(resp.Message.Native)
 	check.Contains(t, "stored native data", native, "\uFFFD")
@@ -162,7 +180,6 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 
 func TestBracketsInTextAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say(text) })
-	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
-	check.That(t, err == nil && resp.Message.Text == text, "got %d of %d bytes, %v", len(resp.Message.Text), len(text), err)
+	resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Say(text) }))(t)
+	check.That(t, resp.Message.Text == text, "got %d of %d bytes", len(resp.Message.Text), len(text))
 }
