@@ -47,7 +47,7 @@ func TestRepairOfRollup(t *testing.T) {
 	c := imported(t, 10)
 	ids := play(t, c, "leaf 1-3 extractive; leaf 4-6 extractive; apply; roll 1-6 extractive; apply")
 	before, old := load(t, c), ids[2]
-	j := repairRow(t, c, 1, 6, ids[:2]...)
+	j := repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...)
 	children := func(id int64, want ...int64) {
 		t.Helper()
 		check.EqualAll(t, "children", transcript.IDs(check.Must(j.Children(ctx, id))(t)), want)
@@ -62,8 +62,23 @@ func TestRepairOfRollup(t *testing.T) {
 	check.Equal(t, "rows undone", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", j.ID()), 1)
 	undo(t, c)
 	shown := stack(t, c)
-	check.Equal(t, "late", apply(t, c, repairRow(t, c, 1, 6, ids[:2]...).ID()), "stale")
+	check.Equal(t, "late", apply(t, c, repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...).ID()), "stale")
 	check.Equal(t, "stack", stack(t, c), shown)
+}
+
+// The newest summary of a session counts, by its place in the conversation and not by the clock; folds and repairs do not.
+func TestAddressedSinceSummary(t *testing.T) {
+	for steps, want := range map[string]bool{
+		"ask 11; sum 1-5": false, "ask 11; sum 1-5; ask 12": true, "sum 1-5 extractive; ask 11; repair 1-5; apply": true,
+		"leaf 1-3; leaf 4-5; apply; ask 11; roll 1-5; apply": true, "leaf 1-3; new; ask 11; apply": true, // late, in an earlier session
+	} {
+		c := imported(t, 10)
+		play(t, c, steps)
+		for name, jump := range jumps {
+			storetest.Run(t, c.Store(), "UPDATE compactions SET applied_at = applied_at - ?", jump.Milliseconds())
+			check.Equal(t, steps+", the clock "+name+": addressed since", load(t, c).Addressed, want)
+		}
+	}
 }
 
 // wantState compares what the prompt shows with an earlier state.

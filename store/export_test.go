@@ -29,6 +29,7 @@ var (
 	CheckRoom     = checkRoom
 	Derived       = derived
 	Fills         = fills
+	Link          = link
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
 	Observe       = observe

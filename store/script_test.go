@@ -28,8 +28,8 @@ var (
 // play takes steps, separated by semicolons, on a conversation, and returns the ids of the rows that it made, in order. "say
 // 3-9" says messages; "edit 5", "delete 5" and "pin 5" change one. "leaf 1-5" and "roll 1-9" prepare a summary with a text that
 // may follow a colon, by a worker unless "extractive" follows; the children of a rollup are what is applied in its span. "apply"
-// applies all that is prepared since; "sum 1-5" prepares a leaf and applies it. "begin 1-5" only starts a leaf. The others are "hide
-// 1-3", "undo" and "new".
+// applies all that is prepared since; "sum 1-5" prepares a leaf and applies it. "begin 1-5" only starts a leaf, and "repair 1-5"
+// prepares a better one. The others are "hide 1-3", "undo" and "new".
 func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 	t.Helper()
 	var prepared []int64
@@ -57,6 +57,8 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 			for n := sp.From; n <= sp.To; n++ {
 				deliver(t, c, said(int(n), "text"))
 			}
+		case "ask":
+			deliver(t, c, asking(int(sp.From), "text"))
 		case "edit":
 			edit(t, c, int(sp.From), cmp.Or(text, "other words"))
 		case "delete":
@@ -70,6 +72,8 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 				check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 7}))(t)
 				prepared = append(prepared, j.ID())
 			}
+		case "repair":
+			prepared = append(prepared, repairRow(t, c, transcript.Leaf, sp.From, sp.To).ID())
 		case "hide":
 			storetest.Hide(t, c, sp.From, sp.To)
 		case "undo":
@@ -141,11 +145,11 @@ func tryStartSession(t check.Tester, c *store.Conversation) (transcript.Head, er
 	return storetest.TryCommit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.NewSession(len(peek(t, c).First) > 0) })
 }
 
-// repairRow stores a worker's repair of a rollup over a span.
-func repairRow(t *testing.T, c *store.Conversation, from, to int64, children ...int64) summarize.Job {
+// repairRow stores a worker's repair of a row over a span.
+func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, from, to int64, children ...int64) summarize.Job {
 	t.Helper()
 	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{
-		Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: from, To: to},
+		Kind: kind, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: from, To: to},
 		FromTime: storetest.Day, ToTime: storetest.Day, Messages: int(to - from + 1), Children: children,
 	}))(t)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
