@@ -35,7 +35,6 @@ var (
 	Observe       = observe
 	OpenFile      = open
 	PutAside      = moveAside
-	Schema        = schema
 	Transact      = transact
 )
 

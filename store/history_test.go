@@ -113,14 +113,9 @@ func TestRecent(t *testing.T) {
 }
 
 // viewed returns the result of a query on a view, one row per line.
-func viewed(t *testing.T, s *store.Store, query string) (lines string) {
+func viewed(t *testing.T, s *store.Store, query string) string {
 	t.Helper()
-	check.NoError(t, s.View(ctx, func(tx *store.Tx) error {
-		all, err := store.Column[string](tx, query)
-		lines = strings.Join(all, "\n")
-		return err
-	}))
-	return lines
+	return strings.Join(listed(t, s.Path(), query), "\n")
 }
 
 func TestCompactionListMatchesView(t *testing.T) {

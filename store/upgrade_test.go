@@ -140,29 +140,24 @@ func TestUpgradeErasesSentText(t *testing.T) {
 	storetest.WantNoBytes(t, dir, secret)
 }
 
-func TestUpgradeFillsMemorySubjects(t *testing.T) {
-	dir := t.TempDir()
-	leaveVersion(t, dir, 1, "UPDATE messages SET native = ''; UPDATE outbox SET text = '' WHERE state = 'sent'") // otherwise the upgrade deletes it
-	s := storetest.OpenStore(t, dir)
-	const subjects = "SELECT count(*) * 10 + sum(memory = 1 AND author_id = 'u1' AND role = 'said') FROM memory_people"
-	check.Equal(t, "ten for each subject, and one for the speaker", number(t, s, subjects), 11)
-	wantErasures(t, s, 0)
-	holding := check.Must(privacy.Of(find(t, s, "terminal:general")).Traces(ctx, "u1"))(t)
-	check.Equal(t, "held", holding, privacy.Holding{Channel: "terminal:general", Messages: 2, Memories: 1})
-}
-
-// TestQuotesAreFilledOnce deletes what tools found before quotes of it were stored.
-func TestQuotesAreFilledOnce(t *testing.T) {
+// What SQL alone cannot fill is filled once: the subjects of memories, and what tools had quoted before quotes were stored.
+func TestUpgradeFills(t *testing.T) {
 	dir := t.TempDir()
 	const elsewhere = `{"messages":[{"seq":2,"text":"here"}]}`
-	script := "UPDATE conversations SET next_seq = 200 WHERE id = 1"
+	script := "UPDATE messages SET native = ''; UPDATE outbox SET text = '' WHERE state = 'sent'; " + // otherwise the upgrade deletes it
+		"UPDATE conversations SET next_seq = 200 WHERE id = 1"
 	for seq, text := range map[int]string{105: `{"messages":[{"seq":1,"text":"x"}]}`, 106: `{"messages":[{"seq":1,"text":"x`, 107: elsewhere} {
 		script += fmt.Sprintf(`; INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native,
 			said_at, saved_at, addressed, answered, attempts, tokens)
 			SELECT 1 << 32 | %d, turn, 'tool', '', '', '', '%s', '', '', '', 'c', 'recall', '', 1, 1, 0, NULL, 0, 9 FROM messages WHERE id = 1 << 32 | 4`, seq, text)
 	}
-	leaveVersion(t, dir, 5, script)
-	c := find(t, storetest.OpenStore(t, dir), "terminal:general")
+	leaveVersion(t, dir, 1, script)
+	s := storetest.OpenStore(t, dir)
+	const subjects = "SELECT count(*) * 10 + sum(memory = 1 AND author_id = 'u1' AND role = 'said') FROM memory_people"
+	check.Equal(t, "ten for each subject, and one for the speaker", number(t, s, subjects), 11)
+	wantErasures(t, s, 0)
+	c := find(t, s, "terminal:general")
+	check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, "u1"))(t), privacy.Holding{Channel: c.Name(), Messages: 2, Memories: 1})
 	changed := remove(t, c, 1)
 	for seq, want := range map[int64]string{105: store.DeletedCopyText, 106: store.DeletedCopyText, 107: elsewhere} {
 		check.Equal(t, fmt.Sprintf("#%d is reported as changed", seq), slices.Contains(changed, seq), want != elsewhere)

@@ -28,8 +28,8 @@ func scattered(t *testing.T) (dir string, s *store.Store, c *store.Conversation)
 }
 
 const (
-	scatteredMessages = 300
-	scatteredMemories = 80
+	scatteredMessages = 150
+	scatteredMemories = 40
 )
 
 var scatteredFile = sync.OnceValue(func() []byte {
