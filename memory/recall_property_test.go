@@ -79,8 +79,8 @@ func FuzzRecall(f *testing.F) {
 	} {
 		f.Add(text, "Ann")
 	}
-	for _, text := range wordstest.Texts() {
-		f.Add(text, text)
+	for _, trick := range wordstest.Tricks() { // FuzzTools has the forgeries
+		f.Add(trick.Text, trick.Text)
 	}
 	f.Add("when did I see 猫 on 7.5.2023, 2023年5月7日, May 7th or two weeks ago", "Bob")
 	f.Fuzz(func(t *testing.T, text, asker string) {

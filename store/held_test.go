@@ -115,7 +115,7 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 				break // it was killed
 			}
 			if acknowledged = n; taken == 3 { // a busy machine may take long to get there
-				timer.Reset(time.Duration(i*40) * time.Millisecond)
+				timer.Reset(time.Duration(i*20) * time.Millisecond)
 			}
 		}
 		timer.Stop()

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,9 +20,11 @@ import (
 // selected reads the wanted columns of each table, and their rows; nil: all columns.
 func selected(t *testing.T, path string, wanted map[string][]string) (columns, rows map[string][]string) {
 	t.Helper()
+	db := store.OpenFile(path, store.ReaderPragmas)
+	defer db.Close()
 	if wanted == nil {
 		wanted = map[string][]string{}
-		for _, name := range listed(t, path, `SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+		for _, name := range listed(t, db, `SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c
 			WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_stat%' AND c.name <> 'begun_with'`) {
 			table, column, _ := strings.Cut(name, ".")
 			wanted[table] = append(wanted[table], column)
@@ -29,16 +32,14 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	}
 	rows = map[string][]string{}
 	for table, names := range wanted {
-		rows[table] = listed(t, path, "SELECT quote("+strings.Join(names, ") || '|' || quote(")+") FROM "+table+" ORDER BY 1")
+		rows[table] = listed(t, db, "SELECT quote("+strings.Join(names, ") || '|' || quote(")+") FROM "+table+" ORDER BY 1")
 	}
 	return wanted, rows
 }
 
 // listed returns the texts that a query finds in a database.
-func listed(t *testing.T, path, query string) (found []string) {
+func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
-	db := store.OpenFile(path, store.ReaderPragmas)
-	defer db.Close()
 	check.NoError(t, store.Observe(ctx, db, func(tx *store.Tx) (err error) {
 		found, err = store.Column[string](tx, query)
 		return err
@@ -128,8 +129,9 @@ func TestSchemaMatchesMigrations(t *testing.T) {
 	leaveVersion(t, migrated, len(store.Migrations)-1)
 	var parts [2][]string
 	for i, dir := range []string{made, migrated} {
-		check.NoError(t, check.Must(store.Open(ctx, store.Options{Dir: dir}))(t).Close())
-		for _, sql := range listed(t, store.File(dir), "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name") {
+		s := check.Must(store.Open(ctx, store.Options{Dir: dir}))(t)
+		defer s.Close()
+		for _, sql := range listed(t, s.Writing(), "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name") {
 			for _, r := range []struct{ from, to string }{{`--[^\n]*`, ""}, {`\s+`, " "}, {` ?([(),;]) ?`, "$1"}, {`(CREATE TABLE )"(\w+)"`, "$1$2"}} {
 				sql = regexp.MustCompile(r.from).ReplaceAllString(sql, r.to)
 			}

@@ -24,7 +24,7 @@ import (
 func Main(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendering must not depend on the machine
 	if flag.Lookup("rapid.checks") != nil {
-		_ = flag.Set("rapid.checks", "30")
+		_ = flag.Set("rapid.checks", "20")
 	}
 	check.InMemory()
 	os.Exit(m.Run())
