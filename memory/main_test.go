@@ -23,7 +23,7 @@ var (
 	find, keep           = storetest.Find, storetest.Keep
 	dump, number, remove = storetest.Dump, storetest.Number, storetest.Remove
 	imported, newTalk    = storetest.Imported, storetest.NewConversation
-	details              = storetest.Memory
+	details, message     = storetest.Memory, storetest.Message
 )
 
 // toolsAt returns the tools of a turn.

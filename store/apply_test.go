@@ -7,7 +7,6 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -146,20 +145,6 @@ func TestUndoErrors(t *testing.T) {
 			check.Equal(t, "refused with", latest(t, c).Why, test.want)
 			check.Equal(t, "state", dump(t, c.Store()), before)
 		})
-	}
-}
-
-func TestMemoriesSurviveUndo(t *testing.T) {
-	c := imported(t, 10)
-	for range 2 { // of the same messages
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		check.Must(storetest.Call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`))(t)
-		check.Must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
-		apply(t, c, j.ID())
-		undo(t, c)
-		found := check.Must(storetest.Search(memory.Of(c), ctx, "counts", 10))(t)
-		check.Len(t, "memories", found, 1)
-		check.That(t, found[0].State == "active" && found[0].Confirmed == 1, "got %+v", found)
 	}
 }
 

@@ -53,20 +53,6 @@ func rootOf(t *testing.T, dir, name string) (at, size int64) {
 	return at, size
 }
 
-// wantDamaged fails unless the doctor notices the damage: integrity_check alone does not notice
-// missing rows if all indexes are partial.
-func wantDamaged(t *testing.T, dir string) {
-	t.Helper()
-	if _, err := store.Inspect(ctx, store.File(dir)); errors.Is(err, store.ErrDamaged) {
-		return
-	}
-	s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-	defer s.Close()
-	if found, err := s.Upkeep().Check(ctx); err == nil && len(found) == 0 {
-		t.Error("the damage was not noticed")
-	}
-}
-
 // wantSound fails if the doctor finds an inconsistency.
 func wantSound(t check.Tester, s *store.Store) {
 	t.Helper()
@@ -75,22 +61,28 @@ func wantSound(t check.Tester, s *store.Store) {
 	check.Len(t, "inconsistencies", found, 0)
 }
 
-func TestOverwrittenPagesAreDetected(t *testing.T) {
+// The doctor notices damage: integrity_check alone does not notice missing rows if all indexes are partial.
+func TestDamageIsDetected(t *testing.T) {
+	damaged := func(claim string, spoil func(t *testing.T, dir string)) {
+		t.Run(claim, func(t *testing.T) {
+			dir := stocked(t)
+			if spoil(t, dir); errors.Is(check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged) {
+				return
+			}
+			found, err := openShared(t, dir).Upkeep().Check(ctx)
+			check.That(t, err != nil || len(found) > 0, "the damage was not noticed")
+		})
+	}
 	for _, name := range []string{
 		"messages_platform", "memories_fact", "outbox_unsent", // indexes
 		"message_terms", "memory_terms", "members", // derived tables
 		"messages", "pins",
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := stocked(t)
+		damaged("overwritten: "+name, func(t *testing.T, dir string) {
 			at, size := rootOf(t, dir, name)
 			overwrite(t, store.File(dir), at, bytes.Repeat([]byte{0xee}, int(size)))
-			wantDamaged(t, dir)
 		})
 	}
-}
-
-func TestLostRowsAreDetected(t *testing.T) {
 	for lost, script := range map[string]string{
 		"messages between others, and words": "DELETE FROM message_terms WHERE conversation = 1 AND seq IN (8, 9); DELETE FROM messages WHERE conversation = 1 AND seq IN (8, 9)",
 		"the first messages":                 "DELETE FROM messages WHERE conversation = 1 AND seq <= 3",
@@ -99,11 +91,7 @@ func TestLostRowsAreDetected(t *testing.T) {
 		"a memory":                           "DELETE FROM memories WHERE id = 1",
 		"a conversation":                     "DELETE FROM conversations WHERE id = 2",
 	} {
-		t.Run(lost, func(t *testing.T) {
-			dir := stocked(t)
-			runScripts(t, dir, "PRAGMA foreign_keys = OFF; "+script)
-			wantDamaged(t, dir)
-		})
+		damaged("lost: "+lost, func(t *testing.T, dir string) { runScripts(t, dir, "PRAGMA foreign_keys = OFF; "+script) })
 	}
 }
 

@@ -3,7 +3,6 @@ package store_test
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -241,14 +240,6 @@ func TestContextsNotStored(t *testing.T) {
 			check.Equal(t, "stored", answerUnder(t, c, 5, test.quoted, version), false)
 		})
 	}
-}
-
-func TestDeletionRemovesStoredReasoning(t *testing.T) {
-	c := newTalk(t)
-	deliver(t, c, said(1, "a secret"), asking(2, "what did I say?"))
-	storetest.AnswerWith(t, c, 2, 3, `{"fields":{"reasoning_content":"\"she said a secret\""}}`, map[string]string{"weather": "sunny"})
-	check.That(t, slices.Contains(remove(t, c, 1), 3), "the answer is not reported as changed")
-	check.Equal(t, "messages with reasoning", number(t, c.Store(), "SELECT count(*) FROM messages WHERE native <> ''"), 0)
 }
 
 func TestPins(t *testing.T) {

@@ -150,6 +150,12 @@ func Seqs(messages []chat.Message) []int64 {
 	return list
 }
 
+// Message returns a message as stored.
+func Message(t testing.TB, c *store.Conversation, seq int64) chat.Message {
+	t.Helper()
+	return check.Must(c.Transcript().Message(Ctx, seq))(t)
+}
+
 // AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply.
 func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native string, results map[string]string) {
 	t.Helper()
