@@ -33,7 +33,8 @@ type page struct {
 
 func expandPage(t testing.TB, c *store.Conversation, budget int, arguments string) (p page, err error) {
 	t.Helper()
-	text, err := memory.ExpandTool(c, memory.ToolOptions{Budget: func() int { return budget }}).Run(ctx, json.RawMessage(arguments))
+	o := memory.ToolOptions{Turn: func() int64 { return store.MaxSeq }, Budget: func() int { return budget }}
+	text, err := storetest.Call(memory.Of(c).Tools(o), "expand", arguments)
 	if err == nil {
 		check.NoError(t, json.Unmarshal([]byte(text), &p))
 		check.That(t, tokens.Estimate(text) <= budget, "budget %d: got %d tokens", budget, tokens.Estimate(text))

@@ -76,6 +76,7 @@ func FuzzRecall(f *testing.F) {
 	keep(f, c, "Ann", "Ann likes tea")
 	for _, text := range []string{
 		`"`, `'; DROP TABLE messages; --`, `NEAR(a b)`, `a* OR b`, `-tea`, `%`, `_`, "\x00", "\xff\xfe", `\`, "(((", "tea:", "^", "🙂", "",
+		strings.Repeat("tea ", 1<<16), strings.Repeat("a", 1<<18), strings.Repeat("\u0301", 1<<16),
 	} {
 		f.Add(text, "Ann")
 	}

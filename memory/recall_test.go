@@ -165,14 +165,6 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-func TestHugeQueries(t *testing.T) {
-	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
-	for _, query := range []string{strings.Repeat("tea ", 1<<16), strings.Repeat("a", 1<<18), strings.Repeat("\u0301", 1<<16)} {
-		check.NoError(t, check.ErrorOf(memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})))
-		check.NoError(t, check.ErrorOf(storetest.Search(memory.Of(c), ctx, query, 5)))
-	}
-}
-
 // In a question "I" is the asker, however it is phrased: what they said ranks above what others
 // said later in the same words.
 func TestFirstPersonIsTheAsker(t *testing.T) {

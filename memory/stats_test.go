@@ -106,8 +106,8 @@ func TestSearchMemories(t *testing.T) {
 	other := find(t, s, "terminal:other")
 	remember := func(c *store.Conversation, kind, content string, importance float64) {
 		t.Helper()
-		_, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann")
-		check.Require(t, err == nil && fresh, "%v, %v", fresh, err)
+		d := summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}
+		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d, Person: "Ann"}))(t)
 	}
 	remember(c, "preference", "Ann drinks black tea", 0.9)
 	remember(c, "preference", "Ann drinks green tea, 绿茶", 0.2)

@@ -16,9 +16,8 @@ import (
 
 func remember(t *testing.T, c *store.Conversation, content, about string, messages ...int64) int64 {
 	t.Helper()
-	m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
-	check.NoError(t, err)
-	return m.ID
+	d := summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}
+	return check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t).ID
 }
 
 // erase asks for the erasure of "a", lets something happen, and does it.

@@ -18,15 +18,13 @@ import (
 )
 
 // hold delivers a message like the hub, and returns whether it was held.
-func hold(t *testing.T, s *store.Store, d store.Delivery) bool {
-	t.Helper()
+func hold(s *store.Store, d store.Delivery) (kept bool, err error) {
 	kept, done, err := s.Held().Hold(ctx, d)
 	defer done()
 	if err == nil && !kept {
 		err = privacy.In(s).Apply(ctx, d)
 	}
-	check.NoError(t, err)
-	return kept
+	return kept, err
 }
 
 func sent(name string, messages ...store.Inbound) store.Delivery {
@@ -44,7 +42,7 @@ func TestHeldDeliveries(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	const name = "terminal:new"
-	check.That(t, !hold(t, s, sent(name, said(1, "first"), said(2, "second"))), "a delivery is held without a rewrite")
+	check.Equal(t, "held without a rewrite", check.Must(hold(s, sent(name, said(1, "first"), said(2, "second"))))(t), false)
 	check.NoError(t, s.Rewriting(ctx))
 	picture := said(4, "look")
 	picture.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
@@ -57,7 +55,7 @@ func TestHeldDeliveries(t *testing.T) {
 		{Conversation: name, Deleted: []string{said(6, "").ID, said(1, "").ID}},
 		sent(name, said(6, "sixth")), // a deleted message is not dequeued again
 	} {
-		check.Require(t, hold(t, s, d), "%+v was not held", d)
+		check.Equal(t, fmt.Sprintf("%+v is held", d), check.Must(hold(s, d))(t), true)
 	}
 	_, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"}))
 	check.That(t, err != nil, "a message without an id is held")
@@ -66,7 +64,7 @@ func TestHeldDeliveries(t *testing.T) {
 	s = storetest.OpenStore(t, dir)
 	check.NoError(t, s.Held().Deliver(ctx))
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, store.HeldName))), fs.ErrNotExist)
-	check.That(t, !hold(t, s, sent(name, said(7, "seventh"))), "a delivery is held after the rewrite")
+	check.Equal(t, "held after the rewrite", check.Must(hold(s, sent(name, said(7, "seventh"))))(t), false)
 	taken := deliver(t, find(t, s, name))
 	check.EqualAll(t, "dequeued", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
 	check.Equal(t, "stored pictures", number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
@@ -79,7 +77,7 @@ func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 	var want []string
 	for i := range 20 {
 		want = append(want, fmt.Sprint("message ", i))
-		hold(t, s, sent("terminal:new", said(i, want[i])))
+		check.Must(hold(s, sent("terminal:new", said(i, want[i]))))(t)
 	}
 	var all sync.WaitGroup
 	for range 4 {
@@ -108,7 +106,7 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 	s.Close()
 	acknowledged := 0
 	for i := range 3 {
-		bot, out := startBot(t, "CAIRN_TEST_HOLD="+dir, fmt.Sprintf("CAIRN_TEST_FROM=%d", acknowledged))
+		bot, out := startBot(t, "holding", dir)
 		timer := time.AfterFunc(time.Minute, func() { _ = bot.Process.Kill() })
 		for n, taken := 0, 1; ; taken++ {
 			if _, err := fmt.Fscanln(out, &n); err != nil {
@@ -141,22 +139,17 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 
 // holdAgainAndAgain rewrites its database and accepts messages until it is killed. It prints the
 // number of each once it is on disk.
-func holdAgainAndAgain(dir string, from int) {
+func holdAgainAndAgain(dir string) {
 	s := must(store.Open(ctx, store.Options{Dir: dir}))
+	counts := must(must(s.Conversation(ctx, "terminal:held")).Transcript().Counts(ctx))
 	s.Held().Watch(privacy.In(s).Apply)
 	go func() {
 		for {
 			must(0, s.Upkeep().Vacuum(ctx))
 		}
 	}()
-	for n := from + 1; ; n++ {
-		d := sent("terminal:held", said(n, fmt.Sprintf("number %d", n)))
-		kept, done, err := s.Held().Hold(ctx, d)
-		if err == nil && !kept {
-			err = privacy.In(s).Apply(ctx, d)
-		}
-		done()
-		must(0, err)
+	for n := counts.Messages + 1; ; n++ {
+		must(hold(s, sent("terminal:held", said(n, fmt.Sprintf("number %d", n)))))
 		fmt.Println(n)
 	}
 }

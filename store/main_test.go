@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,15 +25,8 @@ import (
 // TestMain runs the test binary as a separate bot where a test needs one to kill.
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
-	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
-		busyBot(dir)
-	}
-	if dir := os.Getenv("CAIRN_TEST_ERASE"); dir != "" {
-		eraseAgainAndAgain(dir)
-	}
-	if dir := os.Getenv("CAIRN_TEST_HOLD"); dir != "" {
-		from, _ := strconv.Atoi(os.Getenv("CAIRN_TEST_FROM"))
-		holdAgainAndAgain(dir, from)
+	if bot, ok := map[string]func(dir string){"busy": busyBot, "erasing": eraseAgainAndAgain, "holding": holdAgainAndAgain}[os.Getenv("CAIRN_TEST_BOT")]; ok {
+		bot(os.Getenv("CAIRN_TEST_DIR"))
 	}
 	storetest.Main(m)
 }
@@ -42,10 +34,10 @@ func TestMain(m *testing.M) {
 var ctx = context.Background()
 
 // startBot runs the test binary as another process, see TestMain.
-func startBot(t *testing.T, env ...string) (bot *exec.Cmd, out io.Reader) {
+func startBot(t *testing.T, kind, dir string) (bot *exec.Cmd, out io.Reader) {
 	t.Helper()
 	bot = exec.Command(os.Args[0])
-	bot.Env = append(os.Environ(), env...)
+	bot.Env = append(os.Environ(), "CAIRN_TEST_BOT="+kind, "CAIRN_TEST_DIR="+dir)
 	bot.Stderr = os.Stderr
 	out = check.Must(bot.StdoutPipe())(t)
 	check.NoError(t, bot.Start())

@@ -145,7 +145,7 @@ func TestLock(t *testing.T) {
 // it acknowledged.
 func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	t.Helper()
-	bot, out := startBot(t, "CAIRN_TEST_BOT="+dir)
+	bot, out := startBot(t, "busy", dir)
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
 		acknowledged = check.Must(strconv.Atoi(lines.Text()))(t)

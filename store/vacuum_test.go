@@ -186,7 +186,7 @@ func TestKillDuringRewrite(t *testing.T) {
 	was := dump(t, s)
 	s.Close()
 	for i := range 3 {
-		bot, out := startBot(t, "CAIRN_TEST_ERASE="+dir)
+		bot, out := startBot(t, "erasing", dir)
 		check.Must(out.Read(make([]byte, 1)))(t) // it starts
 		time.Sleep(time.Duration(i*14) * time.Millisecond)
 		check.NoError(t, bot.Process.Kill())
