@@ -100,8 +100,7 @@ func FuzzTools(f *testing.F) {
 	c := find(f, s, "terminal:general")
 	deliver(f, c, said(1, "the plum is ripe"), said(2, "so it is"), said(3, "when?"))
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
-	j := worker(f, c, 1, 2)
-	tools = append(tools, j.Tools(20)...)
+	tools = append(tools, worker(f, c, 1, 2).Tools(20)...)
 	for i := range tools {
 		for _, arguments := range []string{
 			"", "null", "[]", "{}", `{"query":1}`, `{"query":"plum","limit":-1}`, `{"query":"plum","limit":1e99}`, `{"from":1,"to":9223372036854775807}`, `{"compaction":1}`,

@@ -148,8 +148,22 @@ func TestUndoErrors(t *testing.T) {
 	}
 }
 
-func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
-	c := imported(t, 10)
+// A job running during an undo of the summary over its messages would hide them again. A text that repeated something deleted
+// elsewhere is gone: its row comes back as a placeholder. What was cleared since stays cleared.
+func TestUndo(t *testing.T) {
+	c := imported(t, 12)
+	ids := play(t, c, "sum 1-5 extractive; sum 1-5")
+	over, failing, beside := begin(t, c, 1, 5), begin(t, c, 3, 5), begin(t, c, 6, 8)
+	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", ids[0])
+	head := undo(t, c)
+	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
+	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
+	check.Must(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
+	check.NoError(t, failing.Fail(ctx, "too slow"))
+	check.Must(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}))(t)
+	check.Equal(t, "states", apply(t, c, over.ID(), failing.ID(), beside.ID()), "stale failed applied")
+	check.Equal(t, "texts of stale rows", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'stale' AND text <> ''"), 0)
+	c = imported(t, 10)
 	storetest.ApplyAndClear(t, c, 4, play(t, c, "leaf 1-3")...)
 	storetest.ApplyAndClear(t, c, 8, play(t, c, "leaf 4-6")...)
 	check.Equal(t, "cleared after the undo of the second one", undo(t, c).ClearedTo, 4)
@@ -158,30 +172,7 @@ func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
 	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
 }
 
-// A job running during an undo of the summary over its messages would hide them again.
-func TestUndoEndsRunningRows(t *testing.T) {
-	c := imported(t, 12)
-	play(t, c, "sum 1-5 extractive")
-	over, failing, beside := begin(t, c, 1, 5), begin(t, c, 3, 5), begin(t, c, 6, 8)
-	undo(t, c)
-	check.Must(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
-	check.NoError(t, failing.Fail(ctx, "too slow"))
-	check.Must(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}))(t)
-	check.Equal(t, "states", apply(t, c, over.ID(), failing.ID(), beside.ID()), "stale failed prepared")
-	check.Equal(t, "texts of stale rows", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'stale' AND text <> ''"), 0)
-}
-
 func begin(t *testing.T, c *store.Conversation, from, to int64) summarize.Job {
 	t.Helper()
 	return storetest.Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
-}
-
-// A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
-func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
-	c := imported(t, 12)
-	ids := play(t, c, "sum 1-5 extractive; sum 1-5")
-	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", ids[0])
-	head := undo(t, c)
-	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
-	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

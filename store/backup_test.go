@@ -232,8 +232,7 @@ func TestFilesOfRootBelongToTheFoldersOwner(t *testing.T) {
 	}
 	check.NoError(t, check.Must(store.Open(ctx, store.Options{Dir: dir}))(t).Close())
 	for _, name := range []string{store.DatabaseName, store.LockName} {
-		info := check.Must(os.Stat(dir + "/" + name))(t)
-		check.Equal(t, fmt.Sprintf("owner of %s", name), info.Sys().(*syscall.Stat_t).Uid, nobody)
+		check.Equal(t, fmt.Sprintf("owner of %s", name), check.Must(os.Stat(dir+"/"+name))(t).Sys().(*syscall.Stat_t).Uid, nobody)
 	}
 }
 

@@ -244,38 +244,38 @@ func TestContextsNotStored(t *testing.T) {
 
 func TestPins(t *testing.T) {
 	c := imported(t, 10)
-	pin := func(seq int64, want bool) {
+	version := load(t, c).Head.Version
+	want := func(what string, raised bool, want ...int64) []transcript.Pin {
 		t.Helper()
-		version := load(t, c).Head.Version
-		check.Equal(t, fmt.Sprintf("pin %d", seq), check.Must(c.Transcript().Pin(ctx, seq, "Ann"))(t), want)
-		check.Equal(t, fmt.Sprintf("pin %d: version raised", seq), load(t, c).Head.Version > version, want)
-	}
-	pins := func(want ...int64) []transcript.Pin {
-		t.Helper()
-		var seqs []int64
-		all := load(t, c).Head.Pins
-		for _, p := range all {
-			check.That(t, p.By == "Ann" && p.Text != "", "got pinned %+v", p)
-			seqs = append(seqs, p.Seq)
+		head := load(t, c).Head
+		check.Equal(t, what+": version raised", head.Version > version, raised)
+		version = head.Version
+		check.Len(t, what, head.Pins, len(want))
+		for i, p := range head.Pins {
+			check.That(t, p.Seq == want[i] && p.By == "Ann" && p.Text != "", "%s: got pinned %+v, want %v", what, p, want)
 		}
-		check.EqualAll(t, "pinned", seqs, want)
-		return all
+		return head.Pins
 	}
-	pin(7, true)
-	pin(2, true)
-	pin(7, false)
-	storetest.Run(t, c.Store(), "UPDATE pins SET made_at = 1 WHERE seq = 7")
+	pin := func(seq int64, fresh bool, pins ...int64) {
+		t.Helper()
+		check.Equal(t, "pinned", check.Must(c.Transcript().Pin(ctx, seq, "Ann"))(t), fresh)
+		want(fmt.Sprint("pin ", seq), fresh, pins...)
+	}
+	pin(7, true, 7)
+	storetest.Run(t, c.Store(), "UPDATE pins SET made_at = 1")
+	pin(2, true, 7, 2)
+	pin(7, false, 7, 2)
 	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 99, "Ann")), store.ErrNotFound)
 	edit(t, c, 7, "other words")
-	check.Equal(t, "an edited one", pins(7, 2)[0].Text, "other words")
+	check.Equal(t, "text", want("after an edit", true, 7, 2)[0].Text, "other words")
 	storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 5")
-	all := pins(7, 2)
-	check.That(t, !all[0].Earlier && all[1].Earlier, "in the next session: got %+v", all)
+	pins := want("in the next session", false, 7, 2)
+	check.That(t, !pins[0].Earlier && pins[1].Earlier, "got %+v", pins)
 	storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 1")
 	remove(t, c, 7)
-	pins(2)
+	want("after a deletion", true, 2)
 	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, "Ann")), store.ErrNotFound)
 	check.NoError(t, c.Transcript().Unpin(ctx, 2))
-	pins()
+	want("without the last", true)
 	check.Error(t, c.Transcript().Unpin(ctx, 2), store.ErrNotFound)
 }

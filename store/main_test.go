@@ -58,8 +58,7 @@ func write(t testing.TB, dir, name, text string) {
 
 func read(t testing.TB, path string) string {
 	t.Helper()
-	text := check.Must(os.ReadFile(path))(t)
-	return string(text)
+	return string(check.Must(os.ReadFile(path))(t))
 }
 
 // openShared opens the store in a folder beside the bot, as a shell command does.

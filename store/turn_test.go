@@ -195,16 +195,14 @@ func task(t *testing.T, above *store.Conversation, message string) *store.Conver
 	return check.Must(above.Store().Find(ctx, began.Conversation))(t)
 }
 
-// A message to a task repeats text from elsewhere, which is remembered there.
-func TestTaskMessagesBecomeNoMemory(t *testing.T) {
-	child := task(t, imported(t, 3), "count the towers; Ada lives in Turin")
-	deliver(t, child, said(2, "Ben lives in Parma")) // both are taken up
-	read := check.Must(begin(t, child, 1, 2).Messages(ctx, 1, 2, 9))(t)
-	check.That(t, len(read) == 2 && read[0].Unremembered && !read[1].Unremembered, "got %+v", read)
-}
-
-func TestFinalReplyOfTask(t *testing.T) {
-	above := task(t, newTalk(t), "count")
+func TestTasks(t *testing.T) {
+	root := newTalk(t)
+	above := task(t, root, "count the towers; Ada lives in Turin")
+	goOn := func(when string, child *store.Conversation, want int) {
+		t.Helper()
+		check.NoError(t, child.Tasks().Continue(ctx, "go on"))
+		check.Len(t, "messages "+when, deliver(t, child), want)
+	}
 	first := deliver(t, above)[0].ID
 	final := func(when string, want bool, answers ...string) {
 		t.Helper()
@@ -212,27 +210,21 @@ func TestFinalReplyOfTask(t *testing.T) {
 	}
 	final("with nothing below", true, first)
 	below := task(t, above, "count")
+	goOn("while one waits", below, 1)
+	goOn("once nothing waits", below, 1)
 	final("while a task below is open", false, first)
 	check.Must(below.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
+	goOn("once it has ended", below, 0)
 	final("while a result waits in the inbox", false, first)
 	storetest.Finish(t, above, 1, 2, "reply-2", "I wait")
 	result := deliver(t, above)[0].ID
 	final("once the result is taken up", false, first)
 	final("when it answers the result", true, result)
 	final("when it answers both", true, first, result)
-}
-
-func TestContinue(t *testing.T) {
-	child := task(t, newTalk(t), "count")
-	goOn := func(when string, want int) {
-		t.Helper()
-		check.NoError(t, child.Tasks().Continue(ctx, "go on"))
-		check.Len(t, "messages "+when, deliver(t, child), want)
-	}
-	goOn("while one waits", 1)
-	goOn("once nothing waits", 1)
-	check.Must(child.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
-	goOn("once it has ended", 0)
+	// A message to a task repeats text from elsewhere, which is remembered there.
+	deliver(t, above, said(4, "Ben lives in Parma"))
+	read := check.Must(begin(t, above, 1, 4).Messages(ctx, 1, 4, 9))(t)
+	check.That(t, read[0].Unremembered && !read[len(read)-1].Unremembered, "got %+v", read)
 }
 
 // An import of memories creates conversations of tasks that are not here.

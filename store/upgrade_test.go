@@ -262,8 +262,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 func TestUpgradeErasesSentText(t *testing.T) {
 	dir := t.TempDir()
 	leaveVersion(t, dir, 9, "UPDATE outbox SET text = '"+secret+"' WHERE state IN ('sent', 'dropped'); DELETE FROM unscrubbed")
-	s := storetest.OpenStore(t, dir)
-	check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
+	check.NoError(t, storetest.OpenStore(t, dir).Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
 	check.Equal(t, "files with the text", len(storetest.CountBytes(t, dir, secret)), 1)
 	check.NoError(t, os.Remove(store.File(dir)+".before-10"))
 	storetest.WantNoBytes(t, dir, secret)
