@@ -192,11 +192,4 @@ func TestDecay(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("weight of %+v", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
 		}
 	})
-	t.Run("to read it changes nothing", func(t *testing.T) {
-		c := imported(t, 4)
-		keep(t, c, "Ann", "Ann has a dog")
-		before := dump(t, c.Store())
-		searched(t, c, "dog", 9)
-		check.Equal(t, "writes", dump(t, c.Store()), before)
-	})
 }
