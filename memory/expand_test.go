@@ -18,7 +18,6 @@ import (
 	"cairn/memory"
 	"cairn/prompts"
 	"cairn/store"
-	"cairn/transcript"
 )
 
 type page struct {
@@ -44,7 +43,9 @@ func expandPage(t testing.TB, c *store.Conversation, budget int, arguments strin
 
 func TestExpandReturnsExactMessages(t *testing.T) {
 	c := imported(t, 50)
-	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 40)
+	j := worker(t, c, 11, 40)
+	finish(t, j)
+	id := j.ID()
 	storetest.ApplyRows(t, c, id)
 	remove(t, c, 20)
 	for _, budget := range []int{150, 400, 10_000} {
@@ -95,15 +96,16 @@ func TestExpandIsScopedToConversation(t *testing.T) {
 	c := imported(t, 10)
 	there := find(t, c.Store(), "terminal:there")
 	deliver(t, there, said(1, "a"), said(2, "b"))
-	id := storetest.StoreSummary(t, there, transcript.Leaf, transcript.Worker, 1, 2)
+	j := worker(t, there, 1, 2)
+	finish(t, j)
 	for arguments, want := range map[string]string{
-		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
-		`{"from": 4294967297, "to": 8589934592}`: "no messages",
-		`{"from": 11, "to": 20}`:                 "no messages",
-		`{"from": 5, "to": 4}`:                   "name a range",
-		`{"from": -5, "to": 4}`:                  "name a range",
-		`{}`:                                     "name a range",
-		`{"from": "x"}`:                          "are integers",
+		fmt.Sprintf(`{"compaction": %d}`, j.ID()): "no compaction",
+		`{"from": 4294967297, "to": 8589934592}`:  "no messages",
+		`{"from": 11, "to": 20}`:                  "no messages",
+		`{"from": 5, "to": 4}`:                    "name a range",
+		`{"from": -5, "to": 4}`:                   "name a range",
+		`{}`:                                      "name a range",
+		`{"from": "x"}`:                           "are integers",
 	} {
 		check.ErrorContains(t, arguments, check.ErrorOf(expandPage(t, c, 1000, arguments)), want)
 	}

@@ -87,7 +87,7 @@ func FuzzRecall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, asker string) {
 		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: text, Asker: asker, Limit: 2})
 		check.Require(t, err == nil && len(found) <= 2, "%d found, %v", len(found), err)
-		check.NoError(t, check.ErrorOf(storetest.Search(memory.Of(c), ctx, text, 5)))
+		searched(t, c, text, 5)
 	})
 }
 

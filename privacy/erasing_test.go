@@ -60,9 +60,9 @@ func TestErasing(t *testing.T) {
 			deliverOnly(t, c, saidBy(n, "a", "Ann", fmt.Sprintf("the %s of day %d", secret, n)), saidBy(n+1, "b", "Ann", fmt.Sprintf("the weather of day %d", n))) // of one name
 		}
 		deliver(t, c)
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 100)
-		storetest.Run(t, c.Store(), "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
-		storetest.ApplyRows(t, c, id)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 100)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
+		storetest.ApplyRows(t, c, j.ID())
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
 		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), privacy.Holding{Channel: c.Name(), Messages: 101})
 		check.Equal(t, "waited", check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t), 1)

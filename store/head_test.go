@@ -149,11 +149,6 @@ func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcr
 	return check.Must(c.Turns().Answer(ctx, outcome))(t)
 }
 
-func headVersion(t *testing.T, c *store.Conversation) int64 {
-	t.Helper()
-	return load(t, c).Head.Version
-}
-
 // withContext returns a conversation whose third message has a turn context, which quotes the first message and a memory of it.
 func withContext(t *testing.T) (*store.Conversation, int64) {
 	t.Helper()
@@ -161,7 +156,7 @@ func withContext(t *testing.T) (*store.Conversation, int64) {
 	deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
 	kept := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
 	deliver(t, c, asking(3, "what do I play?"))
-	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, headVersion(t, c))
+	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, storetest.Version(t, c))
 	return c, kept
 }
 
@@ -177,7 +172,7 @@ func wantContexts(t *testing.T, c *store.Conversation, want ...transcript.Contex
 func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 	c, kept := withContext(t)
 	deliver(t, c, asking(5, "and you?"))
-	check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, headVersion(t, c)), true)
+	check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Version(t, c)), true)
 	wantContexts(t, c, transcript.Context{Seq: 3, Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, transcript.Context{Seq: 5, Text: "time: later"})
 	for _, step := range []string{"sum 1-2", "delete 1", "edit 2"} {
 		t.Run("it is removed after "+step, func(t *testing.T) {
@@ -194,16 +189,16 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 			c, kept := withContext(t)
 			other := find(t, c.Store(), "terminal:elsewhere")
 			deliver(t, other, asking(1, "who plays?"))
-			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept}}, headVersion(t, other))
+			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept}}, storetest.Version(t, other))
 			told := map[string][]int64{}
 			c.Store().WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
-			before, elsewhere := headVersion(t, c), headVersion(t, other)
+			before, elsewhere := storetest.Version(t, c), storetest.Version(t, other)
 			check.NoError(t, do(memory.In(c.Store()), kept))
 			wantContexts(t, c)
 			wantContexts(t, other)
 			check.EqualAll(t, "reported", told[c.Name()], []int64{3})
 			check.EqualAll(t, "reported elsewhere", told[other.Name()], []int64{1})
-			check.That(t, headVersion(t, c) != before && headVersion(t, other) != elsewhere, "a version is the same")
+			check.That(t, storetest.Version(t, c) != before && storetest.Version(t, other) != elsewhere, "a version is the same")
 		})
 	}
 	t.Run("a purged conversation has none", func(t *testing.T) {
@@ -227,14 +222,14 @@ func TestContextsNotStored(t *testing.T) {
 	} {
 		t.Run("a context that "+claim, func(t *testing.T) {
 			c, kept := withContext(t)
-			version := headVersion(t, c)
+			version := storetest.Version(t, c)
 			deliver(t, c, asking(5, "and you?"))
 			if test.meanwhile == "forget" {
 				check.NoError(t, memory.Of(c).Forget(ctx, kept))
 			}
 			play(t, c, test.meanwhile)
 			if !test.old {
-				version = headVersion(t, c)
+				version = storetest.Version(t, c)
 			}
 			test.quoted.Text = "you play the theremin"
 			check.Equal(t, "stored", answerUnder(t, c, 5, test.quoted, version), false)

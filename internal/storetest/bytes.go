@@ -39,23 +39,16 @@ func Dump(t testing.TB, s *store.Store) string {
 	var out bytes.Buffer
 	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
 		for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-			err := store.Each(tx, func(rows *sql.Rows) error {
-				columns, err := rows.Columns()
-				if err != nil {
-					return err
-				}
-				values := make([]sql.NullString, len(columns))
-				into := make([]any, len(columns))
+			check.NoError(t, store.Each(tx, func(rows *sql.Rows) error {
+				columns := check.Must(rows.Columns())(t)
+				values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 				for i := range values {
 					into[i] = &values[i]
 				}
-				err = rows.Scan(into...)
+				err := rows.Scan(into...)
 				fmt.Fprintln(&out, table, values)
 				return err
-			}, "SELECT * FROM "+table)
-			if err != nil {
-				return err
-			}
+			}, "SELECT * FROM "+table))
 		}
 		return nil
 	}))

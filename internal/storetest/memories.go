@@ -3,7 +3,6 @@
 package storetest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,12 +14,6 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
-
-// Search returns the memories that match a query, best first, at most limit.
-func Search(ms memory.Memories, ctx context.Context, query string, limit int) ([]memory.Memory, error) {
-	found, _, err := ms.List(ctx, memory.Filter{Query: query, Limit: limit})
-	return found, err
-}
 
 // Call runs the tool with a name.
 func Call(tools []llm.Tool, name, arguments string) (string, error) {

@@ -43,10 +43,10 @@ var emptyStore = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	db, err := store.Open(Ctx, store.Options{Dir: dir})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = db.Close()
 	}
-	if err := db.Close(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return os.ReadFile(store.File(dir))
@@ -59,14 +59,9 @@ func CopyEmpty(t testing.TB, dir string) {
 	if _, err := os.Stat(file); err == nil {
 		return
 	}
-	text, err := emptyStore()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	check.NoError(t, err)
+	text := check.Must(emptyStore())(t)
+	check.NoError(t, os.MkdirAll(dir, 0o700))
+	check.NoError(t, os.WriteFile(file, text, 0o600))
 }
 
 // OpenStore opens the store in a folder; if there is none, a copy of one without conversations.
