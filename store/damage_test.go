@@ -97,18 +97,13 @@ func TestDamageIsDetected(t *testing.T) {
 
 // A deleted message is in no turn: doctor must not take a summary that begins with it for one that cuts a turn.
 func TestCheckOfCutTurns(t *testing.T) {
-	for _, deleted := range []bool{true, false} {
+	for steps, want := range map[string]int{"delete 2; sum 1-1; sum 2-3": 0, "sum 1-1; sum 2-3": 2} {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "one"), said(2, "of the same turn"))
 		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
-		deliver(t, c, said(3, "three"), said(4, "four"))
-		if deleted {
-			remove(t, c, 2)
-		}
-		play(t, c, "sum 1-1; sum 2-3")
+		play(t, c, "say 3-4; "+steps)
 		found := check.Must(c.Store().Upkeep().Check(ctx))(t)
-		check.Equal(t, "reported", strings.Contains(fmt.Sprint(found), "cuts a turn"), !deleted)
-		check.That(t, !deleted || len(found) == 0, "got %+v", found)
+		check.Equal(t, steps, fmt.Sprint(len(found), strings.Count(fmt.Sprint(found), "cuts a turn")), fmt.Sprint(want, want))
 	}
 }
 
@@ -146,33 +141,26 @@ func TestBitFlips(t *testing.T) {
 		}
 		return string(bytes)
 	}
-	refused, broke := 0, 0
+	refused := 0
 	for i := range 20 {
-		dir := t.TempDir()
-		size := len(whole)
+		dir, file, page := t.TempDir(), whole, random.IntN(len(whole)/4096)*4096
 		switch i % 5 {
 		case 0:
-			write(t, dir, store.DatabaseName, flip(whole, 0, 100)) // the header
+			file = flip(whole, 0, 100) // the header
 		case 1, 2:
-			page := random.IntN(size/4096) * 4096
-			write(t, dir, store.DatabaseName, flip(whole, page, page+200)) // the page's own header
+			file = flip(whole, page, page+200) // the page's own header
 		case 3:
-			size = 1 + random.IntN(size-1)
-			write(t, dir, store.DatabaseName, whole[:size])
+			file = whole[:1+random.IntN(len(whole)-1)]
 		case 4:
-			size = len(base)
-			write(t, dir, store.DatabaseName, base)
+			file = base
 			write(t, dir, store.DatabaseName+"-wal", flip(log, 0, len(log)))
 		}
-		err := use(t, dir)
-		switch {
-		case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
-			refused++
-		case err != nil && !strings.Contains(err.Error(), "another program"):
-			broke++ // an inconsistency: Examine, a constraint, a value
+		write(t, dir, store.DatabaseName, file)
+		if err := use(t, dir); errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNewer) {
+			refused++ // others find an inconsistency: the doctor, a constraint, a value
 		}
 		info := check.Must(os.Stat(store.File(dir)))(t)
-		check.Require(t, info.Size() >= int64(min(size, 4096)), "the file was replaced: %v", info)
+		check.Require(t, info.Size() >= int64(min(len(file), 4096)), "the file was replaced: %v", info)
 	}
-	check.That(t, refused >= 7, "got only %d noticed, %d otherwise", refused, broke)
+	check.That(t, refused >= 7, "got only %d noticed", refused)
 }

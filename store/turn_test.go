@@ -105,9 +105,16 @@ func TestUnfinished(t *testing.T) {
 }
 
 func TestConversations(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	shell := openShared(t, dir)
+	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9), "terminal:general"}
 	for _, name := range names {
+		var wg sync.WaitGroup // concurrent callers who name a conversation get the same one, also from a shell beside the bot
+		for i := range 6 {
+			wg.Go(func() { check.Error(t, check.ErrorOf([]*store.Store{s, shell}[i%2].Conversation(ctx, name)), nil) })
+		}
+		wg.Wait()
 		c, again := find(t, s, name), find(t, s, name)
 		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "name", again.Name(), name)
@@ -119,21 +126,6 @@ func TestConversations(t *testing.T) {
 		check.That(t, check.ErrorOf(s.Conversation(ctx, name)) != nil, "%q is accepted as a name", name)
 	}
 	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), store.ErrNotFound)
-}
-
-// Concurrent callers who name a conversation get the same one, also from a shell beside the bot.
-func TestConcurrentConversationLookup(t *testing.T) {
-	dir := t.TempDir()
-	bot := storetest.OpenStore(t, dir)
-	shell := openShared(t, dir)
-	var wg sync.WaitGroup
-	for i := range 30 {
-		wg.Go(func() {
-			check.Error(t, check.ErrorOf([]*store.Store{bot, shell}[i%2].Conversation(ctx, "terminal:general")), nil)
-		})
-	}
-	wg.Wait()
-	check.Len(t, "conversations", check.Must(bot.Known(ctx))(t), 1)
 }
 
 func TestOutbox(t *testing.T) {
@@ -174,7 +166,7 @@ func TestOutbox(t *testing.T) {
 }
 
 func TestPauses(t *testing.T) {
-	p := newTalk(t).Store().Pauses()
+	p := storetest.OpenStore(t, t.TempDir()).Pauses()
 	want := func(err error, want ...string) {
 		t.Helper()
 		check.NoError(t, err)
