@@ -179,12 +179,10 @@ func TestDecay(t *testing.T) {
 			more, other := m, m
 			more.Confirmed++
 			other.Importance = rapid.Float64Range(0, 1).Draw(t, "other")
-			if m.Importance-other.Importance > 1e-9 && worth <= other.Decayed(now) {
-				t.Fatalf("%v and %v: got weights %v and %v", m.Importance, other.Importance, worth, other.Decayed(now))
-			}
-			if later > worth || worth > m.Importance || later < memory.Lasting*m.Importance || more.Decayed(now) < worth {
-				t.Fatalf("%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
-			}
+			ordered := m.Importance-other.Importance <= 1e-9 || worth > other.Decayed(now)
+			check.Require(t, ordered, "%v and %v: got weights %v and %v", m.Importance, other.Importance, worth, other.Decayed(now))
+			fades := later <= worth && worth <= m.Importance && later >= memory.Lasting*m.Importance && more.Decayed(now) >= worth
+			check.Require(t, fades, "%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
 		})
 	})
 	t.Run("who people are and what is pinned does not fade", func(t *testing.T) {

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -242,18 +241,14 @@ func TestFiles(t *testing.T) {
 	}
 	file := func(c *store.Conversation, id int64) string {
 		_, data, err := c.Transcript().File(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
-			return "none"
-		}
-		check.NoError(t, err)
-		return string(data)
+		return map[bool]string{true: string(data), false: fmt.Sprint(err)}[err == nil]
 	}
 	t.Run("a file belongs to one conversation", func(t *testing.T) {
 		c := newTalk(t)
 		other := find(t, c.Store(), "terminal:other")
 		deliver(t, c, withPicture(1, "mine"))
 		for _, id := range []int64{1, 0, -1, 1 << 40} {
-			check.Equal(t, fmt.Sprint("file ", id), file(other, id), "none")
+			check.Contains(t, fmt.Sprint("file ", id), file(other, id), store.ErrNotFound.Error())
 		}
 		theirs := deliver(t, other, withPicture(1, "theirs"))
 		remove(t, c, 1)
@@ -264,13 +259,14 @@ func TestFiles(t *testing.T) {
 		for _, put := range waitsOrNot {
 			c := newTalk(t)
 			put(t, c, withPicture(1, "data"))
-			picture := chat.Attachment{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}
-			moved := changed(t, c, editedLater(1, "look", 1, picture, chat.Attachment{Kind: "file", Name: "a.zip", Size: 9}))
-			check.Equal(t, "a new address is an edit", moved, false)
-			check.Equal(t, "edited", changed(t, c, editedLater(1, "look here", 2, picture, chat.Attachment{Kind: "file", Name: "b.zip", Size: 9})), true)
+			files := withPicture(1, "data").Attachments
+			files[0].Data, files[0].URL = nil, "https://x.test/new"
+			check.Equal(t, "a new address is an edit", changed(t, c, editedLater(1, "look", 1, files...)), false)
+			files[1].Name = "b.zip"
+			check.Equal(t, "edited", changed(t, c, editedLater(1, "look here", 2, files...)), true)
 			check.Equal(t, "the picture", file(c, 1), "data")
 			check.Equal(t, "edited", changed(t, c, editedLater(1, "look there", 3)), true)
-			check.Equal(t, "without the attachment", file(c, 1), "none")
+			check.Contains(t, "without the attachment", file(c, 1), store.ErrNotFound.Error())
 			deliver(t, c)
 			m := message(t, c, 1)
 			check.That(t, m.Text == "look there" && m.Attachments == nil, "got %+v", m)
