@@ -32,71 +32,61 @@ var waitsOrNot = []func(t testing.TB, c *store.Conversation, m ...store.Inbound)
 }
 
 func TestEdit(t *testing.T) {
-	t.Run("an edited waiting message is dequeued as edited, also if the old text is delivered again", func(t *testing.T) {
+	c := newTalk(t)
+	// An edit without changes has no effect.
+	deliver(t, c, said(8, "a"), incomplete(9, "b"))
+	before := storetest.Version(t, c)
+	check.That(t, !changed(t, c, editedLater(8, "a", 1)) && !changed(t, c, editedLater(9, "b", 1)), "got changes")
+	was := incompletes(t, c, "b")[0]
+	check.Equal(t, "the version", storetest.Version(t, c), before)
+	_, due, err := c.Store().Upkeep().EraseAt(ctx, time.Now())
+	check.That(t, !due && err == nil, "the files are to be rewritten: %v, %v", due, err)
+	check.NoError(t, c.Inbox().Complete(ctx, was, said(9, "b")))
+	deliver(t, c)
+	// An edited message keeps its seq; text, cost and index change.
+	want := deliver(t, c, said(2, "the meeting is on Monday"), said(3, "fine"))[0]
+	want.Text = "the meeting is on Tuesday, in the large room"
+	want.Tokens = chat.TokensOf(want)
+	check.Equal(t, "seq", edit(t, c, 2, want.Text), 3)
+	check.That(t, reflect.DeepEqual(message(t, c, 3), want), "got %+v", message(t, c, 3))
+	check.Len(t, "found by the old words", storetest.Recalled(t, c, "Monday"), 0)
+	check.EqualAll(t, "found by the new words", storetest.Recalled(t, c, "large room Tuesday"), []int64{3})
+	check.Equal(t, "version", storetest.Version(t, c), before+1)
+	// An edited waiting message is dequeued as edited, also if the old text is delivered again.
+	m := asking(1, "buy mlik")
+	m.ReplyTo, m.Quote = "m0", "x"
+	deliverOnly(t, c, m)
+	check.Equal(t, "seq", edit(t, c, 1, "buy milk"), 0)
+	got := deliver(t, c, m)[0]
+	kept := got.Addressed && got.Quote == "x" && got.Time.Equal(m.Time) && got.Tokens == chat.TokensOf(got)
+	check.That(t, kept && got.Text == "buy milk", "got dequeued %+v", got)
+	// Unknown, bot and deleted messages cannot be edited, nor those of another conversation.
+	storetest.Finish(t, c, got.Seq, got.Seq+1, "reply-2", "half past nine")
+	remove(t, c, 3)
+	other, state := find(t, c.Store(), "terminal:other"), dump(t, c.Store())
+	for _, id := range []string{"m99", "reply-2", "m3"} {
+		m := editedLater(1, "other words", 1)
+		m.ID = id
+		check.That(t, !changed(t, c, m), "%s was edited", id)
+	}
+	check.That(t, !changed(t, other, editedLater(1, "other words", 1)), "an edit from another conversation")
+	check.Equal(t, "state", dump(t, c.Store()), state)
+	_, _, err = c.Transcript().Edit(ctx, store.Inbound{Text: "x"}, nil)
+	check.ErrorContains(t, "without an id", err, "id")
+	// The later of two edits wins, in whichever order they come. Slack reports the time only to the second.
+	for _, put := range waitsOrNot {
 		c := newTalk(t)
-		m := asking(1, "buy mlik")
-		m.ReplyTo, m.Quote = "m0", "x"
-		deliverOnly(t, c, m)
-		check.Equal(t, "seq", edit(t, c, 1, "buy milk"), 0)
-		got := deliver(t, c, m)[0]
-		kept := got.Addressed && got.Quote == "x" && got.Time.Equal(m.Time) && got.Tokens == chat.TokensOf(got)
-		check.That(t, kept && got.Text == "buy milk", "got dequeued %+v", got)
-	})
-	t.Run("an edited message keeps its seq; text, cost and index change", func(t *testing.T) {
-		c := newTalk(t)
-		want := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))[0]
-		before := storetest.Version(t, c)
-		want.Text = "the meeting is on Tuesday, in the large room"
-		want.Tokens = chat.TokensOf(want)
-		check.Equal(t, "seq", edit(t, c, 1, want.Text), 1)
-		check.That(t, reflect.DeepEqual(message(t, c, 1), want), "got %+v", message(t, c, 1))
-		check.Len(t, "found by the old words", storetest.Recalled(t, c, "Monday"), 0)
-		check.EqualAll(t, "found by the new words", storetest.Recalled(t, c, "large room Tuesday"), []int64{1})
-		check.Equal(t, "version", storetest.Version(t, c), before+1)
-	})
-	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
-		for _, put := range waitsOrNot {
-			c := newTalk(t)
-			put(t, c, said(1, "first"))
-			for _, e := range []struct {
-				text  string
-				hours int
-				want  bool
-			}{{"third", 3, true}, {"second", 2, false}, {"third", 3, false}, {"fourth", 4, true}, {"fifth", 4, true}} { // Slack's seconds
-				check.Equal(t, e.text, changed(t, c, editedLater(1, e.text, e.hours)), e.want)
-			}
-			deliver(t, c)
-			check.Equal(t, "text", message(t, c, 1).Text, "fifth")
+		put(t, c, said(1, "first"))
+		for _, e := range []struct {
+			text  string
+			hours int
+			want  bool
+		}{{"third", 3, true}, {"second", 2, false}, {"third", 3, false}, {"fourth", 4, true}, {"fifth", 4, true}} {
+			check.Equal(t, e.text, changed(t, c, editedLater(1, e.text, e.hours)), e.want)
 		}
-	})
-	t.Run("an edit without changes has no effect", func(t *testing.T) {
-		c := newTalk(t)
-		deliver(t, c, said(1, "a"), incomplete(2, "b"))
-		before := storetest.Version(t, c)
-		check.That(t, !changed(t, c, editedLater(1, "a", 1)) && !changed(t, c, editedLater(2, "b", 1)), "got changes")
-		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
-		check.Equal(t, "the version", storetest.Version(t, c), before)
-		_, due, err := c.Store().Upkeep().EraseAt(ctx, time.Now())
-		check.That(t, !due && err == nil, "the files are to be rewritten: %v, %v", due, err)
-	})
-	t.Run("unknown, bot and deleted messages cannot be edited, nor those of another conversation", func(t *testing.T) {
-		c := newTalk(t)
-		deliver(t, c, asking(1, "what time is it?"))
-		storetest.Finish(t, c, 1, 2, "reply-2", "half past nine")
-		deliver(t, c, said(3, "thanks"))
-		remove(t, c, 3)
-		other := find(t, c.Store(), "terminal:other")
-		before := dump(t, c.Store())
-		for _, id := range []string{"m9", "reply-2", "m3"} {
-			m := editedLater(1, "other words", 1)
-			m.ID = id
-			check.That(t, !changed(t, c, m), "%s was edited", id)
-		}
-		check.That(t, !changed(t, other, editedLater(1, "other words", 1)), "an edit from another conversation")
-		check.Equal(t, "state", dump(t, c.Store()), before)
-		_, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}, nil)
-		check.ErrorContains(t, "without an id", err, "id")
-	})
+		deliver(t, c)
+		check.Equal(t, "text", message(t, c, 1).Text, "fifth")
+	}
 }
 
 // incomplete returns message n, which its connector can complete.

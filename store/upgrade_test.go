@@ -155,59 +155,53 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		WHERE seq = 4; INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (1, 'bogus', 1, 1, 3)`)
 	s := storetest.OpenStore(t, dir)
 	c := find(t, s, "terminal:general")
-	t.Run("the index is built again: with speakers by name, other forms, and what files hold", func(t *testing.T) {
-		found := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "Where does Ann live, in Turin?", Limit: 1}))(t)
-		check.That(t, len(found) == 1 && found[0].Seq == 1 && storetest.Part(found[0], "speaker") > 0, "got %+v", found)
-		for word, want := range map[string][]int64{"Haus": {4}, "kingfishers": {4}, "bogus": nil} {
-			check.EqualAll(t, word, storetest.Recalled(t, c, word), want)
-		}
-	})
-	t.Run("the view is unchanged", func(t *testing.T) {
-		state := load(t, c)
-		check.Equal(t, "stack", storetest.Shape(state.Head.Stack), "leaf worker 1-1")
-		for _, messages := range [][]chat.Message{state.Messages, state.First} {
-			check.EqualAll(t, "messages", storetest.Seqs(messages), []int64{2, 3, 4})
-		}
-		marks := state.Next == 5 && state.Open == 4 && state.Head.Version == 2 && state.Head.ClearedTo == 3 && len(state.Prepared) == 1
-		check.That(t, marks, "loaded %+v", state)
-		m := state.Messages[0]
-		check.That(t, m.ReplyTo == "m1" && m.ReplySeq == 0 && m.Quote == "" && !m.Optional && m.Tokens == 10, "got message 2 %+v", m)
-		check.Equal(t, "prepared", apply(t, c, 2), "applied")
-		check.Equal(t, "stack", stack(t, c), "leaf worker 1-1, leaf worker 2-3")
-	})
-	t.Run("rows applied then keep their place, and cannot be undone", func(t *testing.T) {
-		all := check.Must(storetest.Steps(c))(t)
-		check.Len(t, "steps", all, 2)
-		check.That(t, all[0].Next >= 2 && all[0].Next <= 5 && shape(all[0]) == "leaf worker 1-1" && all[1].Next == 5, "got %+v", all)
-		undo(t, c) // applied since
-		check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
-	})
-	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
-		want := []store.Piece{
-			{Row: 6, Reply: "reply-3", Part: 1, Parts: 2, To: []string{"m2"}, Text: " nine", Sending: true},
-			{Row: 9, Reply: "notice-4", Part: 0, Parts: 1, To: []string{"m4"}, Text: "sorry", Failure: true},
-		}
-		check.That(t, reflect.DeepEqual(unsent(t, c), want), "got %+v", unsent(t, c))
-		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
-		check.Equal(t, "row of the next piece", unsent(t, c)[2].Row, 10)
-		m := said(9, "thanks")
-		m.ReplyTo = "p1"
-		check.Equal(t, "a reply to a piece that was sent then", deliver(t, c, m)[0].ReplySeq, 3)
-	})
-	t.Run("a full inbox is taken up, and only where nothing was said the past is wanted", func(t *testing.T) {
-		for name, want := range map[string]string{"general": "true ", "empty": "false ", "full": "false m1"} {
-			wantReadBack(t, find(t, s, "terminal:"+name), want)
-		}
-		taken := deliver(t, find(t, s, "terminal:full"))
-		check.EqualAll(t, "dequeued", texts(taken), []string{"are you there?"})
-		check.That(t, taken[0].Attachments[0].URL == "https://x.test/cat" && !taken[0].Optional, "got %+v", taken)
-		wantGap(t, c, "", false)
-	})
-	t.Run("what was said then can be edited and deleted", func(t *testing.T) {
-		edit(t, c, 4, "and tomorrow?")
-		check.EqualAll(t, "deleted", remove(t, c, 1), []int64{1})
-		check.Equal(t, "memories", number(t, s, "SELECT count(*) FROM memories"), 0)
-	})
+	// The index is built again: with speakers by name, other forms, and what files hold.
+	found := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "Where does Ann live, in Turin?", Limit: 1}))(t)
+	check.That(t, len(found) == 1 && found[0].Seq == 1 && storetest.Part(found[0], "speaker") > 0, "got %+v", found)
+	for word, want := range map[string][]int64{"Haus": {4}, "kingfishers": {4}, "bogus": nil} {
+		check.EqualAll(t, word, storetest.Recalled(t, c, word), want)
+	}
+	// The view is unchanged.
+	state := load(t, c)
+	check.Equal(t, "stack", storetest.Shape(state.Head.Stack), "leaf worker 1-1")
+	for _, messages := range [][]chat.Message{state.Messages, state.First} {
+		check.EqualAll(t, "messages", storetest.Seqs(messages), []int64{2, 3, 4})
+	}
+	marks := state.Next == 5 && state.Open == 4 && state.Head.Version == 2 && state.Head.ClearedTo == 3 && len(state.Prepared) == 1
+	check.That(t, marks, "loaded %+v", state)
+	m := state.Messages[0]
+	check.That(t, m.ReplyTo == "m1" && m.ReplySeq == 0 && m.Quote == "" && !m.Optional && m.Tokens == 10, "got message 2 %+v", m)
+	check.Equal(t, "prepared", apply(t, c, 2), "applied")
+	check.Equal(t, "stack", stack(t, c), "leaf worker 1-1, leaf worker 2-3")
+	// Rows applied then keep their place, and cannot be undone.
+	all := check.Must(storetest.Steps(c))(t)
+	check.Len(t, "steps", all, 2)
+	check.That(t, all[0].Next >= 2 && all[0].Next <= 5 && shape(all[0]) == "leaf worker 1-1" && all[1].Next == 5, "got %+v", all)
+	undo(t, c) // applied since
+	check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
+	// Pieces keep their order, their rows and their states.
+	want := []store.Piece{
+		{Row: 6, Reply: "reply-3", Part: 1, Parts: 2, To: []string{"m2"}, Text: " nine", Sending: true},
+		{Row: 9, Reply: "notice-4", Part: 0, Parts: 1, To: []string{"m4"}, Text: "sorry", Failure: true},
+	}
+	check.That(t, reflect.DeepEqual(unsent(t, c), want), "got %+v", unsent(t, c))
+	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
+	check.Equal(t, "row of the next piece", unsent(t, c)[2].Row, 10)
+	thanks := said(9, "thanks")
+	thanks.ReplyTo = "p1"
+	check.Equal(t, "a reply to a piece that was sent then", deliver(t, c, thanks)[0].ReplySeq, 3)
+	// A full inbox is taken up, and only where nothing was said the past is wanted.
+	for name, want := range map[string]string{"general": "true ", "empty": "false ", "full": "false m1"} {
+		wantReadBack(t, find(t, s, "terminal:"+name), want)
+	}
+	taken := deliver(t, find(t, s, "terminal:full"))
+	check.EqualAll(t, "dequeued", texts(taken), []string{"are you there?"})
+	check.That(t, taken[0].Attachments[0].URL == "https://x.test/cat" && !taken[0].Optional, "got %+v", taken)
+	wantGap(t, c, "", false)
+	// What was said then can be edited and deleted.
+	edit(t, c, 4, "and tomorrow?")
+	check.EqualAll(t, "deleted", remove(t, c, 1), []int64{1})
+	check.Equal(t, "memories", number(t, s, "SELECT count(*) FROM memories"), 0)
 }
 
 // thirdVersion holds memories as the third version stored them, in all states.
