@@ -119,7 +119,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	}
 	t.Run("later search results lose it, and are reported as changed", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, secret), said(2, "b"), storetest.Asking(3, "what did I play?"))
+		deliver(t, c, said(1, secret), said(2, "b"), asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, "", map[string]string{
 			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`,
 		})
@@ -132,7 +132,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	})
 	t.Run("results about others stay", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, "a"), said(2, "b"), storetest.Asking(3, "what did I play?"))
+		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		check.Equal(t, "answer", message(t, c, 5).Text, found(2))
@@ -140,7 +140,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	})
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, storetest.Asking(1, "remember the "+secret))
+		deliver(t, c, asking(1, "remember the "+secret))
 		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
 		remove(t, c, 1)
@@ -151,7 +151,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	})
 	t.Run("an answer that is written later repeats nothing either", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, secret), storetest.Asking(2, "remember my "+secret), storetest.Asking(3, "well?"))
+		deliver(t, c, said(1, secret), asking(2, "remember my "+secret), asking(3, "well?"))
 		remove(t, c, 1, 2)
 		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]string{"recall": found(1), "memory_save": secret})
 		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it

@@ -108,66 +108,58 @@ func incompletes(t *testing.T, c *store.Conversation, want ...string) []store.In
 }
 
 func TestIncomplete(t *testing.T) {
-	t.Run("no message is dequeued past an incomplete one", func(t *testing.T) {
-		c := newTalk(t)
-		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"), said(3, "c"))
-		check.EqualAll(t, "dequeued", ids(deliver(t, c)), []string{"m1"})
-		check.Len(t, "dequeued", deliver(t, c), 0)
-		was := incompletes(t, c, "b")[0]
-		full := was
-		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
-		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
-		check.NoError(t, c.Inbox().Complete(ctx, was, full))
-		taken := deliver(t, c)
-		check.EqualAll(t, "dequeued", ids(taken), []string{"m2", "m3"})
-		got := taken[0]
-		same := got.Author == full.Author && got.Text == full.Text && got.Quote == full.Quote && reflect.DeepEqual(got.Attachments, full.Attachments)
-		check.That(t, same, "got dequeued %+v", taken)
-		incompletes(t, c)
-	})
-	t.Run("an edit during completion wins, and is completed itself", func(t *testing.T) {
-		c := newTalk(t)
-		m := incomplete(1, "first <@1>")
-		m.Attachments = []chat.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
-		deliverOnly(t, c, m)
-		was := incompletes(t, c, "first <@1>")[0]
-		for i, text := range []string{"first <@1>", "second <@1>"} { // the first takes the attachment away
-			now := editedLater(1, text, i+1)
-			now.Incomplete = true
-			check.That(t, changed(t, c, now), "%s is no edit", text)
-		}
-		full := was
-		full.Text = "first @Ann"
-		check.NoError(t, c.Inbox().Complete(ctx, was, full))
-		again := incompletes(t, c, "second <@1>")[0]
-		check.Len(t, "attachments", again.Attachments, 0)
-		full = again
-		full.Text = "second @Ann"
-		check.NoError(t, c.Inbox().Complete(ctx, again, full))
-		check.EqualAll(t, "dequeued", texts(deliver(t, c)), []string{"second @Ann"})
-	})
-	t.Run("a message deleted during completion stays deleted, and one addressed is answered", func(t *testing.T) {
-		c := newTalk(t)
-		deliverOnly(t, c, incomplete(1, "x"), incomplete(2, "y"))
-		was := incompletes(t, c, "x", "y")
-		remove(t, c, 1)
-		deliverOnly(t, c, asking(2, "y"))
-		full := was[0]
-		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
-		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
-		check.NoError(t, c.Inbox().Complete(ctx, was[1], was[1]))
-		check.Equal(t, "files left", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
-		taken := deliver(t, c)
-		check.That(t, len(taken) == 1 && taken[0].ID == "m2" && taken[0].Addressed, "got dequeued %+v", taken)
-	})
-	t.Run("a redelivery adds files, once", func(t *testing.T) {
-		c := newTalk(t)
-		deliverOnly(t, c, said(1, "look"))
-		m := incomplete(1, "look")
-		m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
-		deliverOnly(t, c, m, m)
-		check.Len(t, "attachments", incompletes(t, c, "look")[0].Attachments, 1)
-	})
+	c := newTalk(t)
+	// No message is dequeued past an incomplete one.
+	deliverOnly(t, c, said(1, "a"), incomplete(2, "b"), said(3, "c"))
+	check.EqualAll(t, "dequeued", ids(deliver(t, c)), []string{"m1"})
+	check.Len(t, "dequeued", deliver(t, c), 0)
+	was := incompletes(t, c, "b")[0]
+	full := was
+	full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
+	full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
+	check.NoError(t, c.Inbox().Complete(ctx, was, full))
+	taken := deliver(t, c)
+	check.EqualAll(t, "dequeued", ids(taken), []string{"m2", "m3"})
+	got := taken[0]
+	same := got.Author == full.Author && got.Text == full.Text && got.Quote == full.Quote && reflect.DeepEqual(got.Attachments, full.Attachments)
+	check.That(t, same, "got dequeued %+v", taken)
+	// An edit during completion wins, and is completed itself.
+	m := incomplete(4, "first <@1>")
+	m.Attachments = []chat.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
+	deliverOnly(t, c, m)
+	was = incompletes(t, c, "first <@1>")[0]
+	for i, text := range []string{"first <@1>", "second <@1>"} { // the first takes the attachment away
+		now := editedLater(4, text, i+1)
+		now.Incomplete = true
+		check.That(t, changed(t, c, now), "%s is no edit", text)
+	}
+	full = was
+	full.Text = "first @Ann"
+	check.NoError(t, c.Inbox().Complete(ctx, was, full))
+	again := incompletes(t, c, "second <@1>")[0]
+	check.Len(t, "attachments", again.Attachments, 0)
+	full = again
+	full.Text = "second @Ann"
+	check.NoError(t, c.Inbox().Complete(ctx, again, full))
+	check.EqualAll(t, "dequeued", texts(deliver(t, c)), []string{"second @Ann"})
+	// A message deleted during completion stays deleted, and one addressed is answered.
+	deliverOnly(t, c, incomplete(5, "x"), incomplete(6, "y"))
+	both := incompletes(t, c, "x", "y")
+	remove(t, c, 5)
+	deliverOnly(t, c, asking(6, "y"))
+	full = both[0]
+	full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
+	check.NoError(t, c.Inbox().Complete(ctx, both[0], full))
+	check.NoError(t, c.Inbox().Complete(ctx, both[1], both[1]))
+	check.Equal(t, "files left", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
+	taken = deliver(t, c)
+	check.That(t, len(taken) == 1 && taken[0].ID == "m6" && taken[0].Addressed, "got dequeued %+v", taken)
+	// A redelivery adds files, once.
+	deliverOnly(t, c, said(7, "look"))
+	m = incomplete(7, "look")
+	m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
+	deliverOnly(t, c, m, m)
+	check.Len(t, "attachments", incompletes(t, c, "look")[0].Attachments, 1)
 }
 
 func TestAttemptsSurviveRestart(t *testing.T) {
@@ -202,32 +194,31 @@ func withPicture(n int, data string) store.Inbound {
 }
 
 func TestFiles(t *testing.T) {
-	for way, let := range map[string]func(t *testing.T, c *store.Conversation) []chat.Message{
-		"delivered": func(t *testing.T, c *store.Conversation) []chat.Message { return deliver(t, c, withPicture(1, "data")) },
-		"completed": func(t *testing.T, c *store.Conversation) []chat.Message {
+	picture := withPicture(1, "data")
+	for way, let := range map[string]func(c *store.Conversation) []chat.Message{
+		"delivered": func(c *store.Conversation) []chat.Message { return deliver(t, c, picture) },
+		"completed": func(c *store.Conversation) []chat.Message {
 			deliverOnly(t, c, incomplete(1, "look"))
-			check.NoError(t, c.Inbox().Complete(ctx, incompletes(t, c, "look")[0], withPicture(1, "data")))
+			check.NoError(t, c.Inbox().Complete(ctx, incompletes(t, c, "look")[0], picture))
 			return deliver(t, c)
 		},
-		"read back": func(t *testing.T, c *store.Conversation) []chat.Message {
-			return check.Must(c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")}, nil))(t)
+		"read back": func(c *store.Conversation) []chat.Message {
+			return check.Must(c.Past().Backfill(ctx, []store.Inbound{picture}, nil))(t)
 		},
-		"edited": func(t *testing.T, c *store.Conversation) []chat.Message {
+		"edited": func(c *store.Conversation) []chat.Message {
 			deliver(t, c, said(1, "before"))
-			changed(t, c, editedLater(1, "look", 1, withPicture(1, "data").Attachments...))
-			return nil
+			changed(t, c, editedLater(1, "look", 1, picture.Attachments...))
+			return []chat.Message{message(t, c, 1)}
 		},
 	} {
-		t.Run("a picture is stored with its message: "+way, func(t *testing.T) {
-			c := newTalk(t)
-			returned, m := let(t, c), message(t, c, 1)
-			files := m.Attachments
-			check.Require(t, len(files) == 2 && files[0].File != 0 && files[0].Data == nil && files[1].File == 0, "got %+v", m)
-			check.That(t, returned == nil || reflect.DeepEqual(returned[0], m), "returned %+v, stored %+v", returned, m)
-			kind, data, err := c.Transcript().File(ctx, files[0].File)
-			check.NoError(t, err)
-			check.Equal(t, "file", kind+" "+string(data), "image/png data")
-		})
+		c := newTalk(t)
+		returned, m := let(c), message(t, c, 1)
+		files := m.Attachments
+		check.Require(t, len(files) == 2 && files[0].File != 0 && files[0].Data == nil && files[1].File == 0, "%s: got %+v", way, m)
+		check.That(t, reflect.DeepEqual(returned[0], m), "%s: returned %+v, stored %+v", way, returned, m)
+		kind, data, err := c.Transcript().File(ctx, files[0].File)
+		check.NoError(t, err)
+		check.Equal(t, way, kind+" "+string(data), "image/png data")
 	}
 	file := func(c *store.Conversation, id int64) string {
 		_, data, err := c.Transcript().File(ctx, id)
@@ -248,7 +239,7 @@ func TestFiles(t *testing.T) {
 	t.Run("an edit keeps the picture, or deletes it with its attachment", func(t *testing.T) {
 		for _, put := range waitsOrNot {
 			c := newTalk(t)
-			put(t, c, withPicture(1, "data"))
+			put(t, c, picture)
 			files := withPicture(1, "data").Attachments
 			files[0].Data, files[0].URL = nil, "https://x.test/new"
 			check.Equal(t, "a new address is an edit", changed(t, c, editedLater(1, "look", 1, files...)), false)
@@ -258,8 +249,7 @@ func TestFiles(t *testing.T) {
 			check.Equal(t, "edited", changed(t, c, editedLater(1, "look there", 3)), true)
 			check.Contains(t, "without the attachment", file(c, 1), store.ErrNotFound.Error())
 			deliver(t, c)
-			m := message(t, c, 1)
-			check.That(t, m.Text == "look there" && m.Attachments == nil, "got %+v", m)
+			check.That(t, message(t, c, 1).Text == "look there" && message(t, c, 1).Attachments == nil, "got %+v", message(t, c, 1))
 		}
 	})
 }
