@@ -35,8 +35,9 @@ func TestLooseArguments(t *testing.T) {
 		"decision 0.8 0001-01-01": {
 			fact + `["3"]`, fact + `["#3"]`, fact + `3`, fact + `[3.0]`, fact + `[3, 9999]`, unkind + `"Decision "`,
 			plain + `, "importance": 8`, plain + `, "importance": "0.8"`, plain + `, "importance": "high"`,
-			plain + `, "about": "user"`, plain + `, "about": "@bob"`, plain + `, "about": "Tom the cat"`, plain + `, "about": null, "supersedes": null`,
-			plain + `, "supersedes": ""`, plain + `, "supersedes": "#0"`, plain + `, "expires": "never"`, plain + `, "expires": null, "importance": null`,
+			plain + `, "about": "user"`, plain + `, "about": "@bob"`, plain + `, "about": "Tom the cat"`,
+			plain + `, "about": null, "supersedes": null`, plain + `, "supersedes": ""`, plain + `, "supersedes": "#0"`,
+			plain + `, "expires": "never"`, plain + `, "expires": null, "importance": null`,
 		},
 		"decision 1 0001-01-01":   {plain + `, "importance": 1`},
 		"identity 1 0001-01-01":   {unkind + `"Person"`},
@@ -51,7 +52,8 @@ func TestLooseArguments(t *testing.T) {
 			check.Len(t, arguments, saved, 1)
 			m := details(t, c.Store(), saved[0].ID)
 			check.Equal(t, arguments, fmt.Sprint(m.Kind, " ", m.Importance, " ", m.Expires.Format(time.DateOnly)), want)
-			check.That(t, slices.Equal(m.Sources, []int64{3}) && m.Content == "Bob moves to Oslo." && m.About == "Bob", "%s: saved %+v", arguments, m)
+			bobs := slices.Equal(m.Sources, []int64{3}) && m.Content == "Bob moves to Oslo." && m.About == "Bob"
+			check.That(t, bobs, "%s: saved %+v", arguments, m)
 			check.NoError(t, memory.In(c.Store()).Purge(ctx, m.ID))
 			storetest.Run(t, c.Store(), "DELETE FROM compactions") // a worker reads messages once
 		}

@@ -186,7 +186,7 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 	}
 }
 
-// What is found is in the conversation and before the given seq, within the limit, sorted, the same each time, and its parts add up.
+// What is found is in the conversation and before the given seq, sorted, the same each time, and its parts add up.
 func TestRecallProperties(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	n := 0
@@ -292,7 +292,8 @@ func FuzzMoments(f *testing.F) {
 	now := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
 		end, err := memory.EndOf(text, now, now)
-		check.Require(t, err != nil || end == 0 || end >= now.UnixMilli() && time.UnixMilli(end).UTC().Year() <= 9999, "%q: got end %d", text, end)
+		right := err != nil || end == 0 || end >= now.UnixMilli() && time.UnixMilli(end).UTC().Year() <= 9999
+		check.Require(t, right, "%q: got end %d", text, end)
 		_, err = memory.Ago(text, now)
 		check.Require(t, err == nil || err.Error() != "", "no words")
 	})

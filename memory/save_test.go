@@ -146,7 +146,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 			return summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance, Messages: messages}
 		}
 		fresh := finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9), draft("fact", "seen before", 0, 2),
-			draft("rumour", "no kind", 0, 5), draft("fact", "no number", math.NaN(), 5), draft("fact", "no messages", 0), draft("fact", "good", 0, 5))
+			draft("rumour", "no kind", 0, 5), draft("fact", "no number", math.NaN(), 5), draft("fact", "no messages", 0),
+			draft("fact", "good", 0, 5))
 		check.That(t, len(fresh) == 1 && fresh[0].Content == "good", "got %+v", fresh)
 		wantContents(t, c, "fine", "good")
 	})

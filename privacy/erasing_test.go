@@ -49,7 +49,7 @@ func TestErasing(t *testing.T) {
 	t.Run("a person's messages are deleted by id, never by name; later ones stay", func(t *testing.T) {
 		c := newTalk(t)
 		for n := 1; n <= 200; n += 2 {
-			deliverOnly(t, c, saidBy(n, "a", "Ann", fmt.Sprint(secret, n)), saidBy(n+1, "b", "Ann", fmt.Sprint("the weather of day ", n))) // of one name
+			deliverOnly(t, c, saidBy(n, "a", "Ann", fmt.Sprint(secret, n)), saidBy(n+1, "b", "Ann", fmt.Sprint("it rained ", n))) // of one name
 		}
 		deliver(t, c)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 100)

@@ -33,7 +33,8 @@ func checkCoverage(t check.Tester, c *store.Conversation) {
 			return err
 		}, `WITH RECURSIVE shown (id, kind, low, high) AS (
 				SELECT id, kind, from_seq, to_seq FROM compactions WHERE conversation = ?1 AND state = 'applied' UNION ALL
-				SELECT c.id, c.kind, c.from_seq, c.to_seq FROM shown s JOIN compactions c ON c.parent = s.id AND c.state = 'rolled_up' WHERE s.kind = 'rollup')
+				SELECT c.id, c.kind, c.from_seq, c.to_seq FROM shown s JOIN compactions c ON c.parent = s.id
+				WHERE s.kind = 'rollup' AND c.state = 'rolled_up')
 			SELECT seq, (SELECT count(*) FROM shown WHERE kind <> 'rollup' AND seq BETWEEN low AND high)
 			FROM messages WHERE conversation = ?1 AND deleted_at IS NULL ORDER BY seq`, c.ID())
 	}))

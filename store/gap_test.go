@@ -230,9 +230,9 @@ func inThread(n int, addressed bool) store.Inbound {
 	return m
 }
 
-// TestThreads: a step is a delivery ("say" or "ask" in the thread, "hm" where the bot considers every message,
-// "outside" a question and "heard" a remark outside of threads), "stop", or "take" what waits; "!" follows if the message, or the last one taken
-// up, is addressed.
+// TestThreads: a step is a delivery ("say" or "ask" in the thread, "hm" where the bot considers every message, "outside" a
+// question and "heard" a remark outside of threads), "stop", or "take" what waits; "!" follows if the message, or the last one
+// taken up, is addressed.
 func TestThreads(t *testing.T) {
 	for claim, test := range map[string]struct {
 		steps     string

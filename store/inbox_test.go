@@ -199,7 +199,7 @@ func TestReplies(t *testing.T) {
 		right := taken[0].ReplySeq == 1 && taken[1].ReplySeq == 2 && taken[0].Quote == "" && taken[0].ReplyTo == "m1"
 		check.That(t, right && reflect.DeepEqual(check.Must(c.Transcript().Page(ctx, 2, 9))(t), taken), "got dequeued %+v", taken)
 	})
-	t.Run("a deleted message is not quoted, though its platform still does; nor in a thread, nor when the connector has the rest", func(t *testing.T) {
+	t.Run("a deleted message is not quoted, though its platform still does; nor in a thread, nor later", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		channel, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/m1")
 		deliver(t, channel, said(1, "shall we go?"))

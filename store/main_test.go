@@ -25,7 +25,8 @@ import (
 // TestMain runs the test binary as a separate bot where a test needs one to kill.
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
-	if bot, ok := map[string]func(dir string){"busy": busyBot, "erasing": eraseAgainAndAgain, "holding": holdAgainAndAgain}[os.Getenv("CAIRN_TEST_BOT")]; ok {
+	bots := map[string]func(dir string){"busy": busyBot, "erasing": eraseAgainAndAgain, "holding": holdAgainAndAgain}
+	if bot, ok := bots[os.Getenv("CAIRN_TEST_BOT")]; ok {
 		bot(os.Getenv("CAIRN_TEST_DIR"))
 	}
 	storetest.Main(m)

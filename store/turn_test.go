@@ -108,7 +108,7 @@ func TestConversations(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	shell := openShared(t, dir)
-	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9), "terminal:general"}
+	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
 	for _, name := range names {
 		var wg sync.WaitGroup // concurrent callers who name a conversation get the same one, also from a shell beside the bot
 		for i := range 6 {
@@ -155,7 +155,8 @@ func TestOutbox(t *testing.T) {
 	check.That(t, len(unsent(t, c)) == 1 && unsent(t, c)[0].Text == " minute", "got left %+v", unsent(t, c))
 	wantUnfinished(t, c.Store(), c.Name(), other.Name())
 	for _, again := range []error{
-		c.Outbox().Sending(ctx, 1), c.Outbox().Sent(ctx, 1, "p1"), c.Outbox().Drop(ctx, 1, "again"), check.ErrorOf(c.Outbox().Refused(ctx, 1)),
+		c.Outbox().Sending(ctx, 1), c.Outbox().Sent(ctx, 1, "p1"), c.Outbox().Drop(ctx, 1, "again"),
+		check.ErrorOf(c.Outbox().Refused(ctx, 1)),
 	} {
 		check.Error(t, again, store.ErrNotFound)
 	}

@@ -27,7 +27,8 @@ func TestUsage(t *testing.T) {
 	theirs := usageRow(next, store.ForTurn, "m", 1)
 	theirs.Conversation = other.Name()
 	check.NoError(t, add(other, theirs))
-	check.That(t, add(c, usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1)) != nil, "an invalid row is accepted")
+	bad := add(c, usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1))
+	check.That(t, bad != nil, "an invalid row is accepted")
 	mine := []store.Usage{usageRow(day, store.ForTurn, "m", 4), usageRow(day, store.ForSummary, "m", 2), usageRow(next, store.ForTurn, "other", 1)}
 	check.EqualAll(t, "what is added twice is one row, by day, kind and model", check.Must(c.Turns().Usage(ctx))(t), mine)
 	for since, want := range map[string][]store.Usage{"": append(mine[:3:3], theirs), next: {mine[2], theirs}, "2026-03-30": nil} {
@@ -123,7 +124,8 @@ func TestVitals(t *testing.T) {
 	}
 	check.NoError(t, memory.Of(c).Forget(ctx, 4))
 	v = check.Must(c.Store().Upkeep().Vitals(ctx))(t)
-	check.Equal(t, "waiting, and memories", fmt.Sprint(v.Inbox, v.Outbox, v.Memories), "2 2 map[active:3 forgotten:1 replaced:0 superseded:0]")
+	counts := fmt.Sprint(v.Inbox, v.Outbox, v.Memories)
+	check.Equal(t, "waiting, and memories", counts, "2 2 map[active:3 forgotten:1 replaced:0 superseded:0]")
 	for _, oldest := range []time.Time{v.InboxOldest, v.OutboxOldest} {
 		check.That(t, !oldest.Before(before) && !oldest.After(time.Now()), "got oldest %v", oldest)
 	}

@@ -70,7 +70,7 @@ func TestRanking(t *testing.T) {
 		},
 		{
 			"statements come before questions",
-			talk{spoken(0, "Ann", "the ferry leaves from the pier"), spoken(30, "Ann", "the ferry leaves from the pier?")}, "ferry", "", 1, "",
+			talk{spoken(0, "Ann", "the ferry leaves at nine"), spoken(30, "Ann", "the ferry leaves at nine?")}, "ferry", "", 1, "",
 		},
 		{
 			"a question in Arabic is one, too",
