@@ -18,43 +18,39 @@ import (
 )
 
 func TestDelete(t *testing.T) {
-	t.Run("a waiting message is removed, is not redelivered, and leaves nothing in the view", func(t *testing.T) {
-		c := newTalk(t)
-		m := asking(1, secret)
-		m.Attachments = []chat.Attachment{{Kind: "image", Data: []byte(secret)}}
-		deliverOnly(t, c, m, said(2, "b"))
-		before := storetest.Version(t, c)
-		check.Len(t, "seqs", remove(t, c, 1), 0)
-		wantNoSecret(t, c)
-		check.Equal(t, "stored pictures", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
-		r := check.Must(c.Inbox().Deliver(ctx, m))(t)
-		check.That(t, !r.Fresh && r.Seq == 0, "delivered again: %+v", r)
-		taken := deliver(t, c)
-		check.That(t, len(taken) == 1 && taken[0].ID == "m2", "dequeued %+v", taken)
-		check.Equal(t, "version", storetest.Version(t, c), before)
-	})
-	t.Run("a dequeued message leaves a tombstone with author, id and seq", func(t *testing.T) {
-		c := newTalk(t)
-		m := said(2, "my "+secret)
-		m.Quote = secret
-		m.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
-		deliver(t, c, said(1, "a"), m, said(3, "c"))
-		before := storetest.Version(t, c)
-		check.EqualAll(t, "seqs", remove(t, c, 2), []int64{2})
-		wantNoSecret(t, c)
-		check.Len(t, "found by its words", storetest.Recalled(t, c, secret), 0)
-		wantSeqs(t, c, 1, 3)
-		const tombstone = "SELECT count(*) FROM messages WHERE seq = 2 AND deleted_at > 0 AND author = 'Ann' AND platform_id = 'm2'"
-		check.Equal(t, "tombstones", number(t, c.Store(), tombstone), 1)
-		r := check.Must(c.Inbox().Deliver(ctx, m))(t)
-		check.That(t, !r.Fresh && r.Seq == 2, "delivered again: %+v", r)
-		check.Equal(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
-		check.Equal(t, "version", storetest.Version(t, c), before+1)
-		check.Len(t, "deleted again", remove(t, c, 2, 99), 0)
-		check.Equal(t, "version", storetest.Version(t, c), before+1)
-		r = check.Must(c.Inbox().Deliver(ctx, said(99, "it was unknown when it was deleted")))(t)
-		check.That(t, r.Fresh, "got %+v", r)
-	})
+	c := newTalk(t)
+	// A waiting message is removed, is not redelivered, and leaves nothing in the view.
+	m := asking(9, secret)
+	m.Attachments = []chat.Attachment{{Kind: "image", Data: []byte(secret)}}
+	deliverOnly(t, c, m, said(1, "a"))
+	before := storetest.Version(t, c)
+	check.Len(t, "seqs", remove(t, c, 9), 0)
+	wantNoSecret(t, c)
+	check.Equal(t, "stored pictures", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
+	r := check.Must(c.Inbox().Deliver(ctx, m))(t)
+	check.That(t, !r.Fresh && r.Seq == 0, "delivered again: %+v", r)
+	taken := deliver(t, c)
+	check.That(t, len(taken) == 1 && taken[0].ID == "m1", "dequeued %+v", taken)
+	check.Equal(t, "version", storetest.Version(t, c), before)
+	// A dequeued message leaves a tombstone with author, id and seq.
+	m = said(2, "my "+secret)
+	m.Quote = secret
+	m.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
+	deliver(t, c, m, said(3, "c"))
+	check.EqualAll(t, "seqs", remove(t, c, 2), []int64{2})
+	wantNoSecret(t, c)
+	check.Len(t, "found by its words", storetest.Recalled(t, c, secret), 0)
+	wantSeqs(t, c, 1, 3)
+	const tombstone = "SELECT count(*) FROM messages WHERE seq = 2 AND deleted_at > 0 AND author = 'Ann' AND platform_id = 'm2'"
+	check.Equal(t, "tombstones", number(t, c.Store(), tombstone), 1)
+	r = check.Must(c.Inbox().Deliver(ctx, m))(t)
+	check.That(t, !r.Fresh && r.Seq == 2, "delivered again: %+v", r)
+	check.Equal(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
+	check.Equal(t, "version", storetest.Version(t, c), before+1)
+	check.Len(t, "deleted again", remove(t, c, 2, 99), 0)
+	check.Equal(t, "version", storetest.Version(t, c), before+1)
+	r = check.Must(c.Inbox().Deliver(ctx, said(99, "it was unknown when it was deleted")))(t)
+	check.That(t, r.Fresh, "got %+v", r)
 	t.Run("its quotes are removed, waiting or dequeued, and the quoting messages are reported", func(t *testing.T) {
 		c := newTalk(t)
 		quoting := func(n int) store.Inbound {
