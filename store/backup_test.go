@@ -42,20 +42,18 @@ func TestBackupAndRestore(t *testing.T) {
 	check.That(t, copied.Messages == 1 && copied.Conversations == 1 && copied.Bytes > 0, "got %+v", copied)
 	was := dump(t, s)
 	deliver(t, c, said(2, "after it"))
-	t.Run("the backup is private and self-contained, and not overwritten", func(t *testing.T) {
-		check.Len(t, "files", check.Must(os.ReadDir(folder))(t), 1)
-		check.Equal(t, "permissions", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
-		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
-		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
-		check.Equal(t, "backup", check.Must(store.Inspect(ctx, file))(t), copied)
-	})
-	t.Run("no restore while a bot runs, and none of its database", func(t *testing.T) {
-		_, _, err := store.Restore(ctx, dir, file)
-		check.Error(t, err, store.ErrInUse)
-		check.Equal(t, "messages", messagesIn(t, s), 3)
-		_, _, err = store.Restore(ctx, t.TempDir(), store.File(dir))
-		check.ErrorContains(t, "a database in use as a backup", err, "in use")
-	})
+	// The backup is private and self-contained, and not overwritten.
+	check.Len(t, "files", check.Must(os.ReadDir(folder))(t), 1)
+	check.Equal(t, "permissions", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
+	check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
+	check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
+	check.Equal(t, "backup", check.Must(store.Inspect(ctx, file))(t), copied)
+	// No restore while a bot runs, and none of its database.
+	_, _, err := store.Restore(ctx, dir, file)
+	check.Error(t, err, store.ErrInUse)
+	check.Equal(t, "messages", messagesIn(t, s), 3)
+	_, _, err = store.Restore(ctx, t.TempDir(), store.File(dir))
+	check.ErrorContains(t, "a database in use as a backup", err, "in use")
 	s.Close()
 	t.Run("a damaged backup changes nothing", func(t *testing.T) {
 		whole := read(t, file)
