@@ -90,7 +90,7 @@ func TestRecallSinceInAnyOrder(t *testing.T) {
 // In a long conversation frequent words are not read completely, but they still count for what the rare ones find.
 func TestRecallInALongConversation(t *testing.T) {
 	check.SkipUnderRace(t)
-	const n = 2500 // more than are read of a word
+	const n = 2100 // more than are read of a word
 	past := make([]store.Inbound, n)
 	for i := range past {
 		past[i] = said(i+1, fmt.Sprintf("report of the weather station, day %d", i))
@@ -231,7 +231,7 @@ func FuzzRecall(f *testing.F) {
 	keep(f, c, "Ann", "Ann likes tea")
 	for _, text := range []string{
 		`"`, `'; DROP TABLE messages; --`, `NEAR(a b)`, `a* OR b`, `-tea`, `%`, `_`, "\x00", "\xff\xfe", `\`, "(((", "tea:", "^", "🙂", "",
-		strings.Repeat("tea ", 1<<16), strings.Repeat("a", 1<<18), strings.Repeat("\u0301", 1<<16),
+		strings.Repeat("tea ", 1<<14), strings.Repeat("a", 1<<17), strings.Repeat("\u0301", 1<<15),
 	} {
 		f.Add(text, "Ann")
 	}
