@@ -107,7 +107,8 @@ func TestSearchMemories(t *testing.T) {
 	for _, d := range []summarize.MemoryDraft{
 		{Kind: "preference", Content: "Ann drinks black tea", Importance: 0.9},
 		{Kind: "preference", Content: "Ann drinks green tea, 绿茶", Importance: 0.2},
-		{Kind: "fact", Content: "Ann's bicycle is red"}, {Kind: "fact", Content: "Carol sells tea"},
+		{Kind: "fact", Content: "Ann's bicycle is red"},
+		{Kind: "fact", Content: "Carol sells tea"},
 		{Kind: "event", Content: "The meeting is in May"},
 	} {
 		in := map[bool]*store.Conversation{false: c, true: other}[d.Content == "Carol sells tea"]

@@ -58,7 +58,8 @@ func TestRanking(t *testing.T) {
 		{"who is named in the question has said it", lake, "Where does Ann go sailing?", "", 1, "speaker"},
 		{"I am who asks", lake, "where do I go sailing?", "ann", 1, "speaker"},
 		{
-			"a misspelt name is still the person's", talk{spoken(0, "Caroline", "I love sailing on the lake"), lake[1]},
+			"a misspelt name is still the person's",
+			talk{spoken(0, "Caroline", "I love sailing on the lake"), lake[1]},
 			"Where does Carolien go sailing?", "", 1, "speaker",
 		},
 		{"what was said in the month that is asked for", twice, "How did the meeting go in March 2026?", "", 1, "date"},
@@ -70,7 +71,8 @@ func TestRanking(t *testing.T) {
 		},
 		{
 			"statements come before questions",
-			talk{spoken(0, "Ann", "the ferry leaves at nine"), spoken(30, "Ann", "the ferry leaves at nine?")}, "ferry", "", 1, "",
+			talk{spoken(0, "Ann", "the ferry leaves at nine"), spoken(30, "Ann", "the ferry leaves at nine?")},
+			"ferry", "", 1, "",
 		},
 		{
 			"a question in Arabic is one, too",
