@@ -93,11 +93,10 @@ func TestExportAndImport(t *testing.T) {
 		wantImport(t, c.Store(), all, memory.ImportResult{Fresh: 8, Lost: 3})
 		check.Equal(t, "sources", number(t, c.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
-	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
-		check.NoError(t, errors.Join(memory.In(s).Purge(ctx, 4), memory.In(s).Forget(ctx, 3)))
-		wantImport(t, s, all, memory.ImportResult{Fresh: 1, Known: 7})
-		check.Equal(t, "state of the memory", details(t, s, 3).State, "forgotten")
-	})
+	// What was purged comes back, and what was forgotten since stays so.
+	check.NoError(t, errors.Join(memory.In(s).Purge(ctx, 4), memory.In(s).Forget(ctx, 3)))
+	wantImport(t, s, all, memory.ImportResult{Fresh: 1, Known: 7})
+	check.Equal(t, "state of the memory", details(t, s, 3).State, "forgotten")
 }
 
 func TestInvalidImportChangesNothing(t *testing.T) {
@@ -164,39 +163,35 @@ func TestImportOfTheSameWords(t *testing.T) {
 	one := func(id int64, content, state string, by int64) memory.Exported {
 		return memory.Exported{Memory: memory.Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: storetest.Day}}
 	}
-	imports := func(t *testing.T, s *store.Store, all ...memory.Exported) memory.ImportResult {
+	imports := func(s *store.Store, all ...memory.Exported) memory.ImportResult {
 		t.Helper()
 		return check.Must(memory.In(s).Import(ctx, all))(t)
 	}
-	t.Run("what a worker said again of what the extractive summarizer had noted comes back too", func(t *testing.T) {
-		s := newTalk(t).Store()
-		for range 2 {
-			imports(t, s, one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0))
-			var states []string
-			for _, e := range export(t, s) {
-				states = append(states, e.Content+" "+e.State)
-			}
-			check.EqualAll(t, "states", states, []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
-		}
-		check.NoError(t, memory.In(s).Forget(ctx, 2))
-		check.Equal(t, "a forgotten memory stays so", imports(t, s, one(2, "Ann rows", "active", 0)).Known, 1)
-	})
-	t.Run("what superseded what is kept in any order, and only where the file says so", func(t *testing.T) {
-		s := newTalk(t).Store()
-		imports(t, s, one(1, "Ann rows", "active", 0), one(2, "Ann swims", "superseded", 1), one(0, "Ann sings", "forgotten", 0), one(0, "Ann plays", "active", 0))
-		var links []int64
+	want := func(what string, s *store.Store, want ...string) {
+		t.Helper()
+		var got []string
 		for _, e := range export(t, s) {
-			links = append(links, e.SupersededBy)
+			got = append(got, fmt.Sprint(e.Content, " ", e.State, " ", e.SupersededBy))
 		}
-		check.EqualAll(t, "links", links, []int64{0, 1, 0, 0})
-	})
-	t.Run("whatever a file says of what superseded what, the database is sound", func(t *testing.T) {
-		s := newTalk(t).Store()
-		elsewhere := one(6, "Ann dives", "active", 0)
-		elsewhere.Conversation = "terminal:other"
-		imports(t, s, one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 1), one(3, "Ann rows", "superseded", 3),
-			one(4, "Ann sings", "active", 5), one(5, "Ann plays", "superseded", 6), elsewhere)
-		check.Equal(t, "links", number(t, s, "SELECT sum(superseded_by IS NOT NULL) * 10 + max(superseded_by) FROM memories"), 12)
-		check.Len(t, "problems", check.Must(s.Upkeep().Check(ctx))(t), 0)
-	})
+		check.EqualAll(t, what, got, want)
+	}
+	s := newTalk(t).Store()
+	for range 2 {
+		imports(s, one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0))
+		want("what a worker said again comes back", s, "Ann rows replaced 0", "Ann rows active 0", "Ann rows forgotten 0")
+	}
+	check.NoError(t, memory.In(s).Forget(ctx, 2))
+	check.Equal(t, "a forgotten memory stays so", imports(s, one(2, "Ann rows", "active", 0)).Known, 1)
+	s = newTalk(t).Store()
+	imports(s, one(1, "Ann rows", "active", 0), one(2, "Ann swims", "superseded", 1), one(0, "Ann sings", "forgotten", 0), one(0, "Ann plays", "active", 0))
+	want("what superseded what, in any order, where the file says so", s,
+		"Ann rows active 0", "Ann swims superseded 1", "Ann sings forgotten 0", "Ann plays active 0")
+	// Whatever a file says of what superseded what, the database is sound.
+	s = newTalk(t).Store()
+	elsewhere := one(6, "Ann dives", "active", 0)
+	elsewhere.Conversation = "terminal:other"
+	imports(s, one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 1), one(3, "Ann rows", "superseded", 3),
+		one(4, "Ann sings", "active", 5), one(5, "Ann plays", "superseded", 6), elsewhere)
+	check.Equal(t, "links", number(t, s, "SELECT sum(superseded_by IS NOT NULL) * 10 + max(superseded_by) FROM memories"), 12)
+	check.Len(t, "problems", check.Must(s.Upkeep().Check(ctx))(t), 0)
 }

@@ -3,17 +3,21 @@ package memory_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/internal/tokens"
+	"cairn/llm"
 	"cairn/memory"
+	"cairn/prompts"
 	"cairn/store"
-	"cairn/transcript"
 )
 
 type page struct {
@@ -28,7 +32,8 @@ type page struct {
 
 func expandPage(t testing.TB, c *store.Conversation, budget int, arguments string) (p page, err error) {
 	t.Helper()
-	text, err := memory.ExpandTool(c, memory.ToolOptions{Budget: func() int { return budget }}).Run(ctx, json.RawMessage(arguments))
+	o := memory.ToolOptions{Turn: func() int64 { return store.MaxSeq }, Budget: func() int { return budget }}
+	text, err := storetest.Call(memory.Of(c).Tools(o), "expand", arguments)
 	if err == nil {
 		check.NoError(t, json.Unmarshal([]byte(text), &p))
 		check.That(t, tokens.Estimate(text) <= budget, "budget %d: got %d tokens", budget, tokens.Estimate(text))
@@ -38,7 +43,9 @@ func expandPage(t testing.TB, c *store.Conversation, budget int, arguments strin
 
 func TestExpandReturnsExactMessages(t *testing.T) {
 	c := imported(t, 50)
-	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 40)
+	j := worker(t, c, 11, 40)
+	finish(t, j)
+	id := j.ID()
 	storetest.ApplyRows(t, c, id)
 	remove(t, c, 20)
 	for _, budget := range []int{150, 400, 10_000} {
@@ -89,15 +96,16 @@ func TestExpandIsScopedToConversation(t *testing.T) {
 	c := imported(t, 10)
 	there := find(t, c.Store(), "terminal:there")
 	deliver(t, there, said(1, "a"), said(2, "b"))
-	id := storetest.StoreSummary(t, there, transcript.Leaf, transcript.Worker, 1, 2)
+	j := worker(t, there, 1, 2)
+	finish(t, j)
 	for arguments, want := range map[string]string{
-		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
-		`{"from": 4294967297, "to": 8589934592}`: "no messages",
-		`{"from": 11, "to": 20}`:                 "no messages",
-		`{"from": 5, "to": 4}`:                   "name a range",
-		`{"from": -5, "to": 4}`:                  "name a range",
-		`{}`:                                     "name a range",
-		`{"from": "x"}`:                          "are integers",
+		fmt.Sprintf(`{"compaction": %d}`, j.ID()): "no compaction",
+		`{"from": 4294967297, "to": 8589934592}`:  "no messages",
+		`{"from": 11, "to": 20}`:                  "no messages",
+		`{"from": 5, "to": 4}`:                    "name a range",
+		`{"from": -5, "to": 4}`:                   "name a range",
+		`{}`:                                      "name a range",
+		`{"from": "x"}`:                           "are integers",
 	} {
 		check.ErrorContains(t, arguments, check.ErrorOf(expandPage(t, c, 1000, arguments)), want)
 	}
@@ -111,7 +119,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	}
 	t.Run("later search results lose it, and are reported as changed", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, secret), said(2, "b"), storetest.Asking(3, "what did I play?"))
+		deliver(t, c, said(1, secret), said(2, "b"), asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, "", map[string]string{
 			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`,
 		})
@@ -124,7 +132,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	})
 	t.Run("results about others stay", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, "a"), said(2, "b"), storetest.Asking(3, "what did I play?"))
+		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		check.Equal(t, "answer", message(t, c, 5).Text, found(2))
@@ -132,7 +140,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	})
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, storetest.Asking(1, "remember the "+secret))
+		deliver(t, c, asking(1, "remember the "+secret))
 		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
 		remove(t, c, 1)
@@ -143,18 +151,13 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	})
 	t.Run("an answer that is written later repeats nothing either", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, secret), storetest.Asking(2, "remember my "+secret), storetest.Asking(3, "well?"))
+		deliver(t, c, said(1, secret), asking(2, "remember my "+secret), asking(3, "well?"))
 		remove(t, c, 1, 2)
 		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]string{"recall": found(1), "memory_save": secret})
 		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
 		storetest.WantNoSecret(t, c)
 	})
-}
-
-func message(t *testing.T, c *store.Conversation, seq int64) chat.Message {
-	t.Helper()
-	return check.Must(c.Transcript().Message(ctx, seq))(t)
 }
 
 func TestRememberingDeletedMessage(t *testing.T) {
@@ -170,4 +173,97 @@ func TestRememberingDeletedMessage(t *testing.T) {
 	_, err = storetest.Call(toolsAt(c, 3), "memory_save", `{"content":"`+secret+`","kind":"fact"}`)
 	check.Error(t, err, memory.ErrUnsaid)
 	storetest.WantNoSecret(t, c)
+}
+
+func TestPassage(t *testing.T) {
+	const start = "The minutes of the meeting begin with the list of who was there."
+	long := start + strings.Repeat(" Then somebody spoke about the weather.", 60) + " The vault opens with the number 7461." + strings.Repeat(" It rained on.", 60)
+	for _, test := range []struct {
+		claim    string
+		said     chat.Message
+		question string
+		has, not []string
+	}{
+		{"a short message is shown whole", chat.Message{Text: "the vault is shut"}, "vault", []string{"the vault is shut"}, []string{"…"}},
+		{"of a long message the part that matched", chat.Message{Text: long}, "which number opens the vault?", []string{"… ", "vault opens with the number 7461.", " …"}, []string{start}},
+		{"in other forms too", chat.Message{Text: strings.ReplaceAll(strings.Repeat("Es war wieder alles ruhig und wir haben nichts gesehen. ", 40)+"Die Fahrräder stehen jetzt auf dem Hof. ", "  ", " ")}, "Fahrrad", []string{"Die Fahrräder stehen"}, nil},
+		{"a caption", chat.Message{Attachments: []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a vault in the cellar"}}}, "vault", []string{"[image: a.png, a vault in the cellar]"}, nil},
+		{"what stands in a file, and its name", chat.Message{Text: "look", Attachments: []chat.Attachment{{Kind: "file", Name: "b.txt", Text: "about the wind"}, {Kind: "file", Name: "a.txt", Text: long}}}, "vault number", []string{"look\n", "[file: b.txt]", "[file: a.txt]\n… ", "vault opens with the number 7461."}, []string{start, "about the wind"}},
+		{"Chinese, where nothing is blank", chat.Message{Text: strings.Repeat("我们在河边散步聊天", 100) + "钥匙在花盆下面" + strings.Repeat("然后大家都回家了", 100)}, "钥匙在哪", []string{"钥匙在花盆下面"}, nil},
+		{"a word without end", chat.Message{Text: "vault " + strings.Repeat("a", 3000)}, "vault", []string{"vault"}, nil},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			m := said(1, test.said.Text)
+			m.Attachments = test.said.Attachments
+			found := recallAll(t, talked(t, m), memory.Question{Text: test.question, Limit: 1})
+			check.Len(t, "got nothing", found, 1)
+			passage := found[0].Passage(200)
+			check.That(t, utf8.RuneCountInString(passage) <= 500, "got %d characters", utf8.RuneCountInString(passage))
+			check.Contains(t, "the passage", passage, test.has...)
+			check.Lacks(t, "passage", passage, test.not...)
+		})
+	}
+	t.Run("the recall tool shows it", func(t *testing.T) {
+		m := said(1, long)
+		m.Attachments = []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
+		answer := call(t, toolsAt(talked(t, m), 2), "recall", `{"query":"vault number"}`)
+		check.Contains(t, "answer", answer, "vault opens with the number 7461.", "[image: a.png, a cellar]")
+		check.Lacks(t, "answer", answer, start)
+	})
+}
+
+func TestTools(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "I like <tea> & cake"), said(2, strings.Repeat("long ", memory.PassageShown)+"end"))
+	tools := toolsAt(c, 3)
+	draft := summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}
+	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{Person: "Bob", MemoryDraft: draft}))(t)
+	for _, name := range regexp.MustCompile("memory_[a-z]+").FindAllString(prompts.In(prompts.English).Help["memory"], -1) {
+		known := slices.ContainsFunc(tools, func(tool llm.Tool) bool { return tool.Name == name })
+		check.That(t, known, "the help of the prompts names %s", name)
+	}
+	for _, tool := range tools {
+		check.That(t, json.Valid(tool.Parameters), "%s: %s", tool.Name, tool.Parameters)
+	}
+	// What they find, who said it, when, and where it comes from.
+	const quoted = `{"messages":[{"seq":1,"who":"Bob","when":"2026-03-01 09:01","text":"I like <tea> & cake"}`
+	for _, test := range []struct{ name, arguments, want string }{
+		{"memory_search", `{"query": "tea"}`, `{"memories":[{"id":1,"kind":"preference","content":"Bob likes <tea>","who":"Bob","when":"2026-03-01 09:01","messages":[1]}],"total":1}`},
+		{"memory_search", `{"query": "", "kind": "todo"}`, `{"memories":[],"total":0}`},
+		{"recall", `{"query": "tea", "limit": 1}`, quoted + "]}"},
+		{"recall", `{"query": "tea", "limit": 1000000}`, quoted + "]}"},
+	} {
+		check.Equal(t, test.arguments, call(t, tools, test.name, test.arguments), test.want)
+	}
+	deliver(t, c, said(3, "Which tea do I like?"))
+	got := call(t, tools, "recall", `{"query": "which tea"}`)
+	check.HasPrefix(t, "in the turn that asks", got, quoted)
+	check.Lacks(t, "in the turn that asks", got, `"seq":3`)
+	got = call(t, tools, "recall", `{"query": "long"}`)
+	check.That(t, len(got) <= memory.PassageShown+200 && !strings.Contains(got, "end"), "a long message is not clipped: got %d bytes", len(got))
+	for _, test := range []struct{ name, arguments, want string }{
+		{"memory_search", `{"query": "tea", "kind": "rumour"}`, "use one of identity"},
+		{"memory_search", `{"query": 7}`, "query and kind are texts"},
+		{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},
+		{"recall", `[]`, "cannot be read"},
+	} {
+		check.ErrorContains(t, test.arguments, check.ErrorOf(storetest.Call(tools, test.name, test.arguments)), test.want)
+	}
+}
+
+func TestSearchBudget(t *testing.T) {
+	c := newTalk(t)
+	for n := range 40 {
+		deliverOnly(t, c, said(n+1, "the lighthouse was painted again, "+strings.Repeat("coat after coat ", 10)))
+	}
+	deliver(t, c)
+	for _, budget := range []int{0, 100, 300, 1000} {
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return store.MaxSeq }, Budget: func() int { return budget }})
+		text := call(t, tools, "recall", `{"query": "lighthouse", "limit": 30}`)
+		var answer struct{ Messages []struct{ Seq int64 } }
+		check.NoError(t, json.Unmarshal([]byte(text), &answer))
+		n, cost := len(answer.Messages), tokens.Estimate(text)
+		fits := n > 0 && (n == 1 || cost <= budget) && (n >= 30 || n <= 1 || cost >= budget/2)
+		check.That(t, fits, "budget %d: got %d results for %d tokens", budget, n, cost)
+	}
 }

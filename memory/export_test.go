@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cairn/compactor/summarize"
-	"cairn/llm"
 	"cairn/store"
 )
 
@@ -41,5 +40,3 @@ func Insert(c *store.Conversation, tx *store.Tx, d Draft) error {
 	_, err := insertMemory(c, tx, d)
 	return err
 }
-
-func ExpandTool(c *store.Conversation, o ToolOptions) llm.Tool { return expandTool(c, o) }

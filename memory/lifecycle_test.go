@@ -137,20 +137,19 @@ func TestExpiry(t *testing.T) {
 	check.That(t, m.Expires.Equal(m.SaidAt.Add(72*time.Hour)), "a while from when it was said: %+v", m)
 	m = details(t, c.Store(), 1)
 	check.Equal(t, "a day ends at its end", m.Expires.Sub(later.Truncate(24*time.Hour)), 24*time.Hour)
-	t.Run("at its end it is not recalled, and is listed as expired", func(t *testing.T) {
-		storetest.Run(t, c.Store(), "UPDATE memories SET expires_at = 1 WHERE id IN (4, 5)")
-		for state, want := range map[string]int{"": 4, "active": 4, "expired": 2, "current": 6, "all": 6, "forgotten": 0} {
-			for _, query := range []string{"", "away"} {
-				found, total, err := memory.In(c.Store()).List(ctx, memory.Filter{Conversation: c.Name(), State: state, Query: query})
-				check.That(t, err == nil && len(found) == want && total == want, "%q %q: %d, %v", state, query, total, err)
-				for _, m := range found {
-					check.Equal(t, fmt.Sprintf("memory %d has expired", m.ID), m.State == "expired", m.ID == 4 || m.ID == 5)
-				}
+	// At its end it is not recalled, and is listed as expired.
+	storetest.Run(t, c.Store(), "UPDATE memories SET expires_at = 1 WHERE id IN (4, 5)")
+	for state, want := range map[string]int{"": 4, "active": 4, "expired": 2, "current": 6, "all": 6, "forgotten": 0} {
+		for _, query := range []string{"", "away"} {
+			found, total, err := memory.In(c.Store()).List(ctx, memory.Filter{Conversation: c.Name(), State: state, Query: query})
+			check.That(t, err == nil && len(found) == want && total == want, "%q %q: %d, %v", state, query, total, err)
+			for _, m := range found {
+				check.Equal(t, fmt.Sprintf("memory %d has expired", m.ID), m.State == "expired", m.ID == 4 || m.ID == 5)
 			}
 		}
-		check.Len(t, "recalled", searched(t, c, "away reason", 99), 4)
-		check.Contains(t, "answer", call(t, tools, "memory_search", `{"query": "away", "kind": "fact"}`), `"total":4`)
-	})
+	}
+	check.Len(t, "recalled", searched(t, c, "away reason", 99), 4)
+	check.Contains(t, "answer", call(t, tools, "memory_search", `{"query": "away", "kind": "fact"}`), `"total":4`)
 	check.NoError(t, memory.Of(c).Pin(ctx, 4, true)) // pinned it has no end
 	check.That(t, state("active", 1).Pinned, "it is not pinned")
 	check.Len(t, "recalled", searched(t, c, "away", 99), 5)
@@ -162,41 +161,27 @@ func TestExpiry(t *testing.T) {
 	check.That(t, !state("active", 3).Expires.IsZero(), "it has no end")
 }
 
+// Age never makes worth more, saying it again never less, something stays, and so does the order of two that differ in importance
+// alone. Who people are and what is pinned does not fade.
 func TestDecay(t *testing.T) {
-	draw := func(t *rapid.T) memory.Memory {
-		return memory.Memory{
+	rapid.Check(t, func(t *rapid.T) {
+		m := memory.Memory{
 			Kind: rapid.SampledFrom(memory.Kinds).Draw(t, "kind"), Importance: rapid.Float64Range(0, 1).Draw(t, "importance"),
 			Confirmed: rapid.IntRange(0, 50).Draw(t, "confirmed"), SaidAt: storetest.Day,
 		}
+		hours := rapid.Int64Range(-56*365*24, 20*365*24).Draw(t, "hours") // a clock may be wrong: back to 1970
+		now := storetest.Day.Add(time.Duration(hours) * time.Hour)
+		worth, later := m.Decayed(now), m.Decayed(now.Add(24*time.Hour))
+		more, other := m, m
+		more.Confirmed++
+		other.Importance = rapid.Float64Range(0, 1).Draw(t, "other")
+		ordered := m.Importance-other.Importance <= 1e-9 || worth > other.Decayed(now)
+		check.Require(t, ordered, "%v and %v: got weights %v and %v", m.Importance, other.Importance, worth, other.Decayed(now))
+		fades := later <= worth && worth <= m.Importance && later >= memory.Lasting*m.Importance && more.Decayed(now) >= worth
+		check.Require(t, fades, "%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
+	})
+	for _, m := range []memory.Memory{{Kind: "identity"}, {Kind: "observation", Pinned: true}} {
+		m.Importance, m.SaidAt = 0.7, storetest.Day
+		check.Equal(t, fmt.Sprintf("weight of %+v", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
 	}
-	after := func(t *rapid.T) time.Time { // a clock may be wrong: back to 1970
-		return storetest.Day.Add(time.Duration(rapid.Int64Range(-56*365*24, 20*365*24).Draw(t, "hours")) * time.Hour)
-	}
-	t.Run("age never makes worth more, saying it again never less, something stays, and so does the order of two that differ in importance alone", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			m, now := draw(t), after(t)
-			worth, later := m.Decayed(now), m.Decayed(now.Add(24*time.Hour))
-			more, other := m, m
-			more.Confirmed++
-			other.Importance = rapid.Float64Range(0, 1).Draw(t, "other")
-			if m.Importance-other.Importance > 1e-9 && worth <= other.Decayed(now) {
-				t.Fatalf("%v and %v: got weights %v and %v", m.Importance, other.Importance, worth, other.Decayed(now))
-			}
-			if later > worth || worth > m.Importance || later < memory.Lasting*m.Importance || more.Decayed(now) < worth {
-				t.Fatalf("%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
-			}
-		})
-	})
-	t.Run("who people are and what is pinned does not fade", func(t *testing.T) {
-		for _, m := range []memory.Memory{{Kind: "identity", Importance: 0.7, SaidAt: storetest.Day}, {Kind: "observation", Importance: 0.7, Pinned: true, SaidAt: storetest.Day}} {
-			check.Equal(t, fmt.Sprintf("weight of %+v", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
-		}
-	})
-	t.Run("to read it changes nothing", func(t *testing.T) {
-		c := imported(t, 4)
-		keep(t, c, "Ann", "Ann has a dog")
-		before := dump(t, c.Store())
-		searched(t, c, "dog", 9)
-		check.Equal(t, "writes", dump(t, c.Store()), before)
-	})
 }

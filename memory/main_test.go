@@ -23,7 +23,7 @@ var (
 	find, keep           = storetest.Find, storetest.Keep
 	dump, number, remove = storetest.Dump, storetest.Number, storetest.Remove
 	imported, newTalk    = storetest.Imported, storetest.NewConversation
-	details              = storetest.Memory
+	details, message     = storetest.Memory, storetest.Message
 )
 
 // toolsAt returns the tools of a turn.
@@ -62,7 +62,9 @@ func finish(t testing.TB, j summarize.Job, drafts ...summarize.MemoryDraft) []su
 // searched returns what a search finds, at most limit.
 func searched(t testing.TB, c *store.Conversation, query string, limit int) []memory.Memory {
 	t.Helper()
-	return check.Must(storetest.Search(memory.Of(c), ctx, query, limit))(t)
+	found, _, err := memory.Of(c).List(ctx, memory.Filter{Query: query, Limit: limit})
+	check.NoError(t, err)
+	return found
 }
 
 // wantContents compares the active memories, the newest row last.

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -31,21 +32,19 @@ func wantSaved(t *testing.T, c *store.Conversation, content string, want bool) {
 // TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
 // keep anyone else's memories from being saved.
 func TestOptOutIsByIDNotName(t *testing.T) {
-	for name, c := range map[string]struct{ free, held []string }{
-		"the":  {[]string{"the sky is blue", "The sky is grey"}, nil},
-		"a":    {[]string{"Ann has a cat", "Bob takes vitamin A"}, nil},
-		"Will": {[]string{"the shop will open at nine"}, []string{"the shop of Will opens at ten", "Will rows", "Will's dog barks", "Ask Will."}},
-		"Carl": {nil, []string{"carl rows", "the shop of Carl's opens"}},
+	c := newTalk(t)
+	for n, name := range []string{"the", "a", "Will", "Carl"} {
+		id := fmt.Sprint("u", n)
+		sayHello(t, c, n+2, id, name)
+		check.Must(privacy.Of(c).OptOut(ctx, id, name, true))(t)
+	}
+	for _, free := range []string{"the sky is blue", "The sky is grey", "Ann has a cat", "Bob takes vitamin A", "the shop will open at nine"} {
+		wantSaved(t, c, free, true)
+	}
+	for _, held := range []string{
+		"the shop of Will opens at ten", "Will rows", "Will's dog barks", "Ask Will.", "carl rows", "the shop of Carl's opens",
 	} {
-		conv := newTalk(t)
-		sayHello(t, conv, 2, "u7", name)
-		check.Must(privacy.Of(conv).OptOut(ctx, "u7", name, true))(t)
-		for _, content := range c.free {
-			wantSaved(t, conv, content, true)
-		}
-		for _, content := range c.held {
-			wantSaved(t, conv, content, false)
-		}
+		wantSaved(t, c, held, false)
 	}
 }
 

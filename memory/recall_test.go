@@ -3,9 +3,14 @@ package memory_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"cairn/chat"
 	"cairn/internal/check"
@@ -13,6 +18,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/words/wordstest"
 )
 
 // spoken returns a message by author, sent hours after day.
@@ -33,8 +39,7 @@ func recallAll(t testing.TB, c *store.Conversation, q memory.Question) []memory.
 	return check.Must(memory.Of(c).Recall(ctx, q))(t)
 }
 
-// filling returns n messages about nothing that is asked for, from number n on, the first hours
-// after day and then an hour apart.
+// filling returns n messages about nothing that is asked for, the first hours after day and then an hour apart.
 func filling(from, n int, hours float64) (all []store.Inbound) {
 	for i := range n {
 		all = append(all, spoken(from+i, hours+float64(i), "Zoe", fmt.Sprintf("nothing of note, entry %d", from+i)))
@@ -69,42 +74,36 @@ func TestRecallFindsOtherForms(t *testing.T) {
 
 // manyWords returns a text of n different words.
 func manyWords(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "word%d was said then, ", i)
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d was said", i)
 	}
-	return b.String()
+	return strings.Join(words, " then, ")
 }
 
 // A file that is imported later may hold earlier messages.
 func TestRecallSinceInAnyOrder(t *testing.T) {
 	c := talked(t, append([]store.Inbound{spoken(1, 90, "Ann", "the ferry is late")}, filling(2, 30, 1)...)...)
-	found := recallAll(t, c, memory.Question{Text: "ferry", Limit: 5, Since: storetest.Day.Add(80 * time.Hour)})
-	check.Equal(t, "messages found", len(found), 1)
+	check.Len(t, "found", recallAll(t, c, memory.Question{Text: "ferry", Limit: 5, Since: storetest.Day.Add(80 * time.Hour)}), 1)
 }
 
-// In a long conversation frequent words are not read completely, but they still count for what
-// the rare ones find.
+// In a long conversation frequent words are not read completely, but they still count for what the rare ones find.
 func TestRecallInALongConversation(t *testing.T) {
 	check.SkipUnderRace(t)
-	const n = 2500 // more than are read of a word
+	const n = 2100 // more than are read of a word
 	past := make([]store.Inbound, n)
 	for i := range past {
-		text := fmt.Sprintf("report of the weather station, day %d", i)
-		switch {
-		case i == 100:
-			text = "the weather balloon was lost"
-		case i%50 == 7:
-			text = fmt.Sprintf("somebody saw a balloon, %d", i)
+		past[i] = said(i+1, fmt.Sprintf("report of the weather station, day %d", i))
+		if i%50 == 7 {
+			past[i].Text = fmt.Sprintf("somebody saw a balloon, %d", i)
 		}
-		past[i] = said(i+1, text)
 	}
+	past[100].Text = "the weather balloon was lost"
 	c := talked(t, past...)
 	found := recallAll(t, c, memory.Question{Text: "weather balloon", Limit: 5})
 	check.Require(t, len(found) == 5 && found[0].Seq == 101, "got %+v", found)
-	if found := recallAll(t, c, memory.Question{Text: "weather", Limit: 5}); len(found) != 5 || storetest.Part(found[0], "words") <= 0 {
-		t.Errorf("got %+v for a frequent word alone", found)
-	}
+	found = recallAll(t, c, memory.Question{Text: "weather", Limit: 5})
+	check.That(t, len(found) == 5 && storetest.Part(found[0], "words") > 0, "got %+v for a frequent word alone", found)
 	check.Equal(t, "the newest three", len(recallAll(t, c, memory.Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
 }
 
@@ -165,16 +164,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-func TestHugeQueries(t *testing.T) {
-	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
-	for _, query := range []string{strings.Repeat("tea ", 1<<16), strings.Repeat("a", 1<<18), strings.Repeat("\u0301", 1<<16)} {
-		check.NoError(t, check.ErrorOf(memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})))
-		check.NoError(t, check.ErrorOf(storetest.Search(memory.Of(c), ctx, query, 5)))
-	}
-}
-
-// In a question "I" is the asker, however it is phrased: what they said ranks above what others
-// said later in the same words.
+// In a question "I" is the asker: what they said ranks above what others said later in the same words.
 func TestFirstPersonIsTheAsker(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
@@ -194,4 +184,117 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 			check.That(t, len(all) >= 2 && all[0].Who == name, "asked by %s: %s answers %s", name, tool, text)
 		}
 	}
+}
+
+// What is found is in the conversation and before the given seq, sorted, the same each time, and its parts add up.
+func TestRecallProperties(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		texts := rapid.Custom(func(rt *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabularyOfTests), 0, 8).Draw(rt, "words"), " ")
+		})
+		c, other := find(t, s, fmt.Sprint("terminal:a", n)), find(t, s, fmt.Sprint("terminal:b", n))
+		for _, conv := range []*store.Conversation{c, other} {
+			var past []store.Inbound
+			for i, text := range rapid.SliceOfN(texts, 0, 20).Draw(rt, "said") {
+				past = append(past, spoken(i, float64(i*rapid.IntRange(0, 5).Draw(rt, "pause")), rapid.SampledFrom([]string{"Ann", "Bob"}).Draw(rt, "who"), conv.Name()+" "+text))
+			}
+			check.NoError(rt, check.ErrorOf(conv.Past().Import(ctx, past)))
+		}
+		q := memory.Question{
+			Text: texts.Draw(rt, "question"), Asker: rapid.SampledFrom([]string{"", "Ann", "Eve"}).Draw(rt, "asker"),
+			Limit: rapid.IntRange(-1, 25).Draw(rt, "limit"), Before: int64(rapid.IntRange(0, 25).Draw(rt, "before")), Now: storetest.Day.AddDate(0, 1, 0),
+		}
+		found := recallAll(t, c, q)
+		check.Require(rt, len(found) <= max(q.Limit, 0), "%d found of %d", len(found), q.Limit)
+		seen := map[int64]bool{}
+		for i, f := range found {
+			check.Require(rt, strings.HasPrefix(f.Text, c.Name()+" "), "found %q in %s", f.Text, c.Name())
+			check.Require(rt, (q.Before == 0 || f.Seq < q.Before) && !seen[f.Seq], "found %d, before %d", f.Seq, q.Before)
+			seen[f.Seq] = true
+			sum := 0.0
+			for _, p := range f.Parts {
+				sum += p.Value
+			}
+			check.Require(rt, math.Abs(sum-f.Score) <= 1e-9 && f.Score > 0, "parts %v: got sum %v, want %v", f.Parts, sum, f.Score)
+			sorted := i == 0 || found[i-1].Score > f.Score || found[i-1].Score == f.Score && found[i-1].Seq > f.Seq
+			check.Require(rt, sorted, "not sorted: %+v", found)
+		}
+		check.Require(rt, reflect.DeepEqual(found, recallAll(t, c, q)), "got another answer to the same question")
+	})
+}
+
+func FuzzRecall(f *testing.F) {
+	c := talked(f, spoken(1, 0, "Ann", "tea in May"), spoken(2, 1, "Bob", "猫 and 7 dogs"), spoken(3, 100, "Ann", "What about the harbour?"))
+	keep(f, c, "Ann", "Ann likes tea")
+	for _, text := range []string{
+		`"`, `'; DROP TABLE messages; --`, `NEAR(a b)`, `a* OR b`, `-tea`, `%`, `_`, "\x00", "\xff\xfe", `\`, "(((", "tea:", "^", "🙂", "",
+		strings.Repeat("tea ", 1<<14), strings.Repeat("a", 1<<17), strings.Repeat("\u0301", 1<<15),
+	} {
+		f.Add(text, "Ann")
+	}
+	for _, trick := range wordstest.Tricks() { // FuzzTools has the forgeries
+		f.Add(trick.Text, trick.Text)
+	}
+	f.Add("when did I see 猫 on 7.5.2023, 2023年5月7日, May 7th or two weeks ago", "Bob")
+	f.Fuzz(func(t *testing.T, text, asker string) {
+		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: text, Asker: asker, Limit: 2})
+		check.Require(t, err == nil && len(found) <= 2, "%d found, %v", len(found), err)
+		searched(t, c, text, 5)
+	})
+}
+
+var vocabularyOfTests = []string{"tea", "teas", "harbour", "Pepper", "猫", "勉強", "7", "May", "yesterday", "when", "Ann", "I", "weather?", "\"quoted\"", "the", "running", "x"}
+
+// FuzzTools calls each tool with any arguments: it answers, or reports their errors, in valid text,
+// and the database stays sound.
+func FuzzTools(f *testing.F) {
+	s := storetest.OpenStore(f, f.TempDir())
+	c := find(f, s, "terminal:general")
+	deliver(f, c, said(1, "the plum is ripe"), said(2, "so it is"), said(3, "when?"))
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
+	tools = append(tools, worker(f, c, 1, 2).Tools(20)...)
+	for i := range tools {
+		for _, arguments := range []string{
+			"", "null", "[]", "{}", `{"query":1}`, `{"query":"plum","limit":-1}`, `{"query":"plum","limit":1e99}`, `{"from":1,"to":9223372036854775807}`, `{"compaction":1}`,
+			`{"content":"x","kind":"fact","messages":[1],"importance":1e-320,"supersedes":-1,"expires":"9999-12-31"}`, `{"content":"\ud800","kind":"fact","messages":[1,1,2]}`, strings.Repeat(`{"a":`, 5000),
+		} {
+			f.Add(byte(i), arguments)
+		}
+		if tools[i].Name != "memory_save" { // FuzzRecall has these texts for searches
+			continue
+		}
+		for _, text := range wordstest.Texts() {
+			quoted, _ := json.Marshal(text)
+			f.Add(byte(i), `{"query":`+string(quoted)+`,"content":`+string(quoted)+`,"kind":"fact","messages":[1],"about":"Bob","expires":"2w"}`)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, arguments string) {
+		tool := tools[int(which)%len(tools)]
+		answer, err := tool.Run(ctx, json.RawMessage(arguments))
+		said := answer
+		if err != nil {
+			said = err.Error()
+		}
+		right := said != "" && utf8.ValidString(said) && (err == nil || len(said) <= 3*len(arguments)+1000)
+		sql := err != nil && strings.Contains(strings.ToLower(said), "sql") && !strings.Contains(strings.ToLower(arguments), "sql")
+		check.Require(t, right && !sql, "%s %q: %q, %v", tool.Name, arguments, answer, err)
+	})
+}
+
+// FuzzMoments parses any text as an expiry and as an age.
+func FuzzMoments(f *testing.F) {
+	for _, text := range append(wordstest.Texts(), "", "3d", "-3d", "99999999999999999999w", "0w", "2999-01-01", "2026-05-08T15:00Z", "9999-12-31T23:59:59-23:59", "2562047h47m", "1ns", "never", "9999-12") {
+		f.Add(text)
+	}
+	now := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, text string) {
+		end, err := memory.EndOf(text, now, now)
+		right := err != nil || end == 0 || end >= now.UnixMilli() && time.UnixMilli(end).UTC().Year() <= 9999
+		check.Require(t, right, "%q: got end %d", text, end)
+		_, err = memory.Ago(text, now)
+		check.Require(t, err == nil || err.Error() != "", "no words")
+	})
 }

@@ -37,18 +37,21 @@ func TestWorkerSaves(t *testing.T) {
 		}
 		check.That(t, reflect.DeepEqual(m.Memory, stored), "got  %+v\nwant %+v", m, stored)
 	})
-	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
+	t.Run("there is a limit, and a draft that is saved again, also to say what it supersedes, does not count", func(t *testing.T) {
 		c := imported(t, 9)
+		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
 		j := worker(t, c, 1, 9)
 		tools := j.Tools(2)
-		for i, content := range []string{"Ann rows", "Bob reads", "ANN  rows!", "Bob swims"} {
-			_, err := storetest.Call(tools, "memory_save", arguments(content, int64(i+1), ""))
-			check.Equal(t, content+" refused", err != nil, i == 3)
+		for n, content := range []string{"The standup meets at 10 in the kitchen", "The standup meets at 10 in the KITCHEN!"} {
+			save(t, tools, content, int64(n+2), "")
+			save(t, tools, content, 2, fmt.Sprintf(`, "supersedes": %d`, old.ID))
 		}
+		save(t, tools, "Ann has a boat", 4, "")
+		check.That(t, check.ErrorOf(storetest.Call(tools, "memory_save", arguments("Bob swims", 4, ""))) != nil, "a third is saved")
 		save(t, j.Tools(1), "Bob swims", 9, "") // the next chunk has its own limit
 		finish(t, j)
-		wantContents(t, c, "Ann rows", "Bob reads", "Bob swims")
-		check.EqualAll(t, "sources", details(t, c.Store(), 1).Sources, []int64{1, 3})
+		wantContents(t, c, "The standup meets at 10 in the kitchen", "Ann has a boat", "Bob swims")
+		check.EqualAll(t, "sources", details(t, c.Store(), 2).Sources, []int64{2, 3})
 	})
 	t.Run("a summary that cannot be stored saves no memory either, and has read nothing", func(t *testing.T) {
 		c := imported(t, 9)
@@ -57,36 +60,16 @@ func TestWorkerSaves(t *testing.T) {
 		check.NoError(t, j.Fail(ctx, "cancelled"))
 		check.That(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})) != nil, "it was stored")
 		wantContents(t, c)
-		storetest.Repair(t, c, transcript.Worker, 1, 5, "second try", 2)
-		wantContents(t, c, "second try")
-	})
-	t.Run("a repetition takes back what was saved since, and nothing else", func(t *testing.T) {
-		c := imported(t, 10)
-		j := worker(t, c, 1, 5)
-		tools := j.Tools(5)
-		save(t, tools, "first", 1, "")
+		j = worker(t, c, 1, 5) // a repetition takes back what was saved since, and nothing else
+		save(t, j.Tools(5), "first", 1, "")
 		takeBack := j.Mark()
-		save(t, tools, "second", 2, "")
-		save(t, tools, "first", 3, "") // which gives the first one another source
+		save(t, j.Tools(5), "second", 2, "")
+		save(t, j.Tools(5), "first", 3, "") // which gives the first one another source
 		takeBack()
-		save(t, tools, "third", 4, "")
+		save(t, j.Tools(5), "third", 4, "")
 		finish(t, j)
 		wantContents(t, c, "first", "third")
 		check.EqualAll(t, "sources", details(t, c.Store(), 1).Sources, []int64{1})
-	})
-	t.Run("a model that saves a draft again, to say what it supersedes, has as many left", func(t *testing.T) {
-		c := imported(t, 9)
-		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
-		j := worker(t, c, 1, 9)
-		tools := j.Tools(2)
-		const again = "The standup meets at 10 in the kitchen"
-		save(t, tools, again, 2, "")
-		save(t, tools, again, 3, "")
-		save(t, tools, again, 2, fmt.Sprintf(`, "supersedes": %d`, old.ID))
-		save(t, tools, "Ann has a boat", 4, "")
-		finish(t, j)
-		wantContents(t, c, again, "Ann has a boat")
-		check.EqualAll(t, "sources", details(t, c.Store(), 2).Sources, []int64{2, 3})
 	})
 }
 
@@ -118,13 +101,11 @@ func TestPersonByName(t *testing.T) {
 	save(t, toolsAt(c, 4), "Bob is tall", 2, `, "about": "bob"`)
 	m := details(t, c.Store(), 1)
 	check.That(t, m.About == "Bob" && m.AboutID == "1" && m.SpeakerID == "0", "%+v", m)
-	two := newTalk(t)
-	sayHello(t, two, 2, "u1", "Ann")
-	sayHello(t, two, 4, "u2", "Ann")
-	draft := summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}
-	check.Must(memory.Of(two).Keep(ctx, memory.KeepRequest{MemoryDraft: draft, Person: "Bob", PersonID: "u3"}))(t)
-	m = details(t, two.Store(), 1)
-	check.That(t, m.About == "Ann" && m.AboutID == "", "two people with the name: %+v", m)
+	sayHello(t, c, 5, "u1", "Cleo")
+	sayHello(t, c, 6, "u2", "Cleo")
+	save(t, toolsAt(c, 6), "Cleo is tall", 2, `, "about": "cleo"`)
+	m = details(t, c.Store(), 2)
+	check.That(t, m.About == "Cleo" && m.AboutID == "", "two people with the name: %+v", m)
 }
 
 func TestMemoriesAreSavedOnce(t *testing.T) {
@@ -145,9 +126,11 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		lost := worker(t, c, 1, 5)
 		save(t, lost.Tools(20), "first", 2, "")
 		finish(t, lost)
-		storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
-		storetest.Repair(t, c, transcript.Worker, 1, 7, "second", 2)
-		wantContents(t, c, "first")
+		for _, state := range []string{"stale", "undone"} {
+			storetest.Run(t, c.Store(), "UPDATE compactions SET state = ?, extracted = iif(id = ?, extracted, '')", state, lost.ID())
+			storetest.Repair(t, c, transcript.Worker, 1, 7, "second", 2)
+			wantContents(t, c, "first")
+		}
 		j := worker(t, c, 4, 9)
 		_, err := storetest.Call(j.Tools(1), "memory_save", arguments("third", 2, ""))
 		check.That(t, err != nil, "message 2 is outside the span")
@@ -159,13 +142,12 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
 		c := imported(t, 9)
 		storetest.Repair(t, c, transcript.Worker, 1, 3, "fine", 1)
-		fresh := finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9), []summarize.MemoryDraft{
-			{Kind: "fact", Content: "seen before", Messages: []int64{2}},
-			{Kind: "rumour", Content: "no kind", Messages: []int64{5}},
-			{Kind: "fact", Content: "no number", Importance: math.NaN(), Messages: []int64{5}},
-			{Kind: "fact", Content: "no messages"},
-			{Kind: "fact", Content: "good", Messages: []int64{5}},
-		}...)
+		draft := func(kind, content string, importance float64, messages ...int64) summarize.MemoryDraft {
+			return summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance, Messages: messages}
+		}
+		fresh := finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9), draft("fact", "seen before", 0, 2),
+			draft("rumour", "no kind", 0, 5), draft("fact", "no number", math.NaN(), 5), draft("fact", "no messages", 0),
+			draft("fact", "good", 0, 5))
 		check.That(t, len(fresh) == 1 && fresh[0].Content == "good", "got %+v", fresh)
 		wantContents(t, c, "fine", "good")
 	})
@@ -196,24 +178,16 @@ func TestOldConversationsSaveAsFast(t *testing.T) {
 }
 
 func TestMemoriesMaskSecrets(t *testing.T) {
-	key := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
+	const key = "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
 	c := imported(t, 20)
-	for name, save := range map[string]func(content string){
-		"in conversation": func(content string) { save(t, toolsAt(c, 1), content, 1, "") },
-		"by a worker": func(content string) {
-			j := worker(t, c, 1, 5)
-			save(t, j.Tools(5), content, 2, "")
-			finish(t, j)
-		},
-		"by the extractive summarizer": func(content string) {
-			j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 6, 10)
-			finish(t, j, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{7}})
-		},
-		"by a person": func(content string) { keep(t, c, "Ann", content) },
-	} {
-		save(name + ": the token is " + key)
-		found := searched(t, c, name, 1)
-		check.That(t, len(found) == 1 && found[0].Content == name+": the token is [masked: github pat]", "%s: %+v", name, found)
-	}
+	save(t, toolsAt(c, 1), "in conversation: the token is "+key, 1, "")
+	j := worker(t, c, 1, 5)
+	save(t, j.Tools(5), "by a worker: the token is "+key, 2, "")
+	finish(t, j)
+	d := summarize.MemoryDraft{Kind: "fact", Content: "by the extractive summarizer: the token is " + key, Messages: []int64{7}}
+	finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 6, 10), d)
+	keep(t, c, "Ann", "by a person: the token is "+key)
+	const masked = ": the token is [masked: github pat]"
+	wantContents(t, c, "in conversation"+masked, "by a worker"+masked, "by the extractive summarizer"+masked, "by a person"+masked)
 	check.Len(t, "found by the secret", searched(t, c, key, 10), 0)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
@@ -20,30 +21,16 @@ type town struct {
 
 // places are the places of a town, and who may read each.
 var places = map[string]store.Audience{
-	"discord:1/10":     store.ServerWide,
-	"discord:1/11":     store.ServerWide,
-	"discord:1/12":     store.Members, // a private channel
-	"discord:1/13":     "",            // nothing was reported about it
-	"discord:1/10/100": store.ServerWide,
-	"discord:1/10/101": store.Members, // a private thread
-	"discord:1/12/120": store.ChannelWide,
-	"discord:1/12/121": store.Members,
-	"discord:10/10":    store.ServerWide, // a server whose name begins like the other's
-	"discord:2/10":     store.ServerWide,
-	"slack:1/10":       store.ServerWide, // another connector
-	"discord:@me/7":    store.Members,
-	"discord:@me/8":    store.Members,
-	"slack:1/D7":       store.Members,
-	"slack:1/D7/1.5":   store.ChannelWide,
-
-	`discord:1/%`:                            store.ServerWide,
-	`discord:_/10`:                           store.ServerWide,
-	`discord:%/10`:                           store.Members,
-	`discord:1'; DROP TABLE memories; --/10`: store.ServerWide,
-	`discord:1/10" OR "1"="1`:                store.Members,
-	`discord:1/10/100) OR (1=1`:              store.Members,
-	"terminal:general":                       "",
-	"terminal:other":                         "",
+	"discord:1/10": store.ServerWide, "discord:1/11": store.ServerWide,
+	"discord:1/12": store.Members, "discord:1/13": "", // a private channel, and one of which nothing was reported
+	"discord:1/10/100": store.ServerWide, "discord:1/10/101": store.Members, // a private thread
+	"discord:1/12/120": store.ChannelWide, "discord:1/12/121": store.Members,
+	"discord:10/10": store.ServerWide,                                 // a server whose name begins like the other's
+	"discord:2/10":  store.ServerWide, "slack:1/10": store.ServerWide, // another connector
+	"discord:@me/7": store.Members, "discord:@me/8": store.Members, "slack:1/D7": store.Members, "slack:1/D7/1.5": store.ChannelWide,
+	`discord:1/%`: store.ServerWide, `discord:_/10`: store.ServerWide, `discord:%/10`: store.Members,
+	`discord:1'; DROP TABLE memories; --/10`: store.ServerWide, `discord:1/10" OR "1"="1`: store.Members,
+	`discord:1/10/100) OR (1=1`: store.Members, "terminal:general": "", "terminal:other": "",
 }
 
 func newTown(t *testing.T) *town {
@@ -72,25 +59,19 @@ func (v *town) recalls(name, query string) (found []string) {
 
 func TestScopes(t *testing.T) {
 	v := newTown(t)
-	apart := map[string][]string{
-		"discord:1/10":     {"discord:1/10", "discord:1/10/100"},
-		"discord:1/10/100": {"discord:1/10", "discord:1/10/100"},
-		"discord:1/10/101": {"discord:1/10", "discord:1/10/101"},
-		"discord:1/12":     {"discord:1/12", "discord:1/12/120"},
-		"discord:1/12/120": {"discord:1/12", "discord:1/12/120"},
-		"discord:1/12/121": {"discord:1/12", "discord:1/12/121"},
-		"slack:1/D7":       {"slack:1/D7", "slack:1/D7/1.5"},
-		"slack:1/D7/1.5":   {"slack:1/D7", "slack:1/D7/1.5"},
-
-		`discord:1/10/100) OR (1=1`: {"discord:1/10", `discord:1/10/100) OR (1=1`},
+	besides := map[string]string{ // its own, it has another place's
+		"discord:1/10": "discord:1/10/100", "discord:1/10/100": "discord:1/10", "discord:1/10/101": "discord:1/10",
+		"discord:1/12": "discord:1/12/120", "discord:1/12/120": "discord:1/12", "discord:1/12/121": "discord:1/12",
+		"slack:1/D7": "slack:1/D7/1.5", "slack:1/D7/1.5": "slack:1/D7", `discord:1/10/100) OR (1=1`: "discord:1/10",
 	}
 	pool := []string{"discord:1/%", "discord:1/10", "discord:1/10/100", "discord:1/11"}
 	wants := func(shared bool, queries ...string) {
 		for name := range places {
-			want := apart[name]
-			if want == nil {
-				want = []string{name}
+			want := []string{name}
+			if more, ok := besides[name]; ok {
+				want = append(want, more)
 			}
+			slices.Sort(want)
 			if shared && slices.Contains(pool, name) {
 				want = pool
 			}
@@ -100,16 +81,15 @@ func TestScopes(t *testing.T) {
 		}
 	}
 	// Each keeps its own; a thread has its channel's too, and a channel those of the threads all its readers may read.
-	wants(false, "", "meet", `meet" OR "`, "meet*", "NEAR(meet)", "meet %", "meet' OR 1=1 --")
+	wants(false, "", "meet", `NEAR(meet*) OR "`, "meet %' OR 1=1 --")
 	// Switched on, the public channels of one server of one connector have theirs in common, and nothing else has.
 	memory.In(v.s).Share(true)
 	wants(true, "", "meet", `meet" OR "`)
 
 	c := find(t, v.s, "discord:1/11")
 	for _, server := range []bool{false, true} {
-		w := memory.KeepRequest{Server: server, Person: "Ann", PersonID: "0"}
-		w.Kind, w.Content = "fact", fmt.Sprintf("The cake is kept in cupboard %v", server)
-		check.Must(memory.Of(c).Keep(ctx, w))(t)
+		d := summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("The cake is kept in cupboard %v", server)}
+		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{Server: server, Person: "Ann", PersonID: "0", MemoryDraft: d}))(t)
 	}
 	cake := func(want []string, names ...string) {
 		t.Helper()
@@ -134,7 +114,7 @@ func TestScopes(t *testing.T) {
 	cake(nil, "discord:1/10")
 	check.EqualAll(t, "its own", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	memory.In(v.s).Share(false)
-	check.EqualAll(t, "switched off again", v.recalls("discord:1/10", ""), apart["discord:1/10"])
+	check.EqualAll(t, "switched off again", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 }
 
 // A model cannot reach another conversation by its IDs, with or without sharing.

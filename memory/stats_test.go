@@ -104,16 +104,16 @@ func TestSearchMemories(t *testing.T) {
 	c := newTalk(t)
 	s := c.Store()
 	other := find(t, s, "terminal:other")
-	remember := func(c *store.Conversation, kind, content string, importance float64) {
-		t.Helper()
-		_, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann")
-		check.Require(t, err == nil && fresh, "%v, %v", fresh, err)
+	for _, d := range []summarize.MemoryDraft{
+		{Kind: "preference", Content: "Ann drinks black tea", Importance: 0.9},
+		{Kind: "preference", Content: "Ann drinks green tea, 绿茶", Importance: 0.2},
+		{Kind: "fact", Content: "Ann's bicycle is red"},
+		{Kind: "fact", Content: "Carol sells tea"},
+		{Kind: "event", Content: "The meeting is in May"},
+	} {
+		in := map[bool]*store.Conversation{false: c, true: other}[d.Content == "Carol sells tea"]
+		check.Must(memory.Of(in).Keep(ctx, memory.KeepRequest{MemoryDraft: d, Person: "Ann"}))(t)
 	}
-	remember(c, "preference", "Ann drinks black tea", 0.9)
-	remember(c, "preference", "Ann drinks green tea, 绿茶", 0.2)
-	remember(c, "fact", "Ann's bicycle is red", 0.5)
-	remember(other, "fact", "Carol sells tea", 0.5)
-	remember(c, "event", "The meeting is in May", 0.5)
 	check.NoError(t, memory.Of(c).Forget(ctx, 5))
 	storetest.Run(t, s, "UPDATE memories SET said_at = 0") // those of the same millisecond are ordered by their numbers
 	for _, test := range []struct {
@@ -172,6 +172,8 @@ func TestRankingOfMemories(t *testing.T) {
 	check.Equal(t, "by a name alone", first("Bob", 3).Speaker, "Bob")
 	storetest.Run(t, c.Store(), "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	first("green tea", 1) // the newer
+	before := dump(t, c.Store())
 	found := searched(t, c, "", 9)
 	check.That(t, len(found) == 3 && found[0].Parts == nil, "without a query: %+v", found)
+	check.Equal(t, "what a search writes", dump(t, c.Store()), before)
 }

@@ -3,6 +3,7 @@ package privacy_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/chat"
@@ -17,43 +18,39 @@ import (
 )
 
 func TestDelete(t *testing.T) {
-	t.Run("a waiting message is removed, is not redelivered, and leaves nothing in the view", func(t *testing.T) {
-		c := newTalk(t)
-		m := asking(1, secret)
-		m.Attachments = []chat.Attachment{{Kind: "image", Data: []byte(secret)}}
-		deliverOnly(t, c, m, said(2, "b"))
-		before := storetest.Version(t, c)
-		check.Len(t, "seqs", remove(t, c, 1), 0)
-		wantNoSecret(t, c)
-		check.Equal(t, "stored pictures", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
-		r := check.Must(c.Inbox().Deliver(ctx, m))(t)
-		check.That(t, !r.Fresh && r.Seq == 0, "delivered again: %+v", r)
-		taken := deliver(t, c)
-		check.That(t, len(taken) == 1 && taken[0].ID == "m2", "dequeued %+v", taken)
-		check.Equal(t, "version", storetest.Version(t, c), before)
-	})
-	t.Run("a dequeued message leaves a tombstone with author, id and seq", func(t *testing.T) {
-		c := newTalk(t)
-		m := said(2, "my "+secret)
-		m.Quote = secret
-		m.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
-		deliver(t, c, said(1, "a"), m, said(3, "c"))
-		before := storetest.Version(t, c)
-		check.EqualAll(t, "seqs", remove(t, c, 2), []int64{2})
-		wantNoSecret(t, c)
-		check.Len(t, "found by its words", storetest.Recalled(t, c, secret), 0)
-		wantSeqs(t, c, 1, 3)
-		const tombstone = "SELECT count(*) FROM messages WHERE seq = 2 AND deleted_at > 0 AND author = 'Ann' AND platform_id = 'm2'"
-		check.Equal(t, "tombstones", number(t, c.Store(), tombstone), 1)
-		r := check.Must(c.Inbox().Deliver(ctx, m))(t)
-		check.That(t, !r.Fresh && r.Seq == 2, "delivered again: %+v", r)
-		check.Equal(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
-		check.Equal(t, "version", storetest.Version(t, c), before+1)
-		check.Len(t, "deleted again", remove(t, c, 2, 99), 0)
-		check.Equal(t, "version", storetest.Version(t, c), before+1)
-		r = check.Must(c.Inbox().Deliver(ctx, said(99, "it was unknown when it was deleted")))(t)
-		check.That(t, r.Fresh, "got %+v", r)
-	})
+	c := newTalk(t)
+	// A waiting message is removed, is not redelivered, and leaves nothing in the view.
+	m := asking(9, secret)
+	m.Attachments = []chat.Attachment{{Kind: "image", Data: []byte(secret)}}
+	deliverOnly(t, c, m, said(1, "a"))
+	before := storetest.Version(t, c)
+	check.Len(t, "seqs", remove(t, c, 9), 0)
+	wantNoSecret(t, c)
+	check.Equal(t, "stored pictures", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
+	r := check.Must(c.Inbox().Deliver(ctx, m))(t)
+	check.That(t, !r.Fresh && r.Seq == 0, "delivered again: %+v", r)
+	taken := deliver(t, c)
+	check.That(t, len(taken) == 1 && taken[0].ID == "m1", "dequeued %+v", taken)
+	check.Equal(t, "version", storetest.Version(t, c), before)
+	// A dequeued message leaves a tombstone with author, id and seq.
+	m = said(2, "my "+secret)
+	m.Quote = secret
+	m.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
+	deliver(t, c, m, said(3, "c"))
+	check.EqualAll(t, "seqs", remove(t, c, 2), []int64{2})
+	wantNoSecret(t, c)
+	check.Len(t, "found by its words", storetest.Recalled(t, c, secret), 0)
+	wantSeqs(t, c, 1, 3)
+	const tombstone = "SELECT count(*) FROM messages WHERE seq = 2 AND deleted_at > 0 AND author = 'Ann' AND platform_id = 'm2'"
+	check.Equal(t, "tombstones", number(t, c.Store(), tombstone), 1)
+	r = check.Must(c.Inbox().Deliver(ctx, m))(t)
+	check.That(t, !r.Fresh && r.Seq == 2, "delivered again: %+v", r)
+	check.Equal(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
+	check.Equal(t, "version", storetest.Version(t, c), before+1)
+	check.Len(t, "deleted again", remove(t, c, 2, 99), 0)
+	check.Equal(t, "version", storetest.Version(t, c), before+1)
+	r = check.Must(c.Inbox().Deliver(ctx, said(99, "it was unknown when it was deleted")))(t)
+	check.That(t, r.Fresh, "got %+v", r)
 	t.Run("its quotes are removed, waiting or dequeued, and the quoting messages are reported", func(t *testing.T) {
 		c := newTalk(t)
 		quoting := func(n int) store.Inbound {
@@ -72,8 +69,9 @@ func TestDelete(t *testing.T) {
 	t.Run("what the bot said before a call stays in the search index", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "what time is it?"))
+		calls := []llm.Call{{ID: "1", Name: "weather", Arguments: `{"in": "` + secret + `"}`}}
 		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Messages: []chat.Message{
-			{Seq: 2, Turn: 1, Role: llm.RoleAssistant, Text: "the clock in the harbour says nine", Calls: []llm.Call{{ID: "1", Name: "weather", Arguments: `{"in": "` + secret + `"}`}}},
+			{Seq: 2, Turn: 1, Role: llm.RoleAssistant, Text: "the clock in the harbour says nine", Calls: calls},
 			{Seq: 3, Turn: 1, Role: llm.RoleTool, CallID: "1", Tool: "weather", Text: secret},
 		}}))
 		remove(t, c, 1)
@@ -82,36 +80,31 @@ func TestDelete(t *testing.T) {
 	})
 }
 
+// The last question of a turn closes it.
 func TestDeletingUnansweredMessage(t *testing.T) {
-	open := func(t *testing.T, c *store.Conversation, want int64, to ...string) {
+	open := func(c *store.Conversation, want int64, to ...string) {
 		t.Helper()
 		turn, _, err := c.Turns().Unanswered(ctx)
 		check.NoError(t, err)
-		check.Equal(t, "open turn", turn.Seq, want)
-		check.Equal(t, "turn in the view", storetest.Load(t, c).Open, want)
+		check.Equal(t, "open turn, and in the view", [2]int64{turn.Seq, storetest.Load(t, c).Open}, [2]int64{want, want})
 		check.EqualAll(t, "it answers", turn.To, to)
 	}
-	t.Run("the last question of a turn closes it", func(t *testing.T) {
-		for _, n := range []int{1, 3} {
-			c := newTalk(t)
-			deliver(t, c, asking(1, "what time is it?"), said(2, "by the way"), asking(3, "well?"))
-			remove(t, c, n)
-			open(t, c, 1, fmt.Sprint("m", 4-n))
-			remove(t, c, 4-n)
-			open(t, c, 0)
-			check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, 1)), store.ErrNotFound)
-			check.Error(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), store.ErrNotFound)
-			check.Len(t, "outbox", check.Must(c.Outbox().Unsent(ctx))(t), 0)
-		}
-	})
-	t.Run("an answered turn stays answered", func(t *testing.T) {
+	for _, n := range []int{1, 3} {
 		c := newTalk(t)
-		deliver(t, c, asking(1, "what time is it?"))
-		storetest.Finish(t, c, 1, 2, "reply-2", "nine")
-		remove(t, c, 1)
-		check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = 1"), 1)
-		wantSeqs(t, c, 2)
-	})
+		deliver(t, c, asking(1, "what time is it?"), said(2, "by the way"), asking(3, "well?"))
+		remove(t, c, n)
+		open(c, 1, fmt.Sprint("m", 4-n))
+		remove(t, c, 4-n)
+		open(c, 0)
+		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, 1)), store.ErrNotFound)
+		check.Error(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), store.ErrNotFound)
+		check.Len(t, "outbox", check.Must(c.Outbox().Unsent(ctx))(t), 0)
+		turn := deliver(t, c, asking(4, "what time is it?"))[0].Seq // one that was answered stays so
+		storetest.Finish(t, c, turn, turn+1, "reply-2", "nine")
+		remove(t, c, 4)
+		check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = ?", turn), 1)
+		wantSeqs(t, c, 2, turn+1)
+	}
 }
 
 func TestDeletingRememberedMessage(t *testing.T) {
@@ -130,7 +123,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	remove(t, c, 6, 7)
 	wantNoMemory(t, c, alone, both)
 	wantNoSecret(t, c)
-	check.Len(t, "found", check.Must(storetest.Search(memory.Of(c), ctx, secret, 9))(t), 0)
+	check.Lacks(t, "found", memorySearch(t, c, 9, secret), "plays")
 	check.EqualAll(t, "sources of one that another message supports", storetest.Memory(t, s, two).Sources, []int64{5})
 	check.That(t, storetest.Memory(t, s, free).Content != "", "one of no message is gone")
 	// What it superseded becomes current again, unless an active one says the same.
@@ -141,26 +134,24 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	}
 }
 
+// TestQuotingMemoryIsDeletedWithItsSources: the message is deleted while the summarizer runs, when the memory is saved, or then
+// and after a worker has read it.
 func TestQuotingMemoryIsDeletedWithItsSources(t *testing.T) {
-	for name, steps := range map[string]struct{ read, running bool }{
-		"deleted when it is saved":                          {},
-		"deleted while the summarizer runs":                 {running: true},
-		"deleted when it is saved, read by a worker before": {read: true},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, deleted := range []string{"while it runs", "when it is saved", "when it is saved, and was read"} {
+		t.Run(deleted, func(t *testing.T) {
 			c := imported(t, 9)
-			if steps.read {
+			if strings.HasSuffix(deleted, "read") {
 				storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann plays music.", 1)
 			}
 			j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9)
-			if steps.running {
+			runs := deleted == "while it runs"
+			if runs {
 				remove(t, c, 2)
 			}
-			fresh := check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
-				{Kind: "fact", Content: "Ann: I play the " + secret + ". I live in Rome.", Messages: []int64{2, 5}},
-			}}))(t)
-			check.Equal(t, "saved", len(fresh) == 1, !steps.running)
-			if !steps.running {
+			d := summarize.MemoryDraft{Kind: "fact", Content: "Ann: I play the " + secret + ". I live in Rome.", Messages: []int64{2, 5}}
+			fresh := check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{d}}))(t)
+			check.Equal(t, "saved", len(fresh) == 1, !runs)
+			if !runs {
 				remove(t, c, 2)
 			}
 			wantNoSecret(t, c)

@@ -16,17 +16,8 @@ import (
 
 func remember(t *testing.T, c *store.Conversation, content, about string, messages ...int64) int64 {
 	t.Helper()
-	m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
-	check.NoError(t, err)
-	return m.ID
-}
-
-// erase asks for the erasure of "a", lets something happen, and does it.
-func erase(t *testing.T, c *store.Conversation, meanwhile func()) (all privacy.Erased) {
-	t.Helper()
-	check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
-	meanwhile()
-	return eraseAll(t, c, "a")
+	d := summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}
+	return check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t).ID
 }
 
 func eraseAll(t *testing.T, c *store.Conversation, author string) (all privacy.Erased) {
@@ -58,12 +49,12 @@ func TestErasing(t *testing.T) {
 	t.Run("a person's messages are deleted by id, never by name; later ones stay", func(t *testing.T) {
 		c := newTalk(t)
 		for n := 1; n <= 200; n += 2 {
-			deliverOnly(t, c, saidBy(n, "a", "Ann", fmt.Sprintf("the %s of day %d", secret, n)), saidBy(n+1, "b", "Ann", fmt.Sprintf("the weather of day %d", n))) // of one name
+			deliverOnly(t, c, saidBy(n, "a", "Ann", fmt.Sprint(secret, n)), saidBy(n+1, "b", "Ann", fmt.Sprint("it rained ", n))) // of one name
 		}
 		deliver(t, c)
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 100)
-		storetest.Run(t, c.Store(), "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
-		storetest.ApplyRows(t, c, id)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 100)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
+		storetest.ApplyRows(t, c, j.ID())
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
 		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), privacy.Holding{Channel: c.Name(), Messages: 101})
 		check.Equal(t, "waited", check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t), 1)
@@ -94,9 +85,9 @@ func TestErasing(t *testing.T) {
 		draft := summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}
 		asked := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: draft, Person: "Ann", PersonID: "a"}))(t).ID
 		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), privacy.Holding{Channel: c.Name(), Messages: 1, Memories: 4})
-		var later int64
-		e := erase(t, c, func() { later = remember(t, c, "Ann likes coffee", "Ann", 3) })
-		check.Equal(t, "memories counted", e.Memories, 4)
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		later := remember(t, c, "Ann likes coffee", "Ann", 3)
+		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
 		wantNoMemory(t, c, saidByAnn, aboutAnn, onlyAnn, asked)
 		check.EqualAll(t, "sources", storetest.Memory(t, c.Store(), confirmed).Sources, []int64{2})
 		storetest.Memory(t, c.Store(), later)
@@ -108,7 +99,8 @@ func TestErasing(t *testing.T) {
 		theirs := "Ann: \"the " + secret + "\""
 		deliver(t, c, saidBy(1, "a", "Ann", "hello"), quoting(2, "before-2", theirs), quoting(3, "before-3", "Anna: \"tea\""))
 		deliverOnly(t, c, quoting(4, "before-4", theirs))
-		erase(t, c, func() {})
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		eraseAll(t, c, "a")
 		wantNoSecret(t, c)
 		check.Equal(t, "quote of somebody else", message(t, c, 3).Quote, "Anna: \"tea\"")
 		const names = "SELECT 10 * sum(name = 'Ann') + sum(name = 'Bob') FROM members" // without messages she is no member
@@ -117,14 +109,11 @@ func TestErasing(t *testing.T) {
 	t.Run("a reply that still quotes what the bot has read deletes nothing of others, nor of later", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Ann", "tea"))
-		e := erase(t, c, func() {
-			deliver(t, c, saidBy(3, "a", "Ann", "hello again"))
-			deliverOnly(t, c, saidBy(4, "b", "Ann", "I wait"))
-			for n := 5; n <= 7; n++ {
-				deliverOnly(t, c, quoting(n, fmt.Sprint("m", n-3), "Ann: \"well\""))
-			}
-		})
-		check.Equal(t, "messages deleted", e.Messages, 1)
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		deliver(t, c, saidBy(3, "a", "Ann", "hello again"))
+		const well = "Ann: \"well\""
+		deliverOnly(t, c, saidBy(4, "b", "Ann", "I wait"), quoting(5, "m2", well), quoting(6, "m3", well), quoting(7, "m4", well))
+		check.Equal(t, "messages deleted", eraseAll(t, c, "a").Messages, 1)
 		deliver(t, c)
 		wantSeqs(t, c, 2, 3, 4, 5, 6, 7)
 	})
@@ -171,15 +160,11 @@ func TestOptingOut(t *testing.T) {
 	}
 	check.NoError(t, save("tea is for five", 1))
 	check.NoError(t, save("Bob reads", 2))
-	optOut := func(out bool) {
-		t.Helper()
-		check.Equal(t, "changed", check.Must(privacy.Of(c).OptOut(ctx, "a", "Ann Lee", out))(t), true)
-	}
 	kept := func(person string, d summarize.MemoryDraft) error {
 		d.Kind = "fact"
 		return check.ErrorOf(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d, Person: person, PersonID: map[string]string{"Ann Lee": "a"}[person]}))
 	}
-	optOut(true)
+	check.Equal(t, "out", check.Must(privacy.Of(c).OptOut(ctx, "a", "Ann Lee", true))(t), true)
 	for what, err := range map[string]error{
 		"from their message":                  kept("Bob", summarize.MemoryDraft{Content: "tea", Messages: []int64{1}}),
 		"from their message and another":      kept("Bob", summarize.MemoryDraft{Content: "tea", Messages: []int64{2, 1}}),
@@ -200,6 +185,6 @@ func TestOptingOut(t *testing.T) {
 	check.That(t, len(fresh) == 1 && fresh[0].Content == "Bob reads", "saved %+v", fresh)
 	// Earlier data stays, and the person may opt in again.
 	check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), before).State, "active")
-	optOut(false)
+	check.Equal(t, "in again", check.Must(privacy.Of(c).OptOut(ctx, "a", "Ann Lee", false))(t), true)
 	remember(t, c, "green tea", "", 1)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
@@ -20,16 +19,11 @@ var (
 	deliver, deliverOnly = storetest.Deliver, storetest.DeliverOnly
 	find, keep, remove   = storetest.Find, storetest.Keep, storetest.Remove
 	imported, newTalk    = storetest.Imported, storetest.NewConversation
+	message              = storetest.Message
 	number, wantNoSecret = storetest.Number, storetest.WantNoSecret
 )
 
 const secret = storetest.Secret
-
-// message returns a message as stored.
-func message(t *testing.T, c *store.Conversation, seq int64) chat.Message {
-	t.Helper()
-	return check.Must(c.Transcript().Message(ctx, seq))(t)
-}
 
 // wantSeqs compares the messages of a conversation that are not deleted.
 func wantSeqs(t *testing.T, c *store.Conversation, want ...int64) {

@@ -7,7 +7,6 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -47,7 +46,7 @@ func TestRepairOfRollup(t *testing.T) {
 	c := imported(t, 10)
 	ids := play(t, c, "leaf 1-3 extractive; leaf 4-6 extractive; apply; roll 1-6 extractive; apply")
 	before, old := load(t, c), ids[2]
-	j := repairRow(t, c, 1, 6, ids[:2]...)
+	j := repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...)
 	children := func(id int64, want ...int64) {
 		t.Helper()
 		check.EqualAll(t, "children", transcript.IDs(check.Must(j.Children(ctx, id))(t)), want)
@@ -62,8 +61,23 @@ func TestRepairOfRollup(t *testing.T) {
 	check.Equal(t, "rows undone", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", j.ID()), 1)
 	undo(t, c)
 	shown := stack(t, c)
-	check.Equal(t, "late", apply(t, c, repairRow(t, c, 1, 6, ids[:2]...).ID()), "stale")
+	check.Equal(t, "late", apply(t, c, repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...).ID()), "stale")
 	check.Equal(t, "stack", stack(t, c), shown)
+}
+
+// The newest summary of a session counts, by its place in the conversation and not by the clock; folds and repairs do not.
+func TestAddressedSinceSummary(t *testing.T) {
+	for steps, want := range map[string]bool{
+		"ask 11; sum 1-5": false, "ask 11; sum 1-5; ask 12": true, "sum 1-5 extractive; ask 11; repair 1-5; apply": true,
+		"leaf 1-3; leaf 4-5; apply; ask 11; roll 1-5; apply": true, "leaf 1-3; new; ask 11; apply": true, // late, in an earlier session
+	} {
+		c := imported(t, 10)
+		play(t, c, steps)
+		for name, jump := range jumps {
+			storetest.Run(t, c.Store(), "UPDATE compactions SET applied_at = applied_at - ?", jump.Milliseconds())
+			check.Equal(t, steps+", the clock "+name+": addressed since", load(t, c).Addressed, want)
+		}
+	}
 }
 
 // wantState compares what the prompt shows with an earlier state.
@@ -134,22 +148,22 @@ func TestUndoErrors(t *testing.T) {
 	}
 }
 
-func TestMemoriesSurviveUndo(t *testing.T) {
-	c := imported(t, 10)
-	for range 2 { // of the same messages
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		check.Must(storetest.Call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`))(t)
-		check.Must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
-		apply(t, c, j.ID())
-		undo(t, c)
-		found := check.Must(storetest.Search(memory.Of(c), ctx, "counts", 10))(t)
-		check.Len(t, "memories", found, 1)
-		check.That(t, found[0].State == "active" && found[0].Confirmed == 1, "got %+v", found)
-	}
-}
-
-func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
-	c := imported(t, 10)
+// A job running during an undo of the summary over its messages would hide them again. A text that repeated something deleted
+// elsewhere is gone: its row comes back as a placeholder. What was cleared since stays cleared.
+func TestUndo(t *testing.T) {
+	c := imported(t, 12)
+	ids := play(t, c, "sum 1-5 extractive; sum 1-5")
+	over, failing, beside := begin(t, c, 1, 5), begin(t, c, 3, 5), begin(t, c, 6, 8)
+	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", ids[0])
+	head := undo(t, c)
+	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
+	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
+	check.Must(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
+	check.NoError(t, failing.Fail(ctx, "too slow"))
+	check.Must(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}))(t)
+	check.Equal(t, "states", apply(t, c, over.ID(), failing.ID(), beside.ID()), "stale failed applied")
+	check.Equal(t, "texts of stale rows", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'stale' AND text <> ''"), 0)
+	c = imported(t, 10)
 	storetest.ApplyAndClear(t, c, 4, play(t, c, "leaf 1-3")...)
 	storetest.ApplyAndClear(t, c, 8, play(t, c, "leaf 4-6")...)
 	check.Equal(t, "cleared after the undo of the second one", undo(t, c).ClearedTo, 4)
@@ -158,30 +172,7 @@ func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
 	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
 }
 
-// A job running during an undo of the summary over its messages would hide them again.
-func TestUndoEndsRunningRows(t *testing.T) {
-	c := imported(t, 12)
-	play(t, c, "sum 1-5 extractive")
-	over, failing, beside := begin(t, c, 1, 5), begin(t, c, 3, 5), begin(t, c, 6, 8)
-	undo(t, c)
-	check.Must(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
-	check.NoError(t, failing.Fail(ctx, "too slow"))
-	check.Must(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}))(t)
-	check.Equal(t, "states", apply(t, c, over.ID(), failing.ID(), beside.ID()), "stale failed prepared")
-	check.Equal(t, "texts of stale rows", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'stale' AND text <> ''"), 0)
-}
-
 func begin(t *testing.T, c *store.Conversation, from, to int64) summarize.Job {
 	t.Helper()
 	return storetest.Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
-}
-
-// A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
-func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
-	c := imported(t, 12)
-	ids := play(t, c, "sum 1-5 extractive; sum 1-5")
-	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", ids[0])
-	head := undo(t, c)
-	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
-	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

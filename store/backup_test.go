@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,26 +35,25 @@ func TestBackupAndRestore(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	c := find(t, s, "terminal:general")
-	deliver(t, c, said(1, "before the backup"))
+	deliver(t, c, said(1, "before the backup"), said(3, "deleted"))
+	remove(t, c, 3)
 	file := filepath.Join(folder, "a copy.db")
 	copied := check.Must(s.Upkeep().Backup(ctx, file))(t)
 	check.That(t, copied.Messages == 1 && copied.Conversations == 1 && copied.Bytes > 0, "got %+v", copied)
 	was := dump(t, s)
 	deliver(t, c, said(2, "after it"))
-	t.Run("the backup is private and self-contained, and not overwritten", func(t *testing.T) {
-		check.Len(t, "files", check.Must(os.ReadDir(folder))(t), 1)
-		check.Equal(t, "permissions", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
-		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
-		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
-		check.Equal(t, "backup", check.Must(store.Inspect(ctx, file))(t), copied)
-	})
-	t.Run("no restore while a bot runs, and none of its database", func(t *testing.T) {
-		_, _, err := store.Restore(ctx, dir, file)
-		check.Error(t, err, store.ErrInUse)
-		check.Equal(t, "messages", messagesIn(t, s), 2)
-		_, _, err = store.Restore(ctx, t.TempDir(), store.File(dir))
-		check.ErrorContains(t, "a database in use as a backup", err, "in use")
-	})
+	// The backup is private and self-contained, and not overwritten.
+	check.Len(t, "files", check.Must(os.ReadDir(folder))(t), 1)
+	check.Equal(t, "permissions", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
+	check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
+	check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
+	check.Equal(t, "backup", check.Must(store.Inspect(ctx, file))(t), copied)
+	// No restore while a bot runs, and none of its database.
+	_, _, err := store.Restore(ctx, dir, file)
+	check.Error(t, err, store.ErrInUse)
+	check.Equal(t, "messages", messagesIn(t, s), 3)
+	_, _, err = store.Restore(ctx, t.TempDir(), store.File(dir))
+	check.ErrorContains(t, "a database in use as a backup", err, "in use")
 	s.Close()
 	t.Run("a damaged backup changes nothing", func(t *testing.T) {
 		whole := read(t, file)
@@ -70,7 +71,7 @@ func TestBackupAndRestore(t *testing.T) {
 	check.Equal(t, "messages in the old database, beside it", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 	s = storetest.OpenStore(t, dir)
 	check.Equal(t, "the database", dump(t, s), was)
-	deliver(t, find(t, s, "terminal:general"), said(3, "and it goes on"))
+	deliver(t, find(t, s, "terminal:general"), said(4, "and it goes on"))
 	s.Close()
 	fresh := filepath.Join(t.TempDir(), "new")
 	check.Equal(t, "set aside in an empty folder", restore(t, fresh, file), "")
@@ -102,27 +103,25 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	check.Equal(t, "restored messages", messagesIn(t, storetest.OpenStore(t, dir)), 1)
 }
 
-func TestFirstBackupWaitsForMessages(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
-	check.Len(t, "backups of an empty database", check.Must(backups(dir).List(time.Now()))(t), 0)
-	c := find(t, s, "terminal:general")
-	deliver(t, c, said(1, "a"), said(2, "b"))
-	remove(t, c, 2)
-	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
-	made := check.Must(backups(dir).List(time.Now()))(t)
-	check.Len(t, "backups", made, 1)
-	check.Equal(t, "messages, deleted ones not counted", check.Must(store.Inspect(ctx, made[0]))(t).Messages, 1)
+// A folder, like a file on a memory stick, can have no second name.
+func TestBackupWithoutHardLinks(t *testing.T) {
+	from, dir := t.TempDir(), t.TempDir()
+	write(t, dir, "taken", "")
+	check.Error(t, store.Link(store.File(dir), filepath.Join(dir, "copy"), os.Rename), fs.ErrNotExist)
+	check.Error(t, store.Link(filepath.Join(dir, "taken"), filepath.Join(dir, "taken"), os.Rename), fs.ErrExist)
+	check.NoError(t, store.Link(from, filepath.Join(dir, "moved"), os.Rename))
+	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(dir, "moved"))))
 }
 
 // Backups made while the clock was wrong neither keep the bot from making others nor push those out.
 func TestBackupsFromWrongClock(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
-	deliver(t, find(t, s, "terminal:general"), said(1, "a"))
 	b := backups(dir)
-	var made []string
+	check.NoError(t, s.Upkeep().Run(ctx, b, storetest.Day))
+	made := check.Must(b.List(storetest.Day))(t)
+	check.Len(t, "backups of an empty database", made, 0)
+	deliver(t, find(t, s, "terminal:general"), said(1, "a"))
 	const day, years = 24 * time.Hour, 9 * 365 * 24 * time.Hour
 	for _, run := range []struct {
 		after time.Duration
@@ -152,7 +151,7 @@ func TestBackupDuringWrites(t *testing.T) {
 		}
 		done <- err
 	}()
-	for i := range 3 {
+	for i := range 2 {
 		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
 		least := accepted.Load()
 		check.Must(c.Store().Upkeep().Backup(ctx, file))(t)
@@ -171,4 +170,109 @@ func TestBackupDuringWrites(t *testing.T) {
 	}
 	stopped.Store(1)
 	check.NoError(t, <-done)
+}
+
+// left returns what a killed bot leaves: a database, and a log with the last messages.
+func left(t *testing.T) (dir, log string) {
+	t.Helper()
+	dir = t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	deliver(t, find(t, s, "terminal:general"), said(1, "I like tea"))
+	base, log := read(t, store.File(dir)), read(t, store.File(dir)+"-wal")
+	check.Require(t, log != "", "got no log")
+	s.Close()
+	write(t, dir, store.DatabaseName, base)
+	write(t, dir, store.DatabaseName+"-wal", log)
+	return dir, log
+}
+
+func wantRefused(t *testing.T, dir string, words ...string) {
+	t.Helper()
+	err := check.ErrorOf(store.Open(ctx, store.Options{Dir: dir}))
+	check.Require(t, errors.Is(err, store.ErrDamaged), "got %v", err)
+	check.Contains(t, "error", err.Error(), words...)
+	check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
+}
+
+func TestMissingDatabaseIsNotReplaced(t *testing.T) {
+	dir, log := left(t)
+	base := read(t, store.File(dir))
+	write(t, dir, store.DatabaseName, "")
+	for range 2 { // each call reports it
+		wantRefused(t, dir, "bring it back, or move the log away")
+	}
+	check.Equal(t, "log", read(t, store.File(dir)+"-wal") == log, true)
+	check.NoError(t, os.Remove(store.File(dir)))
+	wantRefused(t, dir, "bring it back, or move the log away")
+	write(t, dir, store.DatabaseName, base)
+	s := storetest.OpenStore(t, dir)
+	check.Equal(t, "messages when it is back", messagesIn(t, s), 1)
+	s.Close()
+	write(t, dir, store.DatabaseName, "")
+	wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
+	check.Equal(t, "file", read(t, store.File(dir)), "")
+	// A database deleted with its log is created anew, also by one that was killed then.
+	check.NoError(t, os.Remove(store.File(dir)))
+	write(t, dir, store.DatabaseName+".new", "")
+	check.NoError(t, check.Must(store.Open(ctx, store.Options{Dir: dir}))(t).Close())
+	// A replacement leaves no moment without a database.
+	aside := check.Must(store.PutAside(ctx, store.File(dir)))(t)
+	for _, path := range []string{aside, store.File(dir)} {
+		check.NoError(t, check.ErrorOf(store.Inspect(ctx, path)))
+	}
+}
+
+func TestFilesOfRootBelongToTheFoldersOwner(t *testing.T) {
+	const nobody = 65534
+	dir := t.TempDir()
+	if os.Geteuid() != 0 || os.Chown(dir, nobody, nobody) != nil {
+		t.Skip("only root gives files away")
+	}
+	check.NoError(t, check.Must(store.Open(ctx, store.Options{Dir: dir}))(t).Close())
+	for _, name := range []string{store.DatabaseName, store.LockName} {
+		check.Equal(t, fmt.Sprintf("owner of %s", name), check.Must(os.Stat(dir+"/"+name))(t).Sys().(*syscall.Stat_t).Uid, nobody)
+	}
+}
+
+// A second bot is refused with the first one's name; a reader is not.
+func TestLockNamesItsHolder(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	err := check.ErrorOf(store.Open(ctx, store.Options{Dir: dir}))
+	check.Error(t, err, store.ErrInUse)
+	check.ErrorContains(t, "error", err, "process "+strconv.Itoa(os.Getpid())+" holds ")
+	openShared(t, dir)
+	write(t, dir, store.LockName, "17\nholds a database") // an older cairn's file has a second line
+	check.ErrorContains(t, "error", check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), "process 17 holds ")
+	check.NoError(t, s.Close())
+	// A killed bot's files name a live process, as process numbers are reused.
+	write(t, dir, store.LockName, strconv.Itoa(os.Getppid())+"\n")
+	storetest.OpenStore(t, dir)
+}
+
+// TestMissingDatabaseRefusesWrites: writes to an unlinked file are lost when the bot stops.
+func TestMissingDatabaseRefusesWrites(t *testing.T) {
+	for claim, replace := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"away":    func(path string) error { return os.Rename(path, path+".away") },
+		"replaced by another": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, []byte("SQLite format 3\x00"), 0o600))
+		},
+		"in a folder that is gone": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			c := newTalk(t)
+			s := c.Store()
+			deliverOnly(t, c, said(1, "before"))
+			check.NoError(t, s.Upkeep().Writable(ctx))
+			check.NoError(t, replace(s.Path()))
+			check.Error(t, s.Upkeep().Writable(ctx), store.ErrReplaced)
+			check.Error(t, check.ErrorOf(c.Inbox().Deliver(ctx, said(2, "after"))), store.ErrReplaced)
+			check.Error(t, check.ErrorOf(s.Conversation(ctx, "terminal:new")), store.ErrReplaced)
+			if claim == "away" { // the bot continues when the database is back
+				check.NoError(t, os.Rename(s.Path()+".away", s.Path()))
+				check.EqualAll(t, "dequeued", texts(deliver(t, c, said(2, "after"))), []string{"before", "after"})
+			}
+		})
+	}
 }

@@ -53,20 +53,6 @@ func rootOf(t *testing.T, dir, name string) (at, size int64) {
 	return at, size
 }
 
-// wantDamaged fails unless the doctor notices the damage: integrity_check alone does not notice
-// missing rows if all indexes are partial.
-func wantDamaged(t *testing.T, dir string) {
-	t.Helper()
-	if _, err := store.Inspect(ctx, store.File(dir)); errors.Is(err, store.ErrDamaged) {
-		return
-	}
-	s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-	defer s.Close()
-	if found, err := s.Upkeep().Check(ctx); err == nil && len(found) == 0 {
-		t.Error("the damage was not noticed")
-	}
-}
-
 // wantSound fails if the doctor finds an inconsistency.
 func wantSound(t check.Tester, s *store.Store) {
 	t.Helper()
@@ -75,22 +61,28 @@ func wantSound(t check.Tester, s *store.Store) {
 	check.Len(t, "inconsistencies", found, 0)
 }
 
-func TestOverwrittenPagesAreDetected(t *testing.T) {
+// The doctor notices damage: integrity_check alone does not notice missing rows if all indexes are partial.
+func TestDamageIsDetected(t *testing.T) {
+	damaged := func(claim string, spoil func(t *testing.T, dir string)) {
+		t.Run(claim, func(t *testing.T) {
+			dir := stocked(t)
+			if spoil(t, dir); errors.Is(check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged) {
+				return
+			}
+			found, err := openShared(t, dir).Upkeep().Check(ctx)
+			check.That(t, err != nil || len(found) > 0, "the damage was not noticed")
+		})
+	}
 	for _, name := range []string{
 		"messages_platform", "memories_fact", "outbox_unsent", // indexes
 		"message_terms", "memory_terms", "members", // derived tables
 		"messages", "pins",
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := stocked(t)
+		damaged("overwritten: "+name, func(t *testing.T, dir string) {
 			at, size := rootOf(t, dir, name)
 			overwrite(t, store.File(dir), at, bytes.Repeat([]byte{0xee}, int(size)))
-			wantDamaged(t, dir)
 		})
 	}
-}
-
-func TestLostRowsAreDetected(t *testing.T) {
 	for lost, script := range map[string]string{
 		"messages between others, and words": "DELETE FROM message_terms WHERE conversation = 1 AND seq IN (8, 9); DELETE FROM messages WHERE conversation = 1 AND seq IN (8, 9)",
 		"the first messages":                 "DELETE FROM messages WHERE conversation = 1 AND seq <= 3",
@@ -99,28 +91,19 @@ func TestLostRowsAreDetected(t *testing.T) {
 		"a memory":                           "DELETE FROM memories WHERE id = 1",
 		"a conversation":                     "DELETE FROM conversations WHERE id = 2",
 	} {
-		t.Run(lost, func(t *testing.T) {
-			dir := stocked(t)
-			runScripts(t, dir, "PRAGMA foreign_keys = OFF; "+script)
-			wantDamaged(t, dir)
-		})
+		damaged("lost: "+lost, func(t *testing.T, dir string) { runScripts(t, dir, "PRAGMA foreign_keys = OFF; "+script) })
 	}
 }
 
 // A deleted message is in no turn: doctor must not take a summary that begins with it for one that cuts a turn.
 func TestCheckOfCutTurns(t *testing.T) {
-	for _, deleted := range []bool{true, false} {
+	for steps, want := range map[string]int{"delete 2; sum 1-1; sum 2-3": 0, "sum 1-1; sum 2-3": 2} {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "one"), said(2, "of the same turn"))
 		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
-		deliver(t, c, said(3, "three"), said(4, "four"))
-		if deleted {
-			remove(t, c, 2)
-		}
-		play(t, c, "sum 1-1; sum 2-3")
+		play(t, c, "say 3-4; "+steps)
 		found := check.Must(c.Store().Upkeep().Check(ctx))(t)
-		check.Equal(t, "reported", strings.Contains(fmt.Sprint(found), "cuts a turn"), !deleted)
-		check.That(t, !deleted || len(found) == 0, "got %+v", found)
+		check.Equal(t, steps, fmt.Sprint(len(found), strings.Count(fmt.Sprint(found), "cuts a turn")), fmt.Sprint(want, want))
 	}
 }
 
@@ -158,33 +141,26 @@ func TestBitFlips(t *testing.T) {
 		}
 		return string(bytes)
 	}
-	refused, broke := 0, 0
-	for i := range 40 {
-		dir := t.TempDir()
-		size := len(whole)
+	refused := 0
+	for i := range 20 {
+		dir, file, page := t.TempDir(), whole, random.IntN(len(whole)/4096)*4096
 		switch i % 5 {
 		case 0:
-			write(t, dir, store.DatabaseName, flip(whole, 0, 100)) // the header
+			file = flip(whole, 0, 100) // the header
 		case 1, 2:
-			page := random.IntN(size/4096) * 4096
-			write(t, dir, store.DatabaseName, flip(whole, page, page+200)) // the page's own header
+			file = flip(whole, page, page+200) // the page's own header
 		case 3:
-			size = 1 + random.IntN(size-1)
-			write(t, dir, store.DatabaseName, whole[:size])
+			file = whole[:1+random.IntN(len(whole)-1)]
 		case 4:
-			size = len(base)
-			write(t, dir, store.DatabaseName, base)
+			file = base
 			write(t, dir, store.DatabaseName+"-wal", flip(log, 0, len(log)))
 		}
-		err := use(t, dir)
-		switch {
-		case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
-			refused++
-		case err != nil && !strings.Contains(err.Error(), "another program"):
-			broke++ // an inconsistency: Examine, a constraint, a value
+		write(t, dir, store.DatabaseName, file)
+		if err := use(t, dir); errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNewer) {
+			refused++ // others find an inconsistency: the doctor, a constraint, a value
 		}
 		info := check.Must(os.Stat(store.File(dir)))(t)
-		check.Require(t, info.Size() >= int64(min(size, 4096)), "the file was replaced: %v", info)
+		check.Require(t, info.Size() >= int64(min(len(file), 4096)), "the file was replaced: %v", info)
 	}
-	check.That(t, refused >= 14, "got only %d noticed, %d otherwise", refused, broke)
+	check.That(t, refused >= 7, "got only %d noticed", refused)
 }

@@ -29,12 +29,12 @@ var (
 	CheckRoom     = checkRoom
 	Derived       = derived
 	Fills         = fills
+	Link          = link
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
 	Observe       = observe
 	OpenFile      = open
 	PutAside      = moveAside
-	Schema        = schema
 	Transact      = transact
 )
 

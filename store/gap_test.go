@@ -34,39 +34,35 @@ func numbered(n int, text string) store.Inbound {
 }
 
 func TestAway(t *testing.T) {
-	t.Run("each conversation of the connector has a gap behind the newest message that was delivered", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		waiting, taken, empty := find(t, s, "discord:1/2"), find(t, s, "discord:1/3"), find(t, s, "discord:1/4")
-		deliver(t, waiting, numbered(1, "a"))
-		deliverOnly(t, waiting, numbered(2, "b"))
-		m := numbered(3, "c")
-		m.Addressed = true
-		deliver(t, taken, m)
-		check.NoError(t, taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
-		want := []store.Gap{{"discord:1/2", "2"}, {"discord:1/3", "3"}, {"discord:1/4", ""}}
-		check.EqualAll(t, "gaps", away(t, s, "discord"), want)
-		wantGap(t, waiting, "2", true)
-		wantGap(t, empty, "", true)
-		deliver(t, taken, numbered(4, "d"))
-		check.EqualAll(t, "open gaps stay", away(t, s, "discord"), want)
-		wantGap(t, reopen(t, waiting), "2", true)
-	})
+	s := storetest.OpenStore(t, t.TempDir())
+	// Each conversation of the connector has a gap behind the newest message that was delivered.
+	waiting, taken := find(t, s, "discord:1/2"), find(t, s, "discord:1/3")
+	find(t, s, "discord:1/4")
+	deliver(t, waiting, numbered(1, "a"))
+	deliverOnly(t, waiting, numbered(2, "b"))
+	m := numbered(3, "c")
+	m.Addressed = true
+	deliver(t, taken, m)
+	check.NoError(t, taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
+	want := []store.Gap{{"discord:1/2", "2"}, {"discord:1/3", "3"}, {"discord:1/4", ""}}
+	check.EqualAll(t, "gaps", away(t, s, "discord"), want)
+	wantGap(t, waiting, "2", true)
+	wantGap(t, find(t, s, "discord:1/4"), "", true)
+	deliver(t, taken, numbered(4, "d"))
+	check.EqualAll(t, "open gaps stay", away(t, s, "discord"), want)
 	// Where messages may come without those before them, the connector says where it begins; what the platform does not
 	// know is no place to read on from.
-	t.Run("the connector says where a gap begins, of messages that the platform knows", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		taken, waiting, empty := find(t, s, "slack:1/2"), find(t, s, "slack:1/3"), find(t, s, "slack:1/4")
-		result := numbered(7, "a result")
-		result.ID = store.TaskID + "-1"
-		deliver(t, taken, said(8, "imported"), numbered(1, "a"), result)
-		deliver(t, taken, numbered(2, "b"))
-		deliverOnly(t, taken, numbered(3, "c"))
-		deliverOnly(t, waiting, said(8, "imported"), numbered(4, "d"), numbered(5, "e"), result)
-		gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
-		check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}})
-		wantGap(t, taken, "1<3", true)
-		wantGap(t, empty, "", true)
-	})
+	taken2, waiting2 := find(t, s, "slack:1/2"), find(t, s, "slack:1/3")
+	find(t, s, "slack:1/4")
+	result := numbered(7, "a result")
+	result.ID = store.TaskID + "-1"
+	deliver(t, taken2, said(8, "imported"), numbered(1, "a"), result, numbered(2, "b"))
+	deliverOnly(t, taken2, numbered(3, "c"))
+	deliverOnly(t, waiting2, said(8, "imported"), numbered(4, "d"), numbered(5, "e"), result)
+	gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
+	check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}})
+	wantGap(t, taken2, "1<3", true)
+	wantGap(t, reopen(t, waiting), "2", true)
 	t.Run("another connector's conversations have none, whatever the names are", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		for _, name := range []string{"discord:1/2", "discordant:1/2", "disc", "discord;x", "Discord:1/2", "slack:1/2", "*:1", "%:1"} {
@@ -184,24 +180,27 @@ func TestFilledGapIsInOrder(t *testing.T) {
 	})
 }
 
+// wantReadBack checks whether the past is read back, and before which message.
+func wantReadBack(t *testing.T, c *store.Conversation, want string) {
+	t.Helper()
+	done, first, err := c.Past().ReadBack(ctx)
+	check.Equal(t, c.Name()+" is read back", fmt.Sprint(done, " ", first, " ", err), want+" <nil>")
+}
+
 func TestBackfill(t *testing.T) {
 	t.Run("it is due from the first addressed message on, and again in a thread that the bot follows", func(t *testing.T) {
-		c, thread := newTalk(t), newTalk(t)
-		want := func(c *store.Conversation, want string) {
-			t.Helper()
-			done, first, err := c.Past().ReadBack(ctx)
-			check.Equal(t, "read back", fmt.Sprint(done, " ", first, " ", err), want+" <nil>")
-		}
-		want(c, "false ")
+		c := newTalk(t)
+		thread := find(t, c.Store(), "terminal:thread")
+		wantReadBack(t, c, "false ")
 		deliverOnly(t, c, said(5, "overheard"))
-		want(c, "false ")
+		wantReadBack(t, c, "false ")
 		deliverOnly(t, c, asking(6, "well?"), asking(7, "well?"))
-		want(c, "false m6")
+		wantReadBack(t, c, "false m6")
 		check.Must(c.Past().Backfill(ctx, nil, nil))(t)
-		want(c, "true m6")
+		wantReadBack(t, c, "true m6")
 		deliver(t, thread, inThread(6, true))
 		deliverOnly(t, thread, inThread(7, false)) // the first attempt has failed
-		want(thread, "false m7")
+		wantReadBack(t, thread, "false m7")
 	})
 	t.Run("earlier messages are placed before the question, unanswered, and deleted ones not at all", func(t *testing.T) {
 		c := newTalk(t)
@@ -229,9 +228,9 @@ func inThread(n int, addressed bool) store.Inbound {
 	return m
 }
 
-// TestThreads: a step is a delivery ("say" or "ask" in the thread, "hm" where the bot considers every message,
-// "outside" a question outside of threads), "stop", or "take" what waits; "!" follows if the message, or the last one taken
-// up, is addressed.
+// TestThreads: a step is a delivery ("say" or "ask" in the thread, "hm" where the bot considers every message, "outside" a
+// question and "heard" a remark outside of threads), "stop", or "take" what waits; "!" follows if the message, or the last one
+// taken up, is addressed.
 func TestThreads(t *testing.T) {
 	for claim, test := range map[string]struct {
 		steps     string
@@ -243,6 +242,7 @@ func TestThreads(t *testing.T) {
 		"a new mention after /stop starts following again":               {"ask 1!, stop, ask 2!, say 3!", true},
 		"what waits since before /stop is answered only if it addresses": {"ask 1!, say 2!, say 2!, stop, take", false},
 		"a mention delivered after the plain message starts following":   {"say 1, ask 1!", true},
+		"outside of threads nothing is addressed by itself":              {"ask 1!, heard 2, say 3!", true},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			c := newTalk(t)
@@ -250,8 +250,8 @@ func TestThreads(t *testing.T) {
 				step, want := strings.CutSuffix(step, "!")
 				do, n, _ := strings.Cut(step, " ")
 				number, _ := strconv.Atoi(n)
-				m := inThread(number, do != "say")
-				m.Optional, m.Thread = do == "hm", do != "outside"
+				m := inThread(number, do != "say" && do != "heard")
+				m.Optional, m.Thread = do == "hm", do != "outside" && do != "heard"
 				addressed := false
 				switch do {
 				case "stop":
@@ -268,23 +268,17 @@ func TestThreads(t *testing.T) {
 			check.Equal(t, "following elsewhere", check.Must(find(t, c.Store(), "terminal:other").Settings().Following(ctx))(t), false)
 		})
 	}
-	c := newTalk(t)
-	check.NoError(t, c.Settings().Follow(ctx, true))
-	check.Equal(t, "outside of threads it is addressed", check.Must(c.Inbox().Deliver(ctx, said(1, "hello")))(t).Addressed, false)
 }
 
 func TestUnaddressedTurnIsOptional(t *testing.T) {
 	c := newTalk(t)
-	optional := func(n int) store.Inbound {
-		m := asking(n, "hm")
-		m.Optional = true
-		return m
-	}
-	deliver(t, c, optional(1), said(2, "well"))
+	first, other := asking(1, "hm"), asking(4, "hm")
+	first.Optional, other.Optional = true, true
+	deliver(t, c, first, said(2, "well"))
 	turn, _, err := c.Turns().Unanswered(ctx)
 	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
 	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
-	deliver(t, c, optional(4), asking(3, "you?"))
+	deliver(t, c, other, asking(3, "you?"))
 	turn, _, err = c.Turns().Unanswered(ctx)
 	check.That(t, err == nil && !turn.Optional && slices.Equal(turn.To, []string{"m4", "m3"}), "%+v, %v", turn, err)
 }

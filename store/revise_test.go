@@ -22,7 +22,7 @@ const secret = storetest.Secret
 func tellRows(t *testing.T) *store.Conversation {
 	t.Helper()
 	c := newTalk(t)
-	check.Must(c.Past().Import(ctx, bicycles()))(t)
+	deliver(t, c, bicycles()...)
 	return c
 }
 
@@ -109,7 +109,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		children := check.Must(storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 7).Children(ctx, row.ID))(t)
 		check.Equal(t, "the row is repaired", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-7")
 	})
-	t.Run("a row in any state loses its text", func(t *testing.T) {
+	t.Run("a row in any state loses its text, also one over a deleted quote", func(t *testing.T) {
 		c := tellRows(t)
 		for _, state := range []string{"replaced", "undone", "failed", "stale"} {
 			ids := play(t, c, "leaf 1-6: The "+secret+" "+state)
@@ -117,16 +117,13 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		}
 		remove(t, c, 5)
 		storetest.WantNoSecret(t, c)
-	})
-	t.Run("a deleted quote is no longer in a summary", func(t *testing.T) {
-		c := newTalk(t)
-		m := said(1, "I disagree")
+		m := said(10, "I disagree")
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
-		deliver(t, c, m, said(2, "b"))
-		play(t, c, "sum 1-2: Ann disagrees about the "+secret)
+		deliver(t, c, m, said(11, "b"))
+		play(t, c, "sum 1-9; sum 10-11: Ann disagrees about the "+secret)
 		check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t)
 		storetest.WantNoSecret(t, c)
-		check.Equal(t, "stack", stack(t, c), "placeholder emergency 1-2")
+		check.Equal(t, "stack", stack(t, c), "leaf worker 1-9, placeholder emergency 10-11")
 	})
 }
 
@@ -150,30 +147,19 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 }
 
 func TestJobLifecycle(t *testing.T) {
-	t.Run("at start a running row fails, and a prepared one stays", func(t *testing.T) {
-		c := imported(t, 3)
-		s := c.Store()
-		ids := play(t, c, "leaf 1-1; begin 2-2")
-		shared := check.Must(store.Open(ctx, store.Options{Dir: filepath.Dir(s.Path()), Shared: true}))(t)
-		defer shared.Close()
-		before := dump(t, s)
-		check.EqualAll(t, "prepared, read by a second process", transcript.IDs(load(t, find(t, shared, c.Name())).Prepared), ids[:1])
-		check.Equal(t, "a second reader changed the database", dump(t, s), before)
-		c = reopen(t, c)
-		state := load(t, c)
-		check.EqualAll(t, "loaded", transcript.IDs(state.Prepared), ids[:1])
-		check.Len(t, "messages", state.Messages, 3)
-		_, rows := storetest.ApplyRows(t, c, ids[1])
-		check.That(t, rows[0].State == transcript.Failed && strings.Contains(rows[0].Error, "stopped"), "got running row %+v", rows[0])
-	})
-	t.Run("a job planned before a purge does not begin", func(t *testing.T) {
-		c := imported(t, 4)
-		check.NoError(t, privacy.Of(c).Purge(ctx))
-		row := transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Span: transcript.Span{From: 1, To: 4}}
-		check.Error(t, check.ErrorOf(memory.Of(c).Records().Begin(ctx, row)), store.ErrNotFound)
-		wantSound(t, c.Store())
-	})
-	t.Run("a row is read back as stored", func(t *testing.T) {
+	c := imported(t, 3)
+	ids := play(t, c, "leaf 1-1; begin 2-2")
+	before := dump(t, c.Store())
+	shared := load(t, find(t, openShared(t, filepath.Dir(c.Store().Path())), c.Name()))
+	check.EqualAll(t, "prepared, read by a second process", transcript.IDs(shared.Prepared), ids[:1])
+	check.Equal(t, "what a second reader wrote", dump(t, c.Store()), before)
+	c = reopen(t, c) // then a running row fails, and a prepared one stays
+	state := load(t, c)
+	check.EqualAll(t, "loaded", transcript.IDs(state.Prepared), ids[:1])
+	check.Len(t, "messages", state.Messages, 3)
+	_, rows := storetest.ApplyRows(t, c, ids[1])
+	check.That(t, rows[0].State == transcript.Failed && strings.Contains(rows[0].Error, "stopped"), "got running row %+v", rows[0])
+	t.Run("a row is read back as stored, and a job planned before a purge does not begin", func(t *testing.T) {
 		c := imported(t, 4)
 		row := transcript.Summary{
 			Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4},
@@ -187,5 +173,8 @@ func TestJobLifecycle(t *testing.T) {
 		check.That(t, reflect.DeepEqual(head.Stack, []transcript.Summary{row}), "got %+v, want %+v", head.Stack, row)
 		check.Equal(t, "measured", number(t, c.Store(), "SELECT before_tokens - after_tokens FROM compactions"), 40)
 		check.Error(t, find(t, c.Store(), "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), store.ErrNotFound)
+		check.NoError(t, privacy.Of(c).Purge(ctx))
+		check.Error(t, check.ErrorOf(memory.Of(c).Records().Begin(ctx, row)), store.ErrNotFound)
+		wantSound(t, c.Store())
 	})
 }

@@ -2,9 +2,10 @@ package store_test
 
 import (
 	"bufio"
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,21 +25,16 @@ func TestOpen(t *testing.T) {
 	t.Run("folder and files are private under any umask", func(t *testing.T) {
 		old := syscall.Umask(0)
 		defer syscall.Umask(old)
-		dir := filepath.Join(t.TempDir(), "a", "data")
+		dir := filepath.Join(t.TempDir(), "a", "wh?t #a %41 b'd&_query_only=on \u00e9") // whatever its name
 		leaveStore(t, dir)
 		check.NoError(t, os.Chmod(store.File(dir), 0o644))
 		find(t, storetest.OpenStore(t, dir), "terminal:other")
-		check.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-			check.NoError(t, err)
+		files := check.Must(filepath.Glob(dir + "/*"))(t)
+		check.Require(t, len(files) >= 2, "got only %q", files)
+		for _, path := range append(files, dir, filepath.Dir(dir)) {
 			mode := check.Must(os.Stat(path))(t).Mode()
 			check.That(t, mode.Perm()&0o077 == 0, "%s: got rights %v", path, mode)
-			return nil
-		}))
-	})
-	t.Run("a folder name may contain blanks, question marks and percent signs", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "wh?t #a %41 b'd&_query_only=on \u00e9")
-		find(t, storetest.OpenStore(t, dir), "terminal:general")
-		check.Must(os.Stat(store.File(dir)))(t)
+		}
 	})
 	t.Run("a start that has nothing to bring up to date does not wait for the disk", func(t *testing.T) {
 		dir := t.TempDir()
@@ -143,7 +139,7 @@ func TestLock(t *testing.T) {
 // it acknowledged.
 func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	t.Helper()
-	bot, out := startBot(t, "CAIRN_TEST_BOT="+dir)
+	bot, out := startBot(t, "busy", dir)
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
 		acknowledged = check.Must(strconv.Atoi(lines.Text()))(t)
@@ -191,4 +187,88 @@ func TestWrittenElsewhere(t *testing.T) {
 	check.Equal(t, "after own writes, and another process that reads", number(), before)
 	storetest.Run(t, shell, "UPDATE conversations SET version = version + 1")
 	check.That(t, number() != before, "another process has written, and the number is the same")
+}
+
+var errBroken = errors.New("broken")
+
+func insertConversation(tx *store.Tx, name string) error {
+	_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
+	return err
+}
+
+// TestTransactionsAreAtomic: want is what the error says; "": the transaction commits.
+func TestTransactionsAreAtomic(t *testing.T) {
+	const again = "INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)"
+	type do = func(tx *store.Tx, end context.CancelFunc) error
+	run := func(statements ...string) do {
+		return func(tx *store.Tx, _ context.CancelFunc) (err error) {
+			for _, statement := range statements {
+				err = errors.Join(err, check.ErrorOf(tx.Exec(statement)))
+			}
+			return err
+		}
+	}
+	for name, test := range map[string]struct {
+		do   do
+		want string
+	}{
+		"that ends well":                    {run(), ""},
+		"that fails":                        {func(*store.Tx, context.CancelFunc) error { return errBroken }, "broken"},
+		"that breaks":                       {func(*store.Tx, context.CancelFunc) error { panic(errBroken) }, "broken"},
+		"whose statement fails":             {run("INSERT INTO nowhere VALUES (1)"), "no such table"},
+		"that SQLite has taken back itself": {run(again), "UNIQUE"},
+		"that SQLite will not commit": {
+			run("PRAGMA defer_foreign_keys = ON", "INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (99, 0, 0)"), "FOREIGN KEY",
+		},
+		"whose statement without result fails": {func(tx *store.Tx, _ context.CancelFunc) error {
+			tx.Do(again)
+			tx.Do("INSERT INTO conversations (name, created_at) VALUES ('late', 0)")
+			return insertConversation(tx, "later")
+		}, "UNIQUE"},
+		"whose value cannot be read": {func(tx *store.Tx, _ context.CancelFunc) error {
+			store.Get[int](tx, "SELECT 1 FROM nowhere")
+			return nil
+		}, "no such table"},
+		"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) error { end(); return nil }, "context canceled"},
+		"that is no longer wanted, and writes": {func(tx *store.Tx, end context.CancelFunc) error {
+			if end(); insertConversation(tx, "late") == nil {
+				return errors.New("a statement ran")
+			}
+			return nil
+		}, "context canceled"},
+		"that is no longer wanted, and reads": {func(tx *store.Tx, end context.CancelFunc) error {
+			end()
+			var n int
+			if err := tx.QueryRow("SELECT 1").Scan(&n); !errors.Is(err, context.Canceled) {
+				return errors.New("a query ran")
+			}
+			return store.Each(tx, func(*sql.Rows) error { return nil }, "SELECT 1")
+		}, "context canceled"},
+		"in which a query stands open while others run": {func(tx *store.Tx, _ context.CancelFunc) error {
+			return store.Each(tx, func(rows *sql.Rows) error {
+				var id int64
+				return errors.Join(rows.Scan(&id), tx.QueryRow("SELECT id FROM conversations WHERE id = ?", id).Scan(&id))
+			}, "SELECT id FROM conversations")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := storetest.OpenStore(t, t.TempDir())
+			limited, end := context.WithCancel(ctx)
+			defer end()
+			err := func() (err error) {
+				defer func() {
+					if p := recover(); p != nil {
+						err = p.(error)
+					}
+				}()
+				return s.Update(limited, func(tx *store.Tx) error { return errors.Join(insertConversation(tx, "x"), test.do(tx, end)) })
+			}()
+			check.Equal(t, "failed", err != nil, test.want != "")
+			check.Contains(t, "error", fmt.Sprint(err), test.want)
+			check.Equal(t, "rows", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
+			// The connection is as good as before.
+			check.NoError(t, s.Update(ctx, func(tx *store.Tx) error { return insertConversation(tx, "y") }))
+			check.That(t, s.View(ctx, func(tx *store.Tx) error { return insertConversation(tx, "z") }) != nil, "a read transaction wrote")
+		})
+	}
 }

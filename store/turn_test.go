@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,11 +14,6 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
-
-func asked(t *testing.T) (*store.Conversation, int64) {
-	c := newTalk(t)
-	return c, deliver(t, c, asking(1, "what time is it?"))[0].Turn
-}
 
 func usageRow(day, kind, model string, n int64) store.Usage {
 	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
@@ -44,14 +38,12 @@ func unsent(t *testing.T, c *store.Conversation) []store.Piece {
 
 // A turn is finished once, with its tools, pieces and usage, and nothing is half written.
 func TestFinishedTurn(t *testing.T) {
-	c, turn := asked(t)
+	c := newTalk(t)
+	turn := deliver(t, c, asking(1, "what time is it?"))[0].Turn
 	before := dump(t, c.Store())
-	for _, spoil := range []func(o store.Outcome){
-		func(o store.Outcome) { o.Messages[2].Seq = turn }, // taken
-		func(o store.Outcome) { o.Messages[1].Role = llm.RoleUser },
-	} {
-		bad := fullAnswer(turn)
-		spoil(bad)
+	taken, person := fullAnswer(turn), fullAnswer(turn)
+	taken.Messages[2].Seq, person.Messages[1].Role = turn, llm.RoleUser
+	for _, bad := range []store.Outcome{taken, person} {
 		check.That(t, c.Turns().Finish(ctx, bad) != nil, "%+v was written", bad.Messages)
 	}
 	check.Equal(t, "state after a refused outcome", dump(t, c.Store()), before)
@@ -81,17 +73,13 @@ func TestFinishedTurn(t *testing.T) {
 	check.Equal(t, "row of the piece", unsent(t, c)[0].Row, 2)
 	check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
 	check.Error(t, c.Outbox().Drop(ctx, 1, "late"), store.ErrNotFound)
-}
-
-// A retry counts, and a failure closes the turn without an assistant message.
-func TestFailedTurn(t *testing.T) {
-	c, turn := asked(t)
+	// A retry counts, and a failure closes the turn without an assistant message.
+	turn = deliver(t, c, asking(9, "and now?"))[0].Turn
 	check.Equal(t, "attempt", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r2", Pieces: []string{"sorry"}, Failure: true}))
 	check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
-	check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages"), store.TurnClosed)
-	pieces := unsent(t, c)
-	check.That(t, len(pieces) == 1 && pieces[0].Failure, "%+v", pieces)
+	check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = ?", turn), store.TurnClosed)
+	check.That(t, unsent(t, c)[1].Failure, "%+v", unsent(t, c))
 }
 
 func wantUnfinished(t *testing.T, s *store.Store, names ...string) {
@@ -117,9 +105,16 @@ func TestUnfinished(t *testing.T) {
 }
 
 func TestConversations(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	shell := openShared(t, dir)
 	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
 	for _, name := range names {
+		var wg sync.WaitGroup // concurrent callers who name a conversation get the same one, also from a shell beside the bot
+		for i := range 6 {
+			wg.Go(func() { check.Error(t, check.ErrorOf([]*store.Store{s, shell}[i%2].Conversation(ctx, name)), nil) })
+		}
+		wg.Wait()
 		c, again := find(t, s, name), find(t, s, name)
 		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "name", again.Name(), name)
@@ -133,39 +128,19 @@ func TestConversations(t *testing.T) {
 	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), store.ErrNotFound)
 }
 
-// Concurrent callers who name a conversation get the same one, also from a shell beside the bot.
-func TestConcurrentConversationLookup(t *testing.T) {
-	dir := t.TempDir()
-	bot := storetest.OpenStore(t, dir)
-	shell := openShared(t, dir)
-	var wg sync.WaitGroup
-	for i := range 30 {
-		wg.Go(func() {
-			check.Error(t, check.ErrorOf([]*store.Store{bot, shell}[i%2].Conversation(ctx, "terminal:general")), nil)
-		})
-	}
-	wg.Wait()
-	check.Len(t, "conversations", check.Must(bot.Known(ctx))(t), 1)
-}
-
-func TestPost(t *testing.T) {
+func TestOutbox(t *testing.T) {
 	c := newTalk(t)
-	notice := store.Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a minute"}, Failure: true}
+	notice := store.Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a", " minute"}, Failure: true}
 	for range 2 {
 		check.NoError(t, c.Outbox().Post(ctx, notice))
 		notice.Pieces = append(notice.Pieces, " please")
 	}
 	pieces := unsent(t, c)
-	check.Len(t, "posted once", pieces, 2)
-	check.That(t, pieces[1].Text == " a minute" && pieces[0].Failure && slices.Equal(pieces[0].To, []string{"m1"}), "got %+v", pieces)
+	check.Len(t, "posted once", pieces, 3)
+	check.That(t, pieces[1].Text == " a" && pieces[0].Failure && slices.Equal(pieces[0].To, []string{"m1"}), "got %+v", pieces)
 	other := find(t, c.Store(), "terminal:other")
 	check.NoError(t, other.Outbox().Post(ctx, notice))
-	check.Len(t, "the id in another conversation", unsent(t, other), 4)
-}
-
-func TestDrop(t *testing.T) {
-	c := newTalk(t)
-	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	check.Len(t, "the id in another conversation", unsent(t, other), 5)
 	for want := 1; want <= 3; want++ {
 		if want == 3 { // across a restart
 			c = reopen(t, c)
@@ -177,23 +152,22 @@ func TestDrop(t *testing.T) {
 	for _, row := range []int64{1, 2} {
 		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
 	}
-	pieces := unsent(t, c)
-	check.That(t, len(pieces) == 1 && pieces[0].Text == "c", "got left %+v", pieces)
-	wantUnfinished(t, c.Store(), c.Name())
-	for name, again := range map[string]error{
-		"sending": c.Outbox().Sending(ctx, 1), "sent": c.Outbox().Sent(ctx, 1, "p1"), "dropped": c.Outbox().Drop(ctx, 1, "again"),
-		"refused": check.ErrorOf(c.Outbox().Refused(ctx, 1)),
+	check.That(t, len(unsent(t, c)) == 1 && unsent(t, c)[0].Text == " minute", "got left %+v", unsent(t, c))
+	wantUnfinished(t, c.Store(), c.Name(), other.Name())
+	for _, again := range []error{
+		c.Outbox().Sending(ctx, 1), c.Outbox().Sent(ctx, 1, "p1"), c.Outbox().Drop(ctx, 1, "again"),
+		check.ErrorOf(c.Outbox().Refused(ctx, 1)),
 	} {
-		check.That(t, errors.Is(again, store.ErrNotFound), "%s after it was dropped: %v", name, again)
+		check.Error(t, again, store.ErrNotFound)
 	}
 	const dropped = "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"
 	check.Equal(t, "rows with the reason", number(t, c.Store(), dropped), 2)
 	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
-	wantUnfinished(t, c.Store())
+	wantUnfinished(t, c.Store(), other.Name())
 }
 
 func TestPauses(t *testing.T) {
-	p := newTalk(t).Store().Pauses()
+	p := storetest.OpenStore(t, t.TempDir()).Pauses()
 	want := func(err error, want ...string) {
 		t.Helper()
 		check.NoError(t, err)
@@ -214,16 +188,14 @@ func task(t *testing.T, above *store.Conversation, message string) *store.Conver
 	return check.Must(above.Store().Find(ctx, began.Conversation))(t)
 }
 
-// A message to a task repeats text from elsewhere, which is remembered there.
-func TestTaskMessagesBecomeNoMemory(t *testing.T) {
-	child := task(t, imported(t, 3), "count the towers; Ada lives in Turin")
-	deliver(t, child, said(2, "Ben lives in Parma")) // both are taken up
-	read := check.Must(begin(t, child, 1, 2).Messages(ctx, 1, 2, 9))(t)
-	check.That(t, len(read) == 2 && read[0].Unremembered && !read[1].Unremembered, "got %+v", read)
-}
-
-func TestFinalReplyOfTask(t *testing.T) {
-	above := task(t, newTalk(t), "count")
+func TestTasks(t *testing.T) {
+	root := newTalk(t)
+	above := task(t, root, "count the towers; Ada lives in Turin")
+	goOn := func(when string, child *store.Conversation, want int) {
+		t.Helper()
+		check.NoError(t, child.Tasks().Continue(ctx, "go on"))
+		check.Len(t, "messages "+when, deliver(t, child), want)
+	}
 	first := deliver(t, above)[0].ID
 	final := func(when string, want bool, answers ...string) {
 		t.Helper()
@@ -231,27 +203,21 @@ func TestFinalReplyOfTask(t *testing.T) {
 	}
 	final("with nothing below", true, first)
 	below := task(t, above, "count")
+	goOn("while one waits", below, 1)
+	goOn("once nothing waits", below, 1)
 	final("while a task below is open", false, first)
 	check.Must(below.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
+	goOn("once it has ended", below, 0)
 	final("while a result waits in the inbox", false, first)
 	storetest.Finish(t, above, 1, 2, "reply-2", "I wait")
 	result := deliver(t, above)[0].ID
 	final("once the result is taken up", false, first)
 	final("when it answers the result", true, result)
 	final("when it answers both", true, first, result)
-}
-
-func TestContinue(t *testing.T) {
-	child := task(t, newTalk(t), "count")
-	goOn := func(when string, want int) {
-		t.Helper()
-		check.NoError(t, child.Tasks().Continue(ctx, "go on"))
-		check.Len(t, "messages "+when, deliver(t, child), want)
-	}
-	goOn("while one waits", 1)
-	goOn("once nothing waits", 1)
-	check.Must(child.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
-	goOn("once it has ended", 0)
+	// A message to a task repeats text from elsewhere, which is remembered there.
+	deliver(t, above, said(4, "Ben lives in Parma"))
+	read := check.Must(begin(t, above, 1, 4).Messages(ctx, 1, 4, 9))(t)
+	check.That(t, read[0].Unremembered && !read[len(read)-1].Unremembered, "got %+v", read)
 }
 
 // An import of memories creates conversations of tasks that are not here.

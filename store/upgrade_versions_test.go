@@ -81,6 +81,10 @@ INSERT INTO erasures (conversation, author_id, before, upto) VALUES (3, 'u9', 2,
 UPDATE messages SET context = 'Ann lives in Turin.' WHERE id = 1 << 32 | 2;
 INSERT INTO quotes (kind, source, message) VALUES ('message', 1 << 32 | 1, 1 << 32 | 2), ('memory', 1, 1 << 32 | 2);
 INSERT INTO usage (conversation, day, kind, model, requests, input, cached, written, output) VALUES (1, '2026-03-01', 'turn', 'small', 1, 2, 3, 4, 5);`
+	eighthTables = "INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (1 << 32 | 3, 4096, 900, 800, 790, 10, 1.2)"
+	ninthTables  = `
+INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at) VALUES (5, 4, 4, 1, 'one', 'count', 3, 'u3', '{}', '{}', 'open', 7);
+INSERT INTO task_sources (message, task) VALUES (4 << 32 | 3, 5);`
 )
 
 // leaveVersion leaves a file in a folder as a version left it, with rows in all of its tables, and runs more SQL on it.
@@ -95,7 +99,7 @@ var versions = sync.OnceValue(func() (files []string) {
 	dir := must(os.MkdirTemp("", "cairn"))
 	defer os.RemoveAll(dir)
 	must(0, os.WriteFile(store.File(dir), nil, 0o600))
-	more := []string{firstVersion, secondVersion, thirdTables, fourthTables, fifthTables}
+	more := []string{firstVersion, secondVersion, thirdTables, fourthTables, fifthTables, "", "", eighthTables, ninthTables}
 	for i, migration := range store.Migrations[:len(store.Migrations)-1] {
 		version := i + 1
 		db := store.OpenFile(store.File(dir), store.WriterPragmas)

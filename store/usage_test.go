@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"reflect"
 	"testing"
 	"time"
 
@@ -18,70 +17,51 @@ import (
 
 func TestUsage(t *testing.T) {
 	c := newTalk(t)
-	s, other := c.Store(), find(t, c.Store(), "test:b")
+	other := find(t, c.Store(), "test:b")
 	const day, next = "2026-03-28", "2026-03-29"
-	for _, more := range [][]store.Usage{
-		{usageRow(day, store.ForTurn, "m", 1), usageRow(day, store.ForSummary, "m", 2)},
-		{usageRow(day, store.ForTurn, "m", 3)},
-		{usageRow(next, store.ForTurn, "other", 1)},
-		nil,
-	} {
-		check.NoError(t, c.Turns().AddUsage(ctx, more))
-	}
+	add := func(c *store.Conversation, more ...store.Usage) error { return c.Turns().AddUsage(ctx, more) }
+	check.NoError(t, add(c, usageRow(day, store.ForTurn, "m", 1), usageRow(day, store.ForSummary, "m", 2)))
+	check.NoError(t, add(c, usageRow(day, store.ForTurn, "m", 3)))
+	check.NoError(t, add(c, usageRow(next, store.ForTurn, "other", 1)))
+	check.NoError(t, add(c))
 	theirs := usageRow(next, store.ForTurn, "m", 1)
 	theirs.Conversation = other.Name()
-	check.NoError(t, other.Turns().AddUsage(ctx, []store.Usage{theirs}))
-	want := func(claim string, got []store.Usage, err error, want ...store.Usage) {
-		t.Helper()
-		check.NoError(t, err)
-		check.EqualAll(t, claim, got, want)
-	}
+	check.NoError(t, add(other, theirs))
+	bad := add(c, usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1))
+	check.That(t, bad != nil, "an invalid row is accepted")
 	mine := []store.Usage{usageRow(day, store.ForTurn, "m", 4), usageRow(day, store.ForSummary, "m", 2), usageRow(next, store.ForTurn, "other", 1)}
-	got, err := c.Turns().Usage(ctx)
-	want("what is added twice is one row, by day, kind and model", got, err, mine...)
-	got, err = s.Usage(ctx, "")
-	want("of all conversations, oldest first", got, err, append(mine[:3:3], theirs)...)
-	got, err = s.Usage(ctx, next)
-	want("since a day, the day included", got, err, mine[2], theirs)
-	got, err = s.Usage(ctx, "2026-03-30")
-	want("since a day that is to come", got, err)
-	err = c.Turns().AddUsage(ctx, []store.Usage{usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1)})
-	check.That(t, err != nil, "an invalid row is accepted")
-	got, err = c.Turns().Usage(ctx)
-	want("after an invalid row", got, err, mine...)
+	check.EqualAll(t, "what is added twice is one row, by day, kind and model", check.Must(c.Turns().Usage(ctx))(t), mine)
+	for since, want := range map[string][]store.Usage{"": append(mine[:3:3], theirs), next: {mine[2], theirs}, "2026-03-30": nil} {
+		check.EqualAll(t, fmt.Sprintf("of all since %q, oldest first", since), check.Must(c.Store().Usage(ctx, since))(t), want)
+	}
 }
 
+// Limits and refusals expire after a week, even if the factor was written later.
 func TestModels(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	models := func() map[string]llm.Facts {
-		t.Helper()
-		return check.Must(s.Models().List(t.Context()))(t)
-	}
+	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
 	keep := func(name string, f llm.Facts) {
 		t.Helper()
-		check.NoError(t, s.Models().Keep(t.Context(), name, f))
+		check.NoError(t, s.Models().Keep(ctx, name, f))
 	}
-	age := func(by time.Duration) {
+	want := func(after string, days int, want llm.Facts) {
 		t.Helper()
-		storetest.Run(t, s, "UPDATE models SET updated_at = updated_at - ?", by.Milliseconds())
+		storetest.Run(t, s, "UPDATE models SET updated_at = updated_at - ?", int64(days)*24*3600*1000)
+		check.Equal(t, "after "+after, check.Must(s.Models().List(ctx))(t)["m@here"], want)
 	}
-	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
 	keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
 	keep("m@here", learnt)
 	keep("m@there", llm.Facts{RefusesTools: true})
-	want := map[string]llm.Facts{"m@here": learnt, "m@there": {Factor: 1, Scale: 100, RefusesTools: true}}
-	check.That(t, reflect.DeepEqual(models(), want), "got %+v, want %+v", models(), want)
-	// Limits and refusals expire after a week, even if the factor was written later.
-	age(4 * 24 * time.Hour)
+	check.Equal(t, "another model", check.Must(s.Models().List(ctx))(t)["m@there"], llm.Facts{Factor: 1, Scale: 100, RefusesTools: true})
+	want("keeping it", 0, learnt)
+	want("four days", 4, learnt)
 	learnt.Factor = 1.5
 	keep("m@here", learnt)
-	check.Equal(t, "after four days", models()["m@here"], learnt)
-	age(4 * 24 * time.Hour)
-	check.Equal(t, "after eight days", models()["m@here"], llm.Facts{Factor: 1.5, Scale: 150})
-	age(-365 * 24 * time.Hour) // they were learned while the clock was wrong
-	check.Equal(t, "of next year", models()["m@here"], llm.Facts{Factor: 1.5, Scale: 150})
+	want("keeping another factor", 0, learnt)
+	want("eight days", 4, llm.Facts{Factor: 1.5, Scale: 150})
+	want("learning it while the clock was a year ahead", -365, llm.Facts{Factor: 1.5, Scale: 150})
 	keep("m@here", learnt)
-	check.Equal(t, "learned again", models()["m@here"], learnt)
+	want("learning it again", 0, learnt)
 }
 
 // TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
@@ -132,8 +112,8 @@ func TestSaved(t *testing.T) {
 func TestVitals(t *testing.T) {
 	c := newTalk(t)
 	v := check.Must(c.Store().Upkeep().Vitals(ctx))(t)
-	empty := v.Inbox+v.Outbox == 0 && v.InboxOldest.IsZero() && v.OutboxOldest.IsZero()
-	check.That(t, empty && v.Memories["active"] == 0 && len(v.Memories) == 4, "of an empty store: %+v", v)
+	empty := v.Inbox+v.Outbox+v.Memories["active"] == 0 && v.InboxOldest.IsZero() && v.OutboxOldest.IsZero() && len(v.Memories) == 4
+	check.That(t, empty, "of an empty store: %+v", v)
 	before := time.Now().Add(-time.Millisecond)
 	deliverOnly(t, c, said(1, "a"), said(2, "b"))
 	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
@@ -144,13 +124,13 @@ func TestVitals(t *testing.T) {
 	}
 	check.NoError(t, memory.Of(c).Forget(ctx, 4))
 	v = check.Must(c.Store().Upkeep().Vitals(ctx))(t)
-	counts := v.Inbox == 2 && v.Outbox == 2 && v.Memories["active"] == 3 && v.Memories["forgotten"] == 1 && v.Memories["superseded"] == 0
-	check.That(t, counts, "got %+v", v)
-	for name, oldest := range map[string]time.Time{"inbox": v.InboxOldest, "outbox": v.OutboxOldest} {
-		check.That(t, !oldest.Before(before) && !oldest.After(time.Now()), "oldest of the %s: got %v", name, oldest)
+	counts := fmt.Sprint(v.Inbox, v.Outbox, v.Memories)
+	check.Equal(t, "waiting, and memories", counts, "2 2 map[active:3 forgotten:1 replaced:0 superseded:0]")
+	for _, oldest := range []time.Time{v.InboxOldest, v.OutboxOldest} {
+		check.That(t, !oldest.Before(before) && !oldest.After(time.Now()), "got oldest %v", oldest)
 	}
-	file := check.Must(os.Stat(c.Store().Path()))(t)
-	check.That(t, v.Bytes == file.Size() && v.LogBytes > 0 && v.Free > 0, "the file has %d bytes; got %+v", file.Size(), v)
+	size := check.Must(os.Stat(c.Store().Path()))(t).Size()
+	check.That(t, v.Bytes == size && v.LogBytes > 0 && v.Free > 0, "the file has %d bytes; got %+v", size, v)
 	check.NoError(t, c.Store().Close())
 	check.That(t, check.ErrorOf(c.Store().Upkeep().Vitals(ctx)) != nil, "vitals of a closed store")
 }

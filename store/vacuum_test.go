@@ -28,8 +28,8 @@ func scattered(t *testing.T) (dir string, s *store.Store, c *store.Conversation)
 }
 
 const (
-	scatteredMessages = 300
-	scatteredMemories = 80
+	scatteredMessages = 150
+	scatteredMemories = 40
 )
 
 var scatteredFile = sync.OnceValue(func() []byte {
@@ -186,7 +186,7 @@ func TestKillDuringRewrite(t *testing.T) {
 	was := dump(t, s)
 	s.Close()
 	for i := range 3 {
-		bot, out := startBot(t, "CAIRN_TEST_ERASE="+dir)
+		bot, out := startBot(t, "erasing", dir)
 		check.Must(out.Read(make([]byte, 1)))(t) // it starts
 		time.Sleep(time.Duration(i*14) * time.Millisecond)
 		check.NoError(t, bot.Process.Kill())
@@ -213,46 +213,35 @@ func eraseAgainAndAgain(dir string) {
 
 func TestQuietestHour(t *testing.T) {
 	now := time.Date(2026, 5, 4, 14, 30, 0, 0, time.UTC)
-	for _, test := range []struct {
-		claim string
-		quiet int // the hour without traffic; -1: none
-		want  time.Time
-	}{
-		{"comes tomorrow", 3, time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC)},
-		{"comes today", 20, time.Date(2026, 5, 4, 20, 0, 0, 0, time.UTC)},
-		{"has started", 14, now},
-		{"is like the others", -1, now},
-	} {
+	at := func(day, hour int) time.Time { return time.Date(2026, 5, day, hour, 0, 0, 0, time.UTC) }
+	for quiet, want := range map[int]time.Time{3: at(5, 3), 20: at(4, 20), 14: now, -1: now} { // it has started; all are alike
 		var hours [24]int
 		for i := range hours {
-			hours[i] = map[bool]int{false: 7}[i == test.quiet]
+			hours[i] = map[bool]int{false: 7}[i == quiet]
 		}
-		check.Equal(t, "an hour that "+test.claim, store.NextQuietHour(hours, now), test.want)
+		check.Equal(t, fmt.Sprint("quiet at ", quiet), store.NextQuietHour(hours, now), want)
 	}
-	t.Run("the quietest hour depends on the last week, and no deletion waits longer than a day", func(t *testing.T) {
-		c := newTalk(t)
-		s := c.Store()
-		eraseAt := func(wantDue bool, want time.Time) {
-			t.Helper()
-			when, due, err := s.Upkeep().EraseAt(ctx, now)
-			check.That(t, due == wantDue && err == nil && (!due || when.Equal(want)), "%v, %v, %v", when, due, err)
-		}
-		eraseAt(false, now)
-		for i := range 25 {
-			deliver(t, c, said(i+1, "hello"))
-		}
-		// One message in each hour of the day but the third, and one in the third long ago.
-		today := now.Truncate(24 * time.Hour)
-		storetest.Run(t, s, "UPDATE messages SET saved_at = ? + (seq - 2 + (seq = 5)) * 3600000", today.UnixMilli())
-		storetest.Run(t, s, "UPDATE messages SET saved_at = ? WHERE seq = 1", today.AddDate(0, -1, 0).Add(3*time.Hour).UnixMilli())
-		remove(t, c, 24)
-		storetest.Run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-2*time.Hour).UnixMilli())
-		eraseAt(true, time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC))
-		storetest.Run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-20*time.Hour).UnixMilli())
-		eraseAt(true, now.Add(4*time.Hour))
-		check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, now))
-		wantErasures(t, s, 1) // it waits for the quietest hour
-		check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, now.Add(4*time.Hour)))
-		wantErasures(t, s, 0)
-	})
+	// The quietest hour depends on the last week, and no deletion waits longer than a day.
+	c := newTalk(t)
+	s := c.Store()
+	eraseAt := func(wantDue bool, want time.Time) {
+		t.Helper()
+		when, due, err := s.Upkeep().EraseAt(ctx, now)
+		check.That(t, due == wantDue && err == nil && (!due || when.Equal(want)), "%v, %v, %v", when, due, err)
+	}
+	eraseAt(false, now)
+	play(t, c, "say 1-25")
+	// One message in each hour of the day but the third, and one in the third long ago.
+	today := now.Truncate(24 * time.Hour)
+	storetest.Run(t, s, "UPDATE messages SET saved_at = ? + (seq - 2 + (seq = 5)) * 3600000", today.UnixMilli())
+	storetest.Run(t, s, "UPDATE messages SET saved_at = ? WHERE seq = 1", today.AddDate(0, -1, 0).Add(3*time.Hour).UnixMilli())
+	remove(t, c, 24)
+	storetest.Run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-2*time.Hour).UnixMilli())
+	eraseAt(true, at(5, 3))
+	storetest.Run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-20*time.Hour).UnixMilli())
+	eraseAt(true, now.Add(4*time.Hour))
+	for wait, left := range []int{1, 1, 1, 1, 0} { // it waits for the quietest hour
+		check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, now.Add(time.Duration(wait)*time.Hour)))
+		wantErasures(t, s, left)
+	}
 }

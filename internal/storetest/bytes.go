@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -38,23 +39,16 @@ func Dump(t testing.TB, s *store.Store) string {
 	var out bytes.Buffer
 	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
 		for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-			err := store.Each(tx, func(rows *sql.Rows) error {
-				columns, err := rows.Columns()
-				if err != nil {
-					return err
-				}
-				values := make([]sql.NullString, len(columns))
-				into := make([]any, len(columns))
+			check.NoError(t, store.Each(tx, func(rows *sql.Rows) error {
+				columns := check.Must(rows.Columns())(t)
+				values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 				for i := range values {
 					into[i] = &values[i]
 				}
-				err = rows.Scan(into...)
+				err := rows.Scan(into...)
 				fmt.Fprintln(&out, table, values)
 				return err
-			}, "SELECT * FROM "+table)
-			if err != nil {
-				return err
-			}
+			}, "SELECT * FROM "+table))
 		}
 		return nil
 	}))
@@ -95,16 +89,16 @@ const Secret = "xylophone"
 // files: closing one here would release SQLite's locks.
 func CountBytes(t *testing.T, dir, text string) map[string]int {
 	t.Helper()
-	found := map[string]int{}
-	check.NoError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+	copied, found := t.TempDir(), map[string]int{}
+	check.NoError(t, exec.Command("cp", "-r", dir, copied).Run())
+	check.NoError(t, filepath.WalkDir(copied, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		raw, err := exec.Command("cat", file).Output()
-		if n := bytes.Count(bytes.ToLower(raw), []byte(text)); n > 0 {
+		if n := bytes.Count(bytes.ToLower(check.Must(os.ReadFile(file))(t)), []byte(text)); n > 0 {
 			found[filepath.Base(file)] = n
 		}
-		return err
+		return nil
 	}))
 	return found
 }

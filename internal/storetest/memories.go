@@ -3,7 +3,6 @@
 package storetest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,18 +14,6 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
-
-// Remember saves a memory as a person's request.
-func Remember(ms memory.Memories, ctx context.Context, d summarize.MemoryDraft, person string) (m memory.Memory, fresh bool, err error) {
-	s, err := ms.Keep(ctx, memory.KeepRequest{MemoryDraft: d, Person: person})
-	return s.Memory, s.Fresh, err
-}
-
-// Search returns the memories that match a query, best first, at most limit.
-func Search(ms memory.Memories, ctx context.Context, query string, limit int) ([]memory.Memory, error) {
-	found, _, err := ms.List(ctx, memory.Filter{Query: query, Limit: limit})
-	return found, err
-}
 
 // Call runs the tool with a name.
 func Call(tools []llm.Tool, name, arguments string) (string, error) {

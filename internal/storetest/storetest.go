@@ -24,7 +24,7 @@ import (
 func Main(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendering must not depend on the machine
 	if flag.Lookup("rapid.checks") != nil {
-		_ = flag.Set("rapid.checks", "30")
+		_ = flag.Set("rapid.checks", "20")
 	}
 	check.InMemory()
 	os.Exit(m.Run())
@@ -43,10 +43,10 @@ var emptyStore = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	db, err := store.Open(Ctx, store.Options{Dir: dir})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = db.Close()
 	}
-	if err := db.Close(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return os.ReadFile(store.File(dir))
@@ -59,14 +59,9 @@ func CopyEmpty(t testing.TB, dir string) {
 	if _, err := os.Stat(file); err == nil {
 		return
 	}
-	text, err := emptyStore()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	check.NoError(t, err)
+	text := check.Must(emptyStore())(t)
+	check.NoError(t, os.MkdirAll(dir, 0o700))
+	check.NoError(t, os.WriteFile(file, text, 0o600))
 }
 
 // OpenStore opens the store in a folder; if there is none, a copy of one without conversations.
@@ -148,6 +143,12 @@ func Seqs(messages []chat.Message) []int64 {
 		list = append(list, m.Seq)
 	}
 	return list
+}
+
+// Message returns a message as stored.
+func Message(t testing.TB, c *store.Conversation, seq int64) chat.Message {
+	t.Helper()
+	return check.Must(c.Transcript().Message(Ctx, seq))(t)
 }
 
 // AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply.

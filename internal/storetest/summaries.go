@@ -39,14 +39,6 @@ func Begin(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcr
 	}))(t)
 }
 
-// StoreSummary starts a row and stores its summary.
-func StoreSummary(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) int64 {
-	t.Helper()
-	j := Begin(t, c, kind, by, from, to, children...)
-	check.Must(j.Store(Ctx, summarize.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
-	return j.ID()
-}
-
 // Commit writes a decision on the state on disk.
 func Commit(t check.Tester, c *store.Conversation, decide func(*transcript.State) (transcript.Change, error)) transcript.Head {
 	t.Helper()
@@ -143,11 +135,10 @@ func Repair(t *testing.T, c *store.Conversation, by transcript.By, from, to int6
 	t.Helper()
 	j := Begin(t, c, transcript.Leaf, by, from, to)
 	summary := summarize.Summary{Text: "summary", Tokens: 2}
-	d := summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
 	if by == transcript.Extractive {
-		summary.Memories = []summarize.MemoryDraft{d}
-	} else if _, err := Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
-		t.Fatal(err)
+		summary.Memories = []summarize.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{seq}}}
+	} else {
+		check.Must(Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)))(t)
 	}
 	check.Must(j.Store(Ctx, summary))(t)
 	ApplyRows(t, c, j.ID())
