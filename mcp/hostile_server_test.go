@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
@@ -38,10 +39,7 @@ const hugeResult = 24 << 20 // bytes
 
 // noteCall records that the server runs a tool.
 func noteCall(tool string) {
-	f, err := os.OpenFile(os.Getenv(journalVariable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		panic(err)
-	}
+	f, _ := os.OpenFile(os.Getenv(journalVariable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	fmt.Fprintln(f, tool)
 	f.Close()
 }
@@ -112,23 +110,14 @@ func hostile() *sdk.Server {
 	return s
 }
 
-var callOf = regexp.MustCompile(`"id":(\d+)`)
+var idOf = regexp.MustCompile(`"id":(\d+)`)
 
 // serveHostile serves it over HTTP, with some invalid answers, and prints its address.
-func serveHostile() error {
+func serveHostile() {
 	s := hostile()
 	inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Printf("http://%s\n", listener.Addr())
-	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-		id := "1"
-		if m := callOf.FindSubmatch(body); m != nil {
-			id = string(m[1])
-		}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
 		called := func(tool string) bool { return strings.Contains(string(body), `"name":"`+tool+`"`) }
 		w.Header().Set("Content-Type", "application/json")
 		switch {
@@ -141,16 +130,18 @@ func serveHostile() error {
 			}
 		case called("broken"):
 			noteCall("broken")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":"no list","isError":"maybe"}}`, id)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":"no list","isError":"maybe"}}`, idOf.FindSubmatch(body)[1])
 		case called("nothing"):
 			noteCall("nothing")
 			fmt.Fprint(w, `{"jsonrpc":"2.0","id":99999,"result":{"content":[]}}`)
 		default:
-			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			w.Header().Del("Content-Type")
 			inner.ServeHTTP(w, r)
 		}
 	}))
+	fmt.Println(server.URL)
+	select {} // until it is killed
 }
 
 // hostileHTTP starts it as a separate program.

@@ -83,7 +83,7 @@ const secretOfServer = "s3cret-of-the-server-0815"
 
 func newSuite(t *testing.T, server Server) *suite {
 	s := &suite{T: t, model: &llmtest.Model{Tokens: 32_000, Func: obey}, log: &check.Buffer{}}
-	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 400*time.Millisecond, 1000
+	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 250*time.Millisecond, 1000
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.host = Start([]Server{server}, "test", nil, log)
 	t.Cleanup(s.host.Close)

@@ -31,13 +31,15 @@ func TestMain(m *testing.M) {
 	case mode == "hostile":
 		_ = hostile().Run(context.Background(), &sdk.StdioTransport{})
 	case mode == "hostile over HTTP":
-		_ = serveHostile()
+		serveHostile()
 	case mode != "":
 		_ = calculator().Run(context.Background(), &sdk.StdioTransport{})
 	default:
 		check.InMemory()
 		_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
-		endTimeout, writeTimeout, relistPause = 200*time.Millisecond, 500*time.Millisecond, 300*time.Millisecond
+		endTimeout, writeTimeout = 200*time.Millisecond, 300*time.Millisecond
+		relistPause, retryPause = 300*time.Millisecond, 50*time.Millisecond
+		_ = os.Setenv("OPENAI_API_KEY", "sk-hush")
 		goleak.VerifyTestMain(m)
 	}
 }
@@ -47,9 +49,6 @@ type sum struct{ A, B int }
 // calculator is a server with good and bad tools.
 func calculator() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "calculator"}, nil)
-	text := func(text string) *sdk.CallToolResult {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
-	}
 	add := func(name, description string, run func(ctx context.Context, in sum) (*sdk.CallToolResult, error)) {
 		sdk.AddTool(s, &sdk.Tool{Name: name, Description: description}, func(ctx context.Context, _ *sdk.CallToolRequest, in sum) (*sdk.CallToolResult, any, error) {
 			result, err := run(ctx, in)
@@ -57,8 +56,17 @@ func calculator() *sdk.Server {
 		})
 	}
 	add("add", strings.Repeat("Adds two numbers. ", 200), func(_ context.Context, in sum) (*sdk.CallToolResult, error) {
-		return text(fmt.Sprint(in.A + in.B)), nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(in.A + in.B)}}}, nil
 	})
+	say := func(name string, content ...sdk.Content) {
+		add(name, "", func(context.Context, sum) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: content}, nil
+		})
+	}
+	say("flood", &sdk.TextContent{Text: strings.Repeat("flood ", 1<<14)})
+	say("picture", &sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"})
+	say("secret", &sdk.TextContent{Text: strings.Join(os.Environ(), "\n")})
+	say("delete_everything", &sdk.TextContent{Text: "gone"})
 	add("fail", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return nil, errors.New("division by zero") })
 	add("hang", "", func(ctx context.Context, _ sum) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
@@ -68,16 +76,6 @@ func calculator() *sdk.Server {
 		os.Exit(1)
 		return nil, nil
 	})
-	add("flood", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 1<<14)), nil
-	})
-	add("picture", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"}}}, nil
-	})
-	add("secret", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Join(os.Environ(), "\n")), nil
-	})
-	add("delete_everything", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return text("gone"), nil })
 	return s
 }
 
@@ -110,13 +108,10 @@ func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 
 func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 	t.Helper()
-	for _, one := range h.Tools(h.ids()) {
-		if one.Name == tool {
-			return one.Run(t.Context(), json.RawMessage(arguments))
-		}
-	}
-	t.Fatalf("got no tool %s", tool)
-	return "", nil
+	tools := h.Tools(h.ids())
+	of := slices.IndexFunc(tools, func(one Tool) bool { return one.Name == tool })
+	check.Require(t, of >= 0, "got no tool %s", tool)
+	return tools[of].Run(t.Context(), json.RawMessage(arguments))
 }
 
 // connected reports whether all servers are.

@@ -14,7 +14,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/memory"
 	"cairn/store"
@@ -74,6 +73,11 @@ func TestConversationsAPI(t *testing.T) {
 			query = fmt.Sprint("?limit=4&before=", page.Before)
 		}
 	}
+	for by, want := range map[string][]string{"model": {`"model":"scripted"`, `"requests":6`}, "conversation": {`"conversation":"terminal:garden"`, `"requests":5`}, "day": {`"day":"`}} {
+		check.Contains(t, "usage by "+by, r.do(200, nil, "GET", "/api/usage?by="+by, ""), want...)
+	}
+	r.do(400, nil, "GET", "/api/usage?by=moon", "")
+	check.Equal(t, "requests", get[channel.Spending](r, at(garden, "/usage")).Total.Requests, 5)
 	check.EqualAll(t, "messages of all pages", seen, []int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
 	found := get[messageList](r, at(garden, "/messages?q=plot+3")).Messages
 	check.That(t, len(found) != 0 && found[0].Seq == 7 && found[0].Match != "", "found: %+v", found)
@@ -81,14 +85,24 @@ func TestConversationsAPI(t *testing.T) {
 
 func TestCompactAndUndo(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	r.talk(garden, 8)
-	watch := r.watch("", "")
+	r.talk(garden, 7)
+	watch := r.watch("?kinds=compaction,usage")
+	usage := func(after string) {
+		t.Helper()
+		event := watch.until(t, `"used_tokens":`)
+		r.idle(garden)
+		now := get[conversationAnswer](r, at(garden, ""))
+		check.Contains(t, "after "+after, event, fmt.Sprintf(`"conversation":%q,"used_tokens":%d,"max_tokens":8000,"time":`, garden, now.Used))
+	}
+	r.talk(garden, 1)
+	usage("a turn")
 	var job jobAnswer
 	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
 	check.That(t, job.State == "started" && job.From == 1 && job.To == 12, "the job: %+v", job)
 	applied := watch.until(t, `"state":"applied"`)
 	check.Contains(t, "applied", applied, `"before_tokens":`)
 	check.Lacks(t, "applied", applied, `"after_tokens":0`)
+	usage("a compaction")
 	stack := get[summaryList](r, at(garden, "/summaries")).Stack
 	check.Len(t, "the stack", stack, 1)
 	one := get[summaryAnswer](r, at(garden, fmt.Sprintf("/summaries/%d?limit=10", stack[0].ID)))
@@ -129,6 +143,9 @@ func TestCompactAndUndo(t *testing.T) {
 	}
 	r.do(200, &job, "POST", at(garden, "/undo"), "")
 	check.Equal(t, "the state", job.State, "undone")
+	usage("an undo")
+	r.do(200, nil, "PUT", at(garden, "/settings"), `{"keep_first": 3}`)
+	usage("a change of settings")
 	check.Len(t, "the stack", get[summaryList](r, at(garden, "/summaries")).Stack, 0)
 }
 
@@ -202,14 +219,11 @@ func TestSettings(t *testing.T) {
 func TestMemories(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 2)
-	c := must(r.store.Find(t.Context(), garden))
-	saved := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{
-		Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8},
-	}))
+	var m memory.Details
+	r.do(201, &m, "POST", "/api/memories", `{"conversation": "terminal:garden", "kind": "preference", "content": "Ada prefers green tea"}`)
 	list := get[memoryList](r, "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d")
 	check.That(t, list.Total == 1 && list.Memories[0].Content == "Ada prefers green tea", "%+v", list)
-	one := fmt.Sprintf("/api/memories/%d", saved.ID)
-	var m memory.Details
+	one := fmt.Sprintf("/api/memories/%d", m.ID)
 	r.do(200, &m, "PATCH", one, `{"pinned": true}`)
 	check.That(t, m.Pinned, "it is not pinned")
 	r.do(200, &m, "PATCH", one, `{"state": "forgotten"}`)
@@ -218,22 +232,12 @@ func TestMemories(t *testing.T) {
 	r.do(200, &m, "PATCH", one, `{"state": "active"}`)
 	check.Equal(t, "state", m.State, "active")
 	found := get[recalled](r, "/api/recall?q=green+tea&conversation=terminal:garden")
-	check.That(t, len(found.Memories) == 1 && found.Memories[0].ID == saved.ID, "found %+v", found)
+	check.That(t, len(found.Memories) == 1 && found.Memories[0].ID == m.ID, "found %+v", found)
 	r.do(204, nil, "DELETE", one, "")
 	r.do(404, nil, "GET", one, "")
 	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
 		r.do(400, nil, "GET", "/api/memories?"+query, "")
 	}
-}
-
-func TestUsage(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.talk(garden, 3)
-	for by, want := range map[string]string{"model": `"model":"scripted"`, "conversation": `"conversation":"terminal:garden"`, "day": `"day":"`} {
-		check.Contains(t, "usage by "+by, r.do(200, nil, "GET", "/api/usage?by="+by, ""), want, `"requests":3`)
-	}
-	r.do(400, nil, "GET", "/api/usage?by=moon", "")
-	check.Equal(t, "requests", get[channel.Spending](r, at(garden, "/usage")).Total.Requests, 3)
 }
 
 func TestReadsNeedNoBot(t *testing.T) {

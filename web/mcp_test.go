@@ -85,9 +85,8 @@ func TestMCPReadTools(t *testing.T) {
 		calls(t, s, tool, nil, "[]") // of nothing
 	}
 	r.talk(here, 8)
-	watch := r.watch("", "")
 	r.do(202, nil, "POST", at(here, "/compact"), "")
-	watch.until(t, `"state":"applied"`)
+	r.drain()
 	r.remember("the gate opens at noon")
 	memory := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]
 	summary := get[summaryList](r, at(here, "/summaries")).Stack[0]
@@ -158,9 +157,9 @@ func TestMCPWriteTools(t *testing.T) {
 	check.Equal(t, "the kind", saved.Kind, "preference")
 	refused(t, s, "memory_save", given{"conversation": here, "content": "x", "kind": "wish"}, "wish")
 	calls(t, s, "memory_forget", given{"id": saved.ID}, `"state":"forgotten"`)
-	watch := r.watch("", "", "Authorization: Bearer a-long-secret-token")
 	calls(t, s, "compact", given{"conversation": here, "focus": "the gate", "keep_last_n": 2}, `"state":"started"`)
-	watch.until(t, `"state":"applied"`)
+	r.drain()
+	calls(t, s, "summaries", given{"conversation": here}, `"stack":[{`)
 	for _, header := range []string{"Origin: http://evil.example", "Sec-Fetch-Site: cross-site", "Host: evil.example"} {
 		resp := r.request("POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Accept: application/json, text/event-stream", "Authorization: Bearer a-long-secret-token", header)
 		check.That(t, resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusMisdirectedRequest, "%s: %s", header, resp.Status)

@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 	r.say(here, past[59])
 	r.past("terminal:hostile", wordstest.Texts()...)
 	r.remember("Ada prefers " + hostile)
-	check.NoError(t, r.hub.Drain(t.Context())) // so that no repair replaces a summary
+	r.drain() // so that no repair replaces a summary
 	memory := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
 	p := pageOf(here)
@@ -147,11 +147,7 @@ func TestMarkIsAtTheDropOfTheLine(t *testing.T) {
 
 func TestSimulations(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	var past []string
-	for i := range 60 {
-		past = append(past, aboutPlot(i))
-	}
-	r.past(here, past...)
+	r.past(here, plots(60)...)
 	simulated := func(status int, body string) string {
 		return r.do(status, nil, "POST", "/api/simulate", strings.Replace(body, "HERE", here, 1))
 	}
