@@ -41,8 +41,7 @@ type browser struct {
 
 	mu       sync.Mutex // guards everything below
 	problems []string
-	expected string             // a problem with these words is none
-	giveUp   context.CancelFunc // of the current step: after a problem it may wait in vain
+	expected string // a problem with these words is none
 }
 
 // chromium is the browser of all tests in TestInBrowser; each has a tab of its own.
@@ -75,18 +74,15 @@ func TestInBrowser(t *testing.T) {
 }
 
 // patience is how long a step may take on a machine that is busy.
-const patience = 2 * time.Minute
+const patience = time.Minute
 
 // newBrowser opens an empty page.
 func newBrowser(t *testing.T, address string) *browser {
 	t.Helper()
-	ctx, closePage := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
-	b := &browser{t: t, url: address, ctx: ctx, giveUp: func() {}}
+	ctx, _ := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	b := &browser{t: t, url: address, ctx: ctx}
 	check.NoError(t, chromedp.Listen(ctx, b.heard))
-	t.Cleanup(func() {
-		check.NoError(t, chromedp.Cancel(ctx))
-		closePage()
-	})
+	t.Cleanup(func() { check.NoError(t, chromedp.Cancel(ctx)) })
 	run(b, "start", chromedp.EmulateViewport(1200, 900))
 	return b
 }
@@ -112,7 +108,6 @@ func (b *browser) heard(event any) {
 	defer b.mu.Unlock()
 	if problem != "" && (b.expected == "" || !strings.Contains(problem, b.expected)) {
 		b.problems = append(b.problems, problem)
-		b.giveUp()
 	}
 }
 
@@ -123,19 +118,10 @@ func (b *browser) tolerates(words string) {
 	b.expected = words
 }
 
-// limited returns the context of a step.
-func (b *browser) limited() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.giveUp = cancel
-	return ctx, cancel
-}
-
 // run runs an action, and fails the test if that fails or a problem was recorded.
 func run[T any](b *browser, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := b.limited()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
 	b.expect(what, err)
@@ -151,7 +137,7 @@ func protocol[P, R any](c cdp.Command[P, R], params P) chromedp.Action[R] {
 // meanwhile may never answer.
 func (b *browser) until(what, expression string, args ...any) {
 	b.t.Helper()
-	ctx, cancel := b.limited()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	expression = "document.readyState === 'complete' && (" + fmt.Sprintf(expression, args...) + ")"
 	holds, err := false, error(nil)

@@ -42,9 +42,7 @@ func TestMarkdownIsRenderedFast(t *testing.T) {
 	for _, part := range []string{">", "[", "*a ", "![", "- ", "`", "|a|\n|-|\n", "<", "1. ", "**_", "[a](", "&", "\\", "\n\n    ", "~~", "[a]: b\n", "[a]", "***", "_a*", "a|", "* a\n", "<!--", "a\n> ", "- a\n> ", "> 1. ", "+ > ", "](", "```\n"} {
 		began := time.Now()
 		rendered(t, chat.Record{Role: "assistant", Text: strings.Repeat(part, 65_536/len(part)) + strings.Repeat("\n\n"+strings.Repeat(part, 900/len(part)), 30)})
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("%q: %v", part, took)
-		}
+		check.That(t, time.Since(began) <= 2*time.Second, "%q: %v", part, time.Since(began))
 	}
 }
 
@@ -54,9 +52,8 @@ func TestMarkdownOfASmallTextIsSmall(t *testing.T) {
 		strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000),
 		"[a]: /" + strings.Repeat("x", 3000) + "\n\n" + strings.Repeat("[a]", 900),
 	} {
-		if page := rendered(t, chat.Record{Role: "assistant", Text: text}); len(page) > 10*len(text) {
-			t.Errorf("%d bytes of a text of %d", len(page), len(text))
-		}
+		page := rendered(t, chat.Record{Role: "assistant", Text: text})
+		check.That(t, len(page) <= 10*len(text), "%d bytes of a text of %d", len(page), len(text))
 	}
 	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "|a|b|c|\n|-|-|-|\n" + strings.Repeat("|1|2|3|\n", 500)}), "<table>")
 	check.Contains(t, "a reference", rendered(t, chat.Record{Role: "assistant", Text: "See [1].\n\n[1]: https://example.com"}), "See [1].", "[1]: https://example.com")

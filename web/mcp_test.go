@@ -14,26 +14,19 @@ import (
 	"cairn/memory"
 )
 
-// withToken sends a token with each request.
-type withToken struct {
-	http.RoundTripper
-	token string
-}
+// roundTrip sends a request.
+type roundTrip func(*http.Request) (*http.Response, error)
 
-func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.token != "" {
-		r.Header.Set("Authorization", "Bearer "+w.token)
-	}
-	return w.RoundTripper.RoundTrip(r)
-}
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // mcpClient connects to /mcp.
 func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	transport := &sdk.StreamableClientTransport{
-		Endpoint: r.url + mcpPath, HTTPClient: &http.Client{Transport: withToken{r.client.Transport, token}}, DisableStandaloneSSE: true,
-	}
-	session, err := client.Connect(r.t.Context(), transport, nil)
+	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		req.Header.Set("Authorization", "Bearer "+token)
+		return r.client.Transport.RoundTrip(req)
+	})}
+	transport := &sdk.StreamableClientTransport{Endpoint: r.url + mcpPath, HTTPClient: client, DisableStandaloneSSE: true}
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(r.t.Context(), transport, nil)
 	if err == nil {
 		r.t.Cleanup(func() { _ = session.Close() })
 	}

@@ -61,8 +61,6 @@ func TestPages(t *testing.T) {
 			check.Lacks(t, page, text, "<script>alert", "<img src=x", "<svg onload", " style=")
 		}
 	}
-	r.page(404, "/c/nobody")
-	r.page(404, p+"/summaries/999")
 }
 
 func TestMessagesShowCallsOfToolsAndWhatASearchFound(t *testing.T) {
