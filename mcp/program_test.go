@@ -57,8 +57,8 @@ func serveDeaf(mode string) {
 
 // deaf returns such a server.
 func deaf(t *testing.T, mode string) Server {
-	s := calculatorProgram(t)
-	s.Env[serverVariable], s.Allow = "deaf: "+mode, []string{"deaf", "flood", "hear", "bare"}
+	s := programOf(t, "deaf: "+mode)
+	s.Allow = []string{"deaf", "flood", "hear", "bare"}
 	return s
 }
 
@@ -108,7 +108,7 @@ func TestEndlessListIsBounded(t *testing.T) {
 func TestChildProcessesEndWithProgram(t *testing.T) {
 	t.Parallel()
 	note := t.TempDir() + "/child"
-	s := calculatorProgram(t)
+	s := programOf(t, "stdio")
 	// The child keeps standard error open and outlives its parent's input.
 	s.Command = []string{"sh", "-c", fmt.Sprintf(`sleep 600 & echo $! > %s; exec "$0" "$@"`, note), s.Command[0], s.Command[1]}
 	h, _ := start(t, s)

@@ -3,9 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,12 +26,10 @@ func TestMain(m *testing.M) {
 	switch mode := os.Getenv(serverVariable); {
 	case strings.HasPrefix(mode, "deaf: "):
 		serveDeaf(mode[len("deaf: "):])
-	case mode == "hostile":
-		_ = hostile().Run(context.Background(), &sdk.StdioTransport{})
-	case mode == "hostile over HTTP":
-		serveHostile()
+	case mode == "over HTTP":
+		serveOverHTTP()
 	case mode != "":
-		_ = calculator().Run(context.Background(), &sdk.StdioTransport{})
+		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
 	default:
 		check.InMemory()
 		_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
@@ -42,41 +38,6 @@ func TestMain(m *testing.M) {
 		_ = os.Setenv("OPENAI_API_KEY", "sk-hush")
 		goleak.VerifyTestMain(m)
 	}
-}
-
-type sum struct{ A, B int }
-
-// calculator is a server with good and bad tools.
-func calculator() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "calculator"}, nil)
-	add := func(name, description string, run func(ctx context.Context, in sum) (*sdk.CallToolResult, error)) {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: description}, func(ctx context.Context, _ *sdk.CallToolRequest, in sum) (*sdk.CallToolResult, any, error) {
-			result, err := run(ctx, in)
-			return result, nil, err
-		})
-	}
-	add("add", strings.Repeat("Adds two numbers. ", 200), func(_ context.Context, in sum) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(in.A + in.B)}}}, nil
-	})
-	say := func(name string, content ...sdk.Content) {
-		add(name, "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-			return &sdk.CallToolResult{Content: content}, nil
-		})
-	}
-	say("flood", &sdk.TextContent{Text: strings.Repeat("flood ", 1<<14)})
-	say("picture", &sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"})
-	say("secret", &sdk.TextContent{Text: strings.Join(os.Environ(), "\n")})
-	say("delete_everything", &sdk.TextContent{Text: "gone"})
-	add("fail", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return nil, errors.New("division by zero") })
-	add("hang", "", func(ctx context.Context, _ sum) (*sdk.CallToolResult, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	add("die", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		os.Exit(1)
-		return nil, nil
-	})
-	return s
 }
 
 var allowed = []string{"add", "fail", "hang", "die", "flood", "picture", "secret", "no_such_tool"}
@@ -90,16 +51,16 @@ func overHTTP(t *testing.T, s *sdk.Server) string {
 	return server.URL
 }
 
-// calculatorProgram is the calculator as a separate program.
-func calculatorProgram(t *testing.T) Server {
-	t.Helper()
-	return Server{ID: "calc", Command: []string{check.Must(os.Executable())(t), "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
+// programOf is the server as a separate program.
+func programOf(t *testing.T, mode string) Server {
+	command := []string{check.Must(os.Executable())(t), "-test.run=^$"}
+	return Server{ID: "calc", Command: command, Allow: allowed, Env: map[string]string{serverVariable: mode, "OWN": "own value"}}
 }
 
 func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 	t.Helper()
 	log := &check.Buffer{}
-	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, nil)))
+	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	t.Cleanup(h.Close)
 	check.NoError(t, h.Tried(t.Context(), h.ids()))
 	check.Require(t, h.connected(), "%s", log)
