@@ -73,14 +73,17 @@ func TestConversationsAPI(t *testing.T) {
 			query = fmt.Sprint("?limit=4&before=", page.Before)
 		}
 	}
-	for by, want := range map[string][]string{"model": {`"model":"scripted"`, `"requests":6`}, "conversation": {`"conversation":"terminal:garden"`, `"requests":5`}, "day": {`"day":"`}} {
+	check.EqualAll(t, "messages of all pages", seen, []int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
+	found := get[messageList](r, at(garden, "/messages?q=plot+3")).Messages
+	check.That(t, len(found) != 0 && found[0].Seq == 7 && found[0].Match != "", "found: %+v", found)
+
+	for by, want := range map[string][]string{
+		"model": {`"model":"scripted"`, `"requests":6`}, "conversation": {`"conversation":"terminal:garden"`, `"requests":5`}, "day": {`"day":"`},
+	} {
 		check.Contains(t, "usage by "+by, r.do(200, nil, "GET", "/api/usage?by="+by, ""), want...)
 	}
 	r.do(400, nil, "GET", "/api/usage?by=moon", "")
 	check.Equal(t, "requests", get[channel.Spending](r, at(garden, "/usage")).Total.Requests, 5)
-	check.EqualAll(t, "messages of all pages", seen, []int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
-	found := get[messageList](r, at(garden, "/messages?q=plot+3")).Messages
-	check.That(t, len(found) != 0 && found[0].Seq == 7 && found[0].Match != "", "found: %+v", found)
 }
 
 func TestCompactAndUndo(t *testing.T) {
@@ -109,37 +112,31 @@ func TestCompactAndUndo(t *testing.T) {
 	check.That(t, len(one.Messages) == 10 && one.From == 11 && one.Summary.To == 12, "the first page of what it covers: from %d, %+v", one.From, one.Summary)
 	r.do(404, nil, "GET", at(garden, "/summaries/999"), "")
 
-	t.Run("the history has the start, each answer, both sides of a compaction, and now", func(t *testing.T) {
-		h := get[historyAnswer](r, at(garden, "/history"))
-		check.Len(t, "compactions", h.Compactions, 1)
-		c := h.Compactions[0]
-		check.That(t, c.Trigger == "manual" && c.BeforeTokens > c.AfterTokens, "%+v", c)
-		check.Len(t, "usage points", h.Used, 1+8+2+1)
-		now := get[conversationAnswer](r, at(garden, ""))
-		for i, want := range map[int]usedPoint{
-			0:  {Tokens: now.Parts.Frame + now.Parts.Reserve},
-			1:  {Seq: 1, Tokens: 1000 + now.Parts.Reserve}, // the provider's count
-			8:  {Seq: 15, Tokens: h.Used[8].Tokens},
-			9:  {Seq: 16, Tokens: c.BeforeTokens},
-			10: {Seq: 16, Tokens: c.AfterTokens},
-			11: {Seq: 16, Tokens: now.Used},
-		} {
-			want.Time, want.Window = h.Used[i].Time, 8000
-			check.Equal(t, fmt.Sprint("point ", i), h.Used[i], want)
-		}
-		check.Len(t, "usage points before message 10", get[historyAnswer](r, at(garden, "/history?before=10")).Used, 1+4)
-		since := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")
-		check.Len(t, "usage points since then", get[historyAnswer](r, at(garden, "/history?since="+since)).Used, 0)
-	})
+	// The history has the start, each answer, both sides of a compaction, and now.
+	h := get[historyAnswer](r, at(garden, "/history"))
+	check.Len(t, "compactions", h.Compactions, 1)
+	c := h.Compactions[0]
+	check.That(t, c.Trigger == "manual" && c.BeforeTokens > c.AfterTokens, "%+v", c)
+	check.Len(t, "usage points", h.Used, 1+8+2+1)
+	now := get[conversationAnswer](r, at(garden, ""))
+	for i, want := range map[int]usedPoint{
+		0:  {Tokens: now.Parts.Frame + now.Parts.Reserve},
+		1:  {Seq: 1, Tokens: 1000 + now.Parts.Reserve}, // the provider's count
+		8:  {Seq: 15, Tokens: h.Used[8].Tokens},
+		9:  {Seq: 16, Tokens: c.BeforeTokens},
+		10: {Seq: 16, Tokens: c.AfterTokens},
+		11: {Seq: 16, Tokens: now.Used},
+	} {
+		want.Time, want.Window = h.Used[i].Time, 8000
+		check.Equal(t, fmt.Sprint("point ", i), h.Used[i], want)
+	}
+	check.Len(t, "usage points before message 10", get[historyAnswer](r, at(garden, "/history?before=10")).Used, 1+4)
+	since := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")
+	check.Len(t, "usage points since then", get[historyAnswer](r, at(garden, "/history?since="+since)).Used, 0)
+
 	for _, body := range []string{`{"compaction": {"keep_last_turns": 400}}`, `{"keep_last_n": 500}`} { // settings for one compaction
 		r.do(200, &job, "POST", at(garden, "/compact"), body)
 		check.That(t, job.State == "noop" && job.Reason != "", "%s: %+v", body, job)
-	}
-	for _, body := range []string{
-		`{"compaction": {"target_percentage": 5}}`, `{"compaction": {"prompt_file": "/etc/passwd"}}`, `{"keep_last_n": -1}`,
-		`{"focus": "` + strings.Repeat("ж", maxFocus+1) + `"}`,
-	} {
-		r.do(422, nil, "POST", at(garden, "/compact"), body)
 	}
 	r.do(200, &job, "POST", at(garden, "/undo"), "")
 	check.Equal(t, "the state", job.State, "undone")
@@ -204,16 +201,6 @@ func TestSettings(t *testing.T) {
 	r.do(200, nil, "PUT", at(garden, "/settings"), `{"background_threshold": null, "aggressive_threshold": null}`)
 	s = value("background_threshold")
 	check.That(t, s.Value == 0.8 && !s.Here, "reset: %+v", s)
-	for _, body := range []string{
-		`{"keep_first": 3, "background_threshold": 7}`, // one bad value changes nothing of the others
-		`{"keep_frist": 3}`,
-		`{"model": "gpt"}`, // only the settings file has it
-		`{"keep_first": [1]}`,
-		`{}`,
-	} {
-		r.do(422, nil, "PUT", at(garden, "/settings"), body)
-		check.That(t, !value("keep_first").Here, "%s was set", body)
-	}
 }
 
 func TestMemories(t *testing.T) {

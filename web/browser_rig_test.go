@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -120,7 +121,6 @@ func (b *browser) tolerates(words string) {
 
 // run runs an action, and fails the test if that fails or a problem was recorded.
 func run[T any](b *browser, what string, action chromedp.Action[T]) T {
-	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
@@ -136,7 +136,6 @@ func protocol[P, R any](c cdp.Command[P, R], params P) chromedp.Action[R] {
 // until waits until a page is loaded and a JavaScript expression is true. A page that goes away
 // meanwhile may never answer.
 func (b *browser) until(what, expression string, args ...any) {
-	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	expression = "document.readyState === 'complete' && (" + fmt.Sprintf(expression, args...) + ")"
@@ -152,76 +151,65 @@ func (b *browser) until(what, expression string, args ...any) {
 	b.expect(what, err)
 }
 
-// expect fails the test if a step failed, or a problem was recorded.
+// expect ends the test if a step failed, or a problem was recorded. It shows the page, and which line of
+// the test waits.
 func (b *browser) expect(what string, err error) {
-	b.t.Helper()
 	b.mu.Lock()
 	problems := b.problems
-	b.problems = nil
 	b.mu.Unlock()
-	for _, problem := range problems {
-		b.t.Errorf("%s: %s", what, problem)
-	}
-	if err != nil {
+	if err != nil || len(problems) > 0 {
 		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 		defer cancel()
-		text, _ := chromedp.Run(ctx, chromedp.Text("body")) // for the message alone
-		b.t.Fatalf("%s: %v\n%.1500s", what, err, text)
+		text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		b.t.Fatalf("%s: %q, %v\n%.1500s\n%s", what, problems, err, text, debug.Stack())
 	}
 }
 
 func (b *browser) open(path string) {
-	b.t.Helper()
 	run(b, "open "+path, protocol(cdppage.Navigate, cdppage.NavigateParams{URL: b.url + path}))
 	b.until("open "+path, "location.href === new URL(%q, location.href).href && !!document.querySelector('main')", path)
 }
 
 // shows waits until an element exists.
 func (b *browser) shows(selector string) {
-	b.t.Helper()
 	b.until(selector+" is shown", "!!document.querySelector(%q)?.checkVisibility()", selector)
 }
 
 // click clicks an element as soon as it exists. Live parts are replaced at any time, so one step
 // finds and clicks it.
 func (b *browser) click(selector string) {
-	b.t.Helper()
 	b.shows(selector)
 	b.until("click "+selector, "(document.querySelector(%q)?.click(), true)", selector)
 }
 
 // keys sends keys to an element, as a keyboard does.
 func (b *browser) keys(selector, keys string) {
-	b.t.Helper()
 	run(b, "type into "+selector, chromedp.SendKeys(selector, keys))
 }
 
 // enter presses Enter. The library types a line break, too, whatever the page does with the key; a
 // browser does not.
 func (b *browser) enter() {
-	b.t.Helper()
 	key := input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
 	run(b, "press Enter", protocol(input.DispatchKeyEvent, key))
 	key.Type, key.Text = "keyUp", ""
 	run(b, "let go of Enter", protocol(input.DispatchKeyEvent, key))
 }
 
-// types sends a text to the chat.
+// types sends a text to the chat; it types all at once.
 func (b *browser) types(text string) {
-	b.t.Helper()
-	b.keys("#text", text)
+	b.until("write in the box", "(document.getElementById('text').focus(), true)")
+	run(b, "type "+text, protocol(input.InsertText, input.InsertTextParams{Text: text}))
 	b.enter()
 }
 
 // sees waits until an element has a text.
 func (b *browser) sees(selector, text string) {
-	b.t.Helper()
 	b.until(fmt.Sprintf("%s shows %q", selector, text), "(document.querySelector(%q)?.textContent ?? '').includes(%q)", selector, text)
 }
 
 // submits clicks a button that changes something; then the page is loaded again, with a note.
 func (b *browser) submits(selector, text string) {
-	b.t.Helper()
 	b.shows(selector)
 	b.until("forget the note before", "(document.getElementById('flash').textContent = '') === ''")
 	b.click(selector)
@@ -230,7 +218,6 @@ func (b *browser) submits(selector, text string) {
 
 // audited checks a page for other kinds of eyesight, screens and keyboards.
 func (b *browser) audited(name string) {
-	b.t.Helper()
 	dir := os.Getenv(screenshots)
 	for i := range 4 {
 		scheme, width := []string{"light", "dark"}[i%2], []int64{1200, 420, 420, 1200}[i]

@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/store"
 )
@@ -84,12 +86,11 @@ func TestLogin(t *testing.T) {
 		return resp, append(resp.Cookies(), &http.Cookie{})[0]
 	}
 	resp := r.request("GET", "/?q=1", "", "Accept: text/html")
-	check.Equal(t, "status code", resp.StatusCode, 303)
-	check.Equal(t, "Location", resp.Header.Get("Location"), "/login?next=%2F%3Fq%3D1")
+	check.Equal(t, "without a session", resp.Status+resp.Header.Get("Location"), "303 See Other/login?next=%2F%3Fq%3D1")
 	check.Contains(t, "the login", r.page(200, "/login?next=%2F%3Fq%3D1"), "Log in", "/?q=1")
 
 	resp, cookie := login("correct-horse-battery", "/?q=1")
-	check.Require(t, resp.StatusCode == 303 && resp.Header.Get("Location") == "/?q=1", "%s %v", resp.Status, resp.Header)
+	check.Equal(t, "after the login", resp.Status+resp.Header.Get("Location"), "303 See Other/?q=1")
 	check.That(t, cookie.HttpOnly && cookie.SameSite == http.SameSiteStrictMode && !cookie.Secure, "%+v", cookie)
 	session := "Cookie: " + cookie.Name + "=" + cookie.Value
 	r.do(200, nil, "GET", list, "", session)
@@ -106,17 +107,15 @@ func TestLogin(t *testing.T) {
 	_, cookie = login("correct-horse-battery", "/", "X-Forwarded-Proto: https")
 	check.That(t, cookie.Secure, "behind https: %+v", cookie)
 	check.That(t, r.request("POST", "/logout", "", origin, session).Cookies()[0].MaxAge < 0, "the cookie is kept")
-	t.Run("wrong tokens are delayed", func(t *testing.T) {
-		for range guessBurst {
-			resp, _ := login("guess", "/")
-			check.Equal(t, "status code", resp.StatusCode, 401)
-		}
-		resp, _ := login("correct-horse-battery", "/")
-		check.Equal(t, "status code", resp.StatusCode, 429)
-		resp = r.request("GET", list, "", "Authorization: Bearer correct-horse-battery")
-		check.That(t, resp.StatusCode == 429 && resp.Header.Get("Retry-After") != "", "%s %v", resp.Status, resp.Header)
-		r.do(200, nil, "GET", list, "", session)
-	})
+	for range guessBurst {
+		resp, _ := login("guess", "/")
+		check.Equal(t, "a wrong token", resp.StatusCode, 401)
+	}
+	resp, _ = login("correct-horse-battery", "/")
+	check.Equal(t, "status after wrong tokens", resp.StatusCode, 429)
+	resp = r.request("GET", list, "", "Authorization: Bearer correct-horse-battery")
+	check.That(t, resp.StatusCode == 429 && resp.Header.Get("Retry-After") != "", "%s %v", resp.Status, resp.Header)
+	r.do(200, nil, "GET", list, "", session)
 }
 
 func TestGuard(t *testing.T) {
@@ -194,27 +193,60 @@ func TestProblemIsAPage(t *testing.T) {
 func TestWhoseMistakeItIs(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 1)
-	messages, compact := at("web:general", "/messages"), at(garden, "/compact")
-	for _, c := range []struct{ path, body, says string }{
-		{messages, `[1]`, "a value of type array is not accepted"},
-		{messages, `{"id": "1", "text": 3}`, `a value of type number is not accepted for \"text\"`},
-		{messages, `{"colour": "red"}`, `unknown field \"colour\"`},
-		{messages, `{"id": "1"`, "unexpected EOF"},
-		{messages, `{"id": "1"} {}`, "there is text after the object"},
-		{compact, `{"keep_last_n": 1.5}`, `a value of type number 1.5 is not accepted for \"keep_last_n\"`},
-		{"/api/simulate", `{"variants": [{"settings": true}]}`, "a value of type bool is not accepted"},
+	const variant = `{"conversation": "terminal:garden", "variants": [{"settings": `
+	chat, compact, settings := at(pane, "/messages"), at(garden, "/compact"), at(garden, "/settings")
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+	}{
+		{chat, `[1]`, 400, "a value of type array is not accepted"},
+		{chat, `{"id": "1", "text": 3}`, 400, `a value of type number is not accepted for \"text\"`},
+		{chat, `{"id": "1", "text": "hello", "colour": 1}`, 400, `unknown field \"colour\"`},
+		{chat, `{"id": "1"`, 400, "unexpected EOF"},
+		{chat, `{"id": "1"} {}`, 400, "there is text after the object"},
+		{chat, `{"id": "1", "text": " "}`, 400, "text is missing"},
+		{chat, `{"text": "hello"}`, 400, "needs an id"},
+		{chat, `{"id": "1", "text": "/contxt"}`, 422, "context"},
+		{chat, `{"id": "1", "text": "hello", "compaction": {"keep": 1}}`, 422, "keep"},
+		{chat, `{"id": "1", "text": "hello", "compaction": {"model": "dear"}}`, 422, "settings file only"},
+		{chat, `{"id": "1", "text": "hello", "compaction": {"background_threshold": 80}}`, 422, "0.80"},
+		{at("web:a/b", "/messages"), `{"id": "1", "text": "hello"}`, 400, "letters, digits"},
+		{at(garden, "/messages"), `{"id": "1", "text": "hello"}`, 409, "web:general"}, // another connector's
+		{compact, `{"keep_last_n": 1.5}`, 400, `a value of type number 1.5 is not accepted for \"keep_last_n\"`},
+		{compact, `{"keep_last_n": -1}`, 422, "from 0 to 500"},
+		{compact, `{"compaction": {"target_percentage": 5}}`, 422, "target_percentage"},
+		{compact, `{"compaction": {"prompt_file": "/etc/passwd"}}`, 422, "prompt_file"},
+		{compact, `{"focus": "` + strings.Repeat("ж", maxFocus+1) + `"}`, 422, "at most 1000 characters"},
+		{settings, `{"keep_first": 3, "background_threshold": 7}`, 422, "background_threshold"}, // keep_first is not set either
+		{settings, `{"keep_frist": 3}`, 422, "keep_first"},
+		{settings, `{"model": "gpt"}`, 422, "model"}, // only the settings file has it
+		{settings, `{"keep_first": [1]}`, 422, "keep_first"},
+		{settings, `{}`, 422, ""},
+		{simulatePath, `{"variants": [{"settings": true}]}`, 400, "a value of type bool is not accepted"},
+		{simulatePath, variant + `{"background_treshold": 1}}]}`, 422, "did you mean background_threshold"},
+		{simulatePath, variant + `{"background_threshold": 5}}]}`, 422, "background_threshold"},
+		{simulatePath, variant + `{"keep_first": null}}]}`, 422, "keep_first: must be a number"},
+		{simulatePath, `{"variants": [` + strings.Repeat(`{},`, maxVariants) + `{}]}`, 422, "at most 8"},
+		{simulatePath, `{"conversation": "terminal:nowhere"}`, 404, "terminal:nowhere"},
+		{simulatePath, `{"conversation":`, 400, ""},
+		{"/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`, 422, "gossip"},
 	} {
-		text := r.do(400, nil, "POST", c.path, c.body)
+		method := map[bool]string{true: "PUT", false: "POST"}[c.path == settings]
+		text := r.do(c.status, nil, method, c.path, c.body)
 		check.Contains(t, c.body, text, c.says)
 		check.Lacks(t, c.body, text, "Go ", "web.", "unmarshal", "struct")
 	}
+	all := get[settingsAnswer](r, settings).Settings
+	check.That(t, !slices.ContainsFunc(all, func(s channel.Setting) bool { return s.Here }), "set: %+v", all)
+	r.do(404, nil, "GET", at(pane, ""), "") // no message was stored
+
 	// A client whose connection breaks is no incident of the bot, and a database that refuses is no mistake of the client.
 	conn := must(net.Dial("tcp", strings.TrimPrefix(r.url, "http://")))
 	defer conn.Close()
-	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\nzz\r\n", messages))
+	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\nzz\r\n", chat))
 	check.Equal(t, "status", must(http.ReadResponse(bufio.NewReader(conn), nil)).StatusCode, 400)
 	check.Len(t, "incidents", r.events.incidents(), 0)
-	r.do(422, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`)
 	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error {
 		return check.ErrorOf(tx.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END"))
 	}))
