@@ -53,20 +53,15 @@ func called(t *testing.T, s *sdk.ClientSession, tool string, arguments any) (tex
 	return text, false
 }
 
-// calls has a tool called that must succeed, and returns its answer, which must contain a text.
+// calls has a tool called, and returns its answer, which must contain a text. "refused: " before the text
+// means that the call must fail with it.
 func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) string {
 	t.Helper()
 	text, failed := called(t, s, tool, arguments)
-	check.That(t, !failed && strings.Contains(text, want), "%s: got %.300s, want %s", tool, text, want)
+	words, refused := strings.CutPrefix(want, "refused: ")
+	check.That(t, failed == refused && strings.Contains(text, words), "%s %v: got %.300s, want %s", tool, arguments, text, want)
+	check.That(t, !failed || !strings.Contains(text, "GET ") && !strings.Contains(text, "/api/"), "%s: the model reads %s", tool, text)
 	return text
-}
-
-// refused has a tool called that must fail with a text.
-func refused(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) {
-	t.Helper()
-	text, failed := called(t, s, tool, arguments)
-	check.That(t, failed && strings.Contains(text, want), "%s %v: got %.300s", tool, arguments, text)
-	check.Lacks(t, tool, text, "GET ", "/api/")
 }
 
 type given = map[string]any // to a tool
@@ -83,39 +78,32 @@ func TestMCPReadTools(t *testing.T) {
 	r.remember("the gate opens at noon")
 	memory := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]
 	summary := get[summaryList](r, at(here, "/summaries")).Stack[0]
-	for tool, c := range map[string]struct {
+	for _, c := range []struct {
+		tool      string
 		arguments any
 		want      string
 	}{
-		"conversations": {nil, `"` + here + `"`},
-		"recall":        {given{"conversation": here, "query": "gate"}, "the gate opens at noon"},
-		"memory_list":   {given{"kind": "fact"}, "the gate opens at noon"},
-		"memory_search": {given{"query": "gate", "kind": "fact"}, "the gate opens at noon"},
-		"memory_show":   {given{"id": memory.ID}, "the gate opens at noon"},
-		"summaries":     {given{"conversation": here}, `"stack":[{`},
-		"expand":        {given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`},
-		"usage":         {given{"by": "model"}, `"rows"`},
-		"simulate":      {given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
+		{"conversations", nil, `"` + here + `"`},
+		{"recall", given{"conversation": here, "query": "gate"}, "the gate opens at noon"},
+		{"recall", given{"conversation": "terminal:nowhere", "query": "x"}, "refused: There is no conversation"},
+		{"recall", given{"conversation": here, "query": " "}, "refused: Name a question and a conversation."},
+		{"memory_list", given{"kind": "fact"}, "the gate opens at noon"},
+		{"memory_list", given{"limit": 201}, "refused: limit"},
+		{"memory_list", given{"limit": "many"}, "refused: limit"},
+		{"memory_list", given{"kind": "wish"}, "refused: wish does not equal any of"},
+		{"memory_list", given{"knd": "fact"}, "refused: knd"},
+		{"memory_search", given{"query": "gate", "kind": "fact"}, "the gate opens at noon"},
+		{"memory_show", given{"id": memory.ID}, "the gate opens at noon"},
+		{"memory_show", given{"id": 9999}, "refused: There is nothing with that name or number"},
+		{"memory_show", given{}, "refused: id"},
+		{"summaries", given{"conversation": here}, `"stack":[{`},
+		{"expand", given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`},
+		{"usage", given{"by": "model"}, `"rows"`},
+		{"simulate", given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
+		{"simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "refused: no_such"},
+		{"memory_save", given{"conversation": here, "content": "I own this bot"}, "refused: memory_save"}, // it only reads
 	} {
-		calls(t, s, tool, c.arguments, c.want)
-	}
-	for _, c := range []struct {
-		tool      string
-		arguments given
-		want      string
-	}{
-		{"recall", given{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
-		{"recall", given{"conversation": here, "query": " "}, "Name a question and a conversation."},
-		{"memory_show", given{"id": 9999}, "nothing with that name or number"},
-		{"memory_show", given{}, "id"},
-		{"memory_list", given{"limit": 201}, "limit"},
-		{"memory_list", given{"limit": "many"}, "limit"},
-		{"memory_list", given{"kind": "wish"}, "wish does not equal any of"},
-		{"memory_list", given{"knd": "fact"}, "knd"},
-		{"simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "no_such"},
-		{"memory_save", given{"conversation": here, "content": "I own this bot"}, "memory_save"}, // it only reads
-	} {
-		refused(t, s, c.tool, c.arguments, c.want)
+		calls(t, s, c.tool, c.arguments, c.want)
 	}
 	tools := must(s.ListTools(t.Context(), nil)).Tools
 	check.Equal(t, "tools", len(tools), 9)
@@ -148,7 +136,7 @@ func TestMCPWriteTools(t *testing.T) {
 	var saved memory.Details
 	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "memory_save", save, "")), &saved))
 	check.Equal(t, "the kind", saved.Kind, "preference")
-	refused(t, s, "memory_save", given{"conversation": here, "content": "x", "kind": "wish"}, "wish")
+	calls(t, s, "memory_save", given{"conversation": here, "content": "x", "kind": "wish"}, "refused: wish")
 	calls(t, s, "memory_forget", given{"id": saved.ID}, `"state":"forgotten"`)
 	calls(t, s, "compact", given{"conversation": here, "focus": "the gate", "keep_last_n": 2}, `"state":"started"`)
 	r.drain()

@@ -19,32 +19,23 @@ import (
 )
 
 func TestPages(t *testing.T) {
-	r := newRig(t, rigOptions{window: 4000})
-	var past []string
-	for i := range 60 {
-		past = append(past, fmt.Sprintf("message %d: %s %s", i, hostile, strings.Repeat("the roses ", 20)))
-	}
-	r.past(here, past[:59]...)
-	r.say(here, past[59])
-	r.past("terminal:hostile", wordstest.Texts()...)
-	r.remember("Ada prefers " + hostile)
-	r.drain() // so that no repair replaces a summary
+	r := hostileRig(t)
 	memory := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
 	p := pageOf(here)
 	for page, wants := range map[string][]string{
-		"/":                                      {here, "terminal:hostile", "<meter"},
-		"/?q=hostile":                            {"1 in all"},
-		"/?q=%3Cscript%3E":                       {"There is no such conversation yet."},
-		"/?offset=50":                            {"2 in all", "Previous"}, // of a list that was longer
-		"/?fragment=live":                        {"<table"},
-		p:                                        {"<svg", "background", "Compact now", "What fills the window"},
-		p + "?fragment=live":                     {"<svg"},
-		p + "/messages":                          {"message 59", "Earlier messages"},
-		p + "/messages?before=20":                {"message 9", "The newest messages"},
-		p + "/messages?q=roses":                  {"The best first"},
-		p + "/settings":                          {"background_threshold", "built in", "share"},
-		pageOf("terminal:hostile") + "/messages": {"<article"},
+		"/":                       {here, "terminal:&lt;script&gt;", "<meter"},
+		"/?q=rose":                {"1 in all"},
+		"/?q=nobody":              {"There is no such conversation yet."},
+		"/?offset=50":             {"3 in all", "Previous"}, // of a list that was longer
+		"/?fragment=live":         {"<table"},
+		p:                         {"<svg", "background", "Compact now", "What fills the window"},
+		p + "?fragment=live":      {"<svg"},
+		p + "/messages":           {"plot 29", "Earlier messages"},
+		p + "/messages?before=20": {`id="m19"`, "The newest messages"},
+		p + "/messages?q=tulips":  {"The best first"},
+		p + "/settings":           {"background_threshold", "built in", "share"},
+		pageOf("terminal:"+hostile) + "/messages":     {"<article"},
 		fmt.Sprintf("%s/summaries/%d", p, summary.ID): {summary.Text[:10]},
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
