@@ -30,13 +30,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 	text := r.do(200, &doc, "GET", "/api/openapi.json", "")
 	check.Equal(t, "version", doc.OpenAPI, "3.1.0")
 	check.Contains(t, "description", text, "additionalProperties", "calls of tools", "id of the call that it answers")
-	described := 0
-	for _, methods := range doc.Paths {
-		described += len(methods)
-	}
-	routes := r.server.routes()
-	check.Equal(t, "described routes", described, len(routes))
-	for _, route := range routes {
+	for _, route := range r.server.routes() {
 		check.That(t, doc.Paths[route.path][strings.ToLower(route.method)] != nil, "%s is not described", route.pattern())
 		path := strings.NewReplacer("{name}", garden, "{id}", "1").Replace(route.path)
 		resp := r.request(route.method, path+"?no_such_parameter=1", "")

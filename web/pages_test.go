@@ -22,20 +22,28 @@ func TestPages(t *testing.T) {
 	r := hostileRig(t)
 	memory := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
+	evil := "terminal:" + hostile
+	task := get[taskList](r, at(evil, "/tasks")).Tasks[0]
+	check.That(t, task.Text == hostile && strings.HasPrefix(task.Conversation, "task:"), "%+v", task)
+	check.Contains(t, "conversations", r.do(200, nil, "GET", "/api/conversations?q=task", ""), `"agent":"researcher"`)
 	p := pageOf(here)
 	for page, wants := range map[string][]string{
-		"/":                       {here, "terminal:&lt;script&gt;", "<meter"},
-		"/?q=rose":                {"1 in all"},
-		"/?q=nobody":              {"There is no such conversation yet."},
-		"/?offset=50":             {"3 in all", "Previous"}, // of a list that was longer
-		"/?fragment=live":         {"<table"},
-		p:                         {"<svg", "background", "Compact now", "What fills the window"},
-		p + "?fragment=live":      {"<svg"},
-		p + "/messages":           {"plot 29", "Earlier messages"},
-		p + "/messages?before=20": {`id="m19"`, "The newest messages"},
-		p + "/messages?q=tulips":  {"The best first"},
-		p + "/settings":           {"background_threshold", "built in", "share"},
-		pageOf("terminal:"+hostile) + "/messages":     {"<article"},
+		"/":                                     {here, "terminal:&lt;script&gt;", "<meter"},
+		"/?q=rose":                              {"1 in all"},
+		"/?q=nobody":                            {"There is no such conversation yet."},
+		"/?offset=50":                           {"3 in all", "Previous"}, // of a list that was longer
+		"/?fragment=live":                       {"<table"},
+		p:                                       {"<svg", "background", "Compact now", "What fills the window"},
+		p + "?fragment=live":                    {"<svg"},
+		p + "/messages":                         {"plot 29", "Earlier messages"},
+		p + "/messages?before=20":               {`id="m19"`, "The newest messages"},
+		p + "/messages?q=tulips":                {"The best first"},
+		p + "/settings":                         {"background_threshold", "built in", "share"},
+		pageOf(evil):                            {"Tasks of other agents", `href="` + pageOf(task.Conversation) + `"`},
+		pageOf(evil) + "/messages":              {"<article"},
+		pageOf(task.Conversation):               {"Compact now"},
+		pageOf(task.Conversation) + "/messages": {"Nothing found."},
+		pageOf(task.Conversation) + "/settings": {"background_threshold"},
 		fmt.Sprintf("%s/summaries/%d", p, summary.ID): {summary.Text[:10]},
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
@@ -110,21 +118,6 @@ func TestLinkToAMessageLeadsToItsPlaceInTheConversation(t *testing.T) {
 	page = r.page(200, pageOf(here)+"/messages?before=200")
 	check.Contains(t, "last page", page, `id="m140"`, "The newest messages")
 	check.Lacks(t, "last page", page, "Later messages")
-}
-
-func TestTasksAreListedAndOpened(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.talk(garden, 1)
-	tasks := must(r.store.Find(t.Context(), garden)).Tasks()
-	started := must(tasks.Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: "count the bridges"}, Message: "<task>", Most: 4}))
-	listed := get[taskList](r, at(garden, "/tasks")).Tasks
-	check.That(t, len(listed) == 1 && listed[0].Conversation == "task:terminal:garden/1" && listed[0].Text == "count the bridges", "%+v", listed)
-	check.Contains(t, "page", r.page(200, pageOf(garden)), "count the bridges", `href="`+pageOf(started.Conversation)+`"`)
-	check.Contains(t, "agent of the task", r.do(200, nil, "GET", "/api/conversations", ""), `"channel":"task:terminal:garden/1","agent":"researcher"`)
-	for _, path := range []string{"", "/messages", "/settings"} {
-		r.do(200, nil, "GET", at(started.Conversation, path), "")
-	}
-	r.do(404, nil, "GET", at("terminal:nowhere", "/tasks"), "")
 }
 
 func TestMarkIsAtTheDropOfTheLine(t *testing.T) {
