@@ -90,24 +90,21 @@ func newBrowser(t *testing.T, address string) *browser {
 
 // heard records a problem.
 func (b *browser) heard(event any) {
-	problem := ""
+	wrong := false
 	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		problem = fmt.Sprintf("an exception: %s", must(json.Marshal(e.ExceptionDetails)))
+	case *runtime.EventExceptionThrown, *cdppage.EventJavascriptDialogOpening: // a dialog blocks the page: the next step fails too
+		wrong = true
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError {
-			problem = "an error in the console"
-		}
+		wrong = e.Type == runtime.ConsoleAPICalledTypeError
 	case *cdplog.EventEntryAdded:
-		if e.Entry.Level == cdplog.EntryLevelError {
-			problem = fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
-		}
-	case *cdppage.EventJavascriptDialogOpening: // it blocks the page: the next step fails too
-		problem = "a dialog opens: " + e.Message
+		wrong = e.Entry.Level == cdplog.EntryLevelError
+	}
+	if !wrong {
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if problem != "" && (b.expected == "" || !strings.Contains(problem, b.expected)) {
+	if problem := string(must(json.Marshal(event))); b.expected == "" || !strings.Contains(problem, b.expected) {
 		b.problems = append(b.problems, problem)
 	}
 }

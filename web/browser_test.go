@@ -254,14 +254,14 @@ func loginInBrowser(t *testing.T) {
 		w, _, _, _ := r.events.watch("")
 		all = append(all, w)
 	}
-	b.tolerates("503")
+	b.tolerates("status of 503")
 	login("/", "tbody")
 	b.sees("#connection", "the bot does not answer")
 	for _, w := range all {
 		r.events.unwatch(w)
 	}
 	b.sees("#connection", "live")
-	b.tolerates("401")
+	b.tolerates("status of 401")
 	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
 	r.say(here, "Hello again")
 	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")

@@ -13,23 +13,10 @@ import (
 	"cairn/internal/check"
 )
 
-func sample() Sawtooth {
-	w := Sawtooth{Title: "garden", Desc: "two variants"}
-	for _, name := range []string{"in force", "background_threshold = 0.6"} {
-		p := Panel{Name: name, Window: 64_000, Levels: []Level{
-			{"prepare", "prepare", 38_400}, {"background", "background", 51_200}, {"aggressive", "aggressive", 54_400}, {"emergency", "emergency", 60_800},
-		}}
-		used := 4000
-		for i := range int64(5000) {
-			if used += 137; used > 51_200 {
-				used = 20_000
-				p.Marks = append(p.Marks, Mark{i, []string{"background", "aggressive", "emergency", "manual"}[len(p.Marks)%4], "background: #1 to #80"})
-			}
-			p.Points = append(p.Points, Point{At: i, Used: used, Head: min(used, 4000+int(i)), Said: 4000 + 137*int(i)})
-		}
-		w.Panels = append(w.Panels, p)
-	}
-	return w
+var panel = Panel{
+	Name: "in force", Window: 64_000, Points: []Point{{1, 4000, 0, 4000}, {40, 60_900, 900, 90_000}, {40, 20_000, 4000, 90_000}},
+	Levels: []Level{{"background", "background", 51_200}, {"aggressive", "aggressive", 54_400}, {"emergency", "emergency", 60_800}},
+	Marks:  []Mark{{2, "background", "#1 to #80"}, {7, "aggressive", ""}, {40, "emergency", ""}, {40, "manual", ""}},
 }
 
 var composition = Composition{Title: "Next request", Total: 64_000, Parts: []Part{
@@ -55,7 +42,8 @@ func safe(t *testing.T, svg string) {
 }
 
 func TestEveryChart(t *testing.T) {
-	for name, draw := range map[string]func(Options) string{"sawtooth": sample().SVG, "composition": composition.SVG} {
+	sawtooth := Sawtooth{Title: "garden", Desc: "two variants", Panels: []Panel{panel, panel}}
+	for name, draw := range map[string]func(Options) string{"sawtooth": sawtooth.SVG, "composition": composition.SVG} {
 		embedded := draw(Options{ID: "one"})
 		safe(t, embedded)
 		check.Contains(t, name, embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`) // read out
