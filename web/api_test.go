@@ -209,7 +209,9 @@ func TestMemories(t *testing.T) {
 
 func TestReadsNeedNoBot(t *testing.T) {
 	answers := func(text string, err error) API {
-		return func(context.Context, string, string, url.Values, any) (json.RawMessage, error) { return json.RawMessage(text), err }
+		return func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
+			return json.RawMessage(text), err
+		}
 	}
 	for said, bot := range map[string]API{
 		`"bot"`:                  answers(`"bot"`, nil),

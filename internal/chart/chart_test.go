@@ -61,6 +61,7 @@ func TestALongConversationStaysSmall(t *testing.T) {
 	}
 	p.Points[77_777].Used = 99 // one tooth
 	svg := w.SVG(Options{})
+	safe(t, svg)
 	check.That(t, len(svg) <= 150_000, "%d bytes", len(svg))
 	s := w.scale()
 	s.high = aloneHigh
