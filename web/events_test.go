@@ -118,10 +118,9 @@ func FuzzLastEventID(f *testing.F) {
 	for n := range keptEvents + 10 {
 		e.publish(kindMemory, "", memoryEvent{ID: int64(n)})
 	}
-	f.Add(e.newest())
-	f.Add(e.id(1))
-	f.Add(e.id(-5))
-	f.Add(e.id(1 << 62))
+	for _, id := range []string{e.newest(), e.id(1), e.id(-5), e.id(1 << 62)} {
+		f.Add(id)
+	}
 	f.Fuzz(func(t *testing.T, id string) {
 		w, missed, reset, ok := e.watch(id)
 		check.That(t, ok && (!reset || len(missed) == 0), "%q: ok %t, reset %t, %d missed", id, ok, reset, len(missed))

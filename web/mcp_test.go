@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
 	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 		req.Header.Set("Authorization", "Bearer "+token)
-		return r.client.Transport.RoundTrip(req)
+		return r.client.RoundTrip(req)
 	})}
 	transport := &sdk.StreamableClientTransport{Endpoint: r.url + mcpPath, HTTPClient: client, DisableStandaloneSSE: true}
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(r.t.Context(), transport, nil)
@@ -33,16 +34,20 @@ func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
 	return session, err
 }
 
-// called returns a tool's answer, which must match the tool's schema, as clients check.
-func called(t *testing.T, s *sdk.ClientSession, tool string, arguments any) (text string, failed bool) {
+// calls has a tool called, and returns its answer, which must contain a text, and match the tool's schema, as
+// clients check. "refused: " before the text means that the call must fail with it.
+func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) string {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		return err.Error(), true
+	text, failed := fmt.Sprint(err), err != nil || result.IsError
+	if err == nil {
+		text = result.Content[0].(*sdk.TextContent).Text
 	}
-	text = result.Content[0].(*sdk.TextContent).Text
-	if result.IsError {
-		return text, true
+	words, refused := strings.CutPrefix(want, "refused: ")
+	check.Require(t, failed == refused && strings.Contains(text, words), "%s %v: got %.300s, want %s", tool, arguments, text, want)
+	if failed {
+		check.Lacks(t, tool, text, "GET ", "/api/")
+		return text
 	}
 	tools := must(s.ListTools(t.Context(), nil)).Tools
 	of := slices.IndexFunc(tools, func(one *sdk.Tool) bool { return one.Name == tool })
@@ -50,17 +55,6 @@ func called(t *testing.T, s *sdk.ClientSession, tool string, arguments any) (tex
 	check.NoError(t, json.Unmarshal(must(json.Marshal(tools[of].OutputSchema)), &schema))
 	err = must(schema.Resolve(nil)).Validate(result.StructuredContent)
 	check.That(t, err == nil, "%s: %v\n%.500s", tool, err, text)
-	return text, false
-}
-
-// calls has a tool called, and returns its answer, which must contain a text. "refused: " before the text
-// means that the call must fail with it.
-func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) string {
-	t.Helper()
-	text, failed := called(t, s, tool, arguments)
-	words, refused := strings.CutPrefix(want, "refused: ")
-	check.That(t, failed == refused && strings.Contains(text, words), "%s %v: got %.300s, want %s", tool, arguments, text, want)
-	check.That(t, !failed || !strings.Contains(text, "GET ") && !strings.Contains(text, "/api/"), "%s: the model reads %s", tool, text)
 	return text
 }
 

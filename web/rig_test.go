@@ -60,7 +60,7 @@ type rig struct {
 	events *Events
 	server *Server
 	url    string
-	client *http.Client
+	client http.Transport
 }
 
 type rigOptions struct {
@@ -84,10 +84,7 @@ func said(text string) (llm.Response, error) {
 // newRig starts a bot with the extractive summarizer, for a test that runs beside others.
 func newRig(t *testing.T, o rigOptions) *rig {
 	t.Parallel()
-	r := &rig{t: t, events: NewEvents(), client: &http.Client{
-		Transport:     &http.Transport{},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	r := &rig{t: t, events: NewEvents()}
 	log := slog.New(r.events.Incidents(slog.DiscardHandler))
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
@@ -108,11 +105,11 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	settings := config.Default()
+	well := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") })
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings },
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }),
-		Debug:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "profiles") }),
+		Health: well, Debug: well,
 	})
 	r.url = "http://" + listener.Addr().String()
 	if o.before != nil {
@@ -142,7 +139,7 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 			req.Host = value
 		}
 	}
-	resp := must(r.client.Do(req))
+	resp := must(r.client.RoundTrip(req))
 	r.t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
