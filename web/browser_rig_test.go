@@ -75,7 +75,7 @@ func TestInBrowser(t *testing.T) {
 }
 
 // patience is how long a step may take on a machine that is busy.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // newBrowser opens an empty page.
 func newBrowser(t *testing.T, address string) *browser {
