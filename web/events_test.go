@@ -12,24 +12,21 @@ import (
 )
 
 // watching reads a stream of events, for at most a minute.
-type watching struct {
-	*bufio.Scanner
-	end func() error
-}
+type watching struct{ *bufio.Scanner }
 
 // watch reads the stream from now on, or from the event in the header Last-Event-ID on.
-func (r *rig) watch(query string, headers ...string) *watching {
+func (r *rig) watch(query string, headers ...string) watching {
 	r.t.Helper()
 	resp := r.request("GET", "/api/events"+query, "", headers...)
 	check.Require(r.t, resp.StatusCode == 200, "%s", resp.Status)
 	time.AfterFunc(time.Minute, func() { resp.Body.Close() })
-	w := &watching{bufio.NewScanner(resp.Body), resp.Body.Close}
+	w := watching{bufio.NewScanner(resp.Body)}
 	w.until(r.t, "retry: ")
 	return w
 }
 
 // until returns the first line with a text in it.
-func (w *watching) until(t *testing.T, text string) string {
+func (w watching) until(t *testing.T, text string) string {
 	t.Helper()
 	var seen []string
 	for w.Scan() {
@@ -73,7 +70,6 @@ func TestWatcherResumes(t *testing.T) {
 	w := r.watch("")
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 1})
 	id := strings.TrimPrefix(w.until(t, "id: "), "id: ")
-	check.NoError(t, w.end())
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2})
 	check.Contains(t, "event after the last seen", r.watch("", "Last-Event-ID: "+id).until(t, "data: "), `"id":2`)
 
