@@ -22,8 +22,11 @@ import (
 // to download first is slow.
 const connectTimeout = 2 * time.Minute
 
-// relistPause is the minimum time between two listings of tools. Tests shorten it.
-var relistPause = 3 * time.Second
+// Pauses, which tests shorten.
+var (
+	relistPause = 3 * time.Second        // at least so long between two listings of tools
+	retryPause  = 500 * time.Millisecond // about so long before the first attempt to reconnect, and longer before each further one
+)
 
 // connection keeps a session with one server.
 type connection struct {
@@ -58,7 +61,7 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 // keep connects and reconnects with backoff until ctx ends.
 func (c *connection) keep(ctx context.Context) {
 	delay := backoff.NewExponentialBackOff()
-	delay.MaxInterval = 5 * time.Minute
+	delay.InitialInterval, delay.MaxInterval = retryPause, 5*time.Minute
 	_, _ = backoff.Retry(ctx, func() (any, error) {
 		began := time.Now()
 		err := c.connect(ctx)

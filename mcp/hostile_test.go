@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -82,12 +83,10 @@ type suite struct {
 const secretOfServer = "s3cret-of-the-server-0815"
 
 func newSuite(t *testing.T, server Server) *suite {
-	s := &suite{T: t, model: &llmtest.Model{Tokens: 32_000, Func: obey}, log: &check.Buffer{}}
-	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 400*time.Millisecond, 1000
+	s := &suite{T: t, model: &llmtest.Model{Tokens: 32_000, Func: obey}}
+	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 250*time.Millisecond, 1000
+	s.host, s.log = start(t, server)
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s.host = Start([]Server{server}, "test", nil, log)
-	t.Cleanup(s.host.Close)
-	check.NoError(t, s.host.Tried(t.Context(), []string{"evil"}))
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
 	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))(t)
@@ -98,10 +97,7 @@ func newSuite(t *testing.T, server Server) *suite {
 		Store: db, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{channeltest.Silent("test")}, Log: log,
 		Replied: func(string, []string, string, bool) { s.replies.Add(1) },
 	})
-	t.Cleanup(func() {
-		check.NoError(t, s.hub.Close())
-		check.NoError(t, db.Close())
-	})
+	t.Cleanup(func() { check.Error(t, errors.Join(s.hub.Close(), db.Close()), nil) })
 	s.say("test:vault", "The safe code is 4711.")
 	_, _, err := s.hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711")
 	check.NoError(t, err)
@@ -133,28 +129,30 @@ func (s *suite) check(tool string, requests []llm.Request) {
 		for _, m := range req.Messages {
 			foreign := strings.Contains(m.Text, "4711") && !strings.Contains(m.Text, "CALL ")
 			check.That(s, !foreign, "%s: got text of another conversation: %.300s", tool, m.Text)
+			check.Lacks(s, tool, m.Text, "sampled: true", "asked: true")
 			check.That(s, m.Role != llm.RoleTool || chat.Escape(m.Text) == m.Text, "%s: got a forged result: %.300q", tool, m.Text)
 		}
 	}
 }
 
 func TestHostileServers(t *testing.T) {
-	exe := check.Must(os.Executable())(t)
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
 			journal := filepath.Join(t.TempDir(), "journal")
-			server := Server{Command: []string{exe, "-test.run=^$"}, Env: map[string]string{serverVariable: "hostile", journalVariable: journal, "OWN": secretOfServer}}
+			server := programOf(t, "stdio")
+			server.Env[journalVariable], server.Env["OWN"] = journal, secretOfServer
 			if transport == "http" {
-				server = Server{URL: hostileHTTP(t, serverVariable+"=hostile over HTTP", journalVariable+"="+journal), Headers: map[string]string{"Authorization": "Bearer " + secretOfServer}}
+				url := hostileHTTP(t, serverVariable+"=over HTTP", journalVariable+"="+journal)
+				server = Server{URL: url, Headers: map[string]string{"Authorization": "Bearer " + secretOfServer}}
 			}
 			s := newSuite(t, server)
 			before := memoryInUse()
 			for _, tool := range hostileTools {
 				check.Require(t, check.Soon(s.host.connected), "the server was not reconnected: %+v", s.host.Status())
 				requests := s.say("test:here", "please call "+ToolName("evil", tool))
-				if tool == "huge" {
-					check.HasPrefix(t, "a huge result", lastText(requests), "Error: ")
+				if last := requests[len(requests)-1].Messages; tool == "huge" {
+					check.HasPrefix(t, "a huge result", last[len(last)-1].Text, "Error: ")
 				}
 				s.check(tool, requests)
 			}
@@ -176,9 +174,4 @@ func memoryInUse() int {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
-}
-
-func lastText(requests []llm.Request) string {
-	last := requests[len(requests)-1].Messages
-	return last[len(last)-1].Text
 }

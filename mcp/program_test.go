@@ -57,8 +57,8 @@ func serveDeaf(mode string) {
 
 // deaf returns such a server.
 func deaf(t *testing.T, mode string) Server {
-	s := calculatorProgram(t)
-	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear", "bare"}, writeTimeout
+	s := programOf(t, "deaf: "+mode)
+	s.Allow = []string{"deaf", "flood", "hear", "bare"}
 	return s
 }
 
@@ -70,11 +70,13 @@ func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, log := start(t, deaf(t, ""))
+			s := deaf(t, "")
+			s.Timeout = writeTimeout
+			h, log := start(t, s)
 			for _, call := range calls {
 				began := time.Now()
 				err := check.ErrorOf(h.run(t, call[0], call[1]))
-				check.That(t, err != nil && time.Since(began) <= 3*writeTimeout, "%s: got %v after %v", call[0], err, time.Since(began))
+				check.That(t, err != nil && time.Since(began) <= 5*writeTimeout, "%s: got %v after %v", call[0], err, time.Since(began))
 			}
 			check.Require(t, check.Soon(func() bool { got, _ := h.run(t, "calc_hear", `{}`); return got == "heard" }), "it does not reconnect:\n%s", log)
 			_, _ = h.run(t, calls[0][0], "{}") // and is deaf again
@@ -106,7 +108,7 @@ func TestEndlessListIsBounded(t *testing.T) {
 func TestChildProcessesEndWithProgram(t *testing.T) {
 	t.Parallel()
 	note := t.TempDir() + "/child"
-	s := calculatorProgram(t)
+	s := programOf(t, "stdio")
 	// The child keeps standard error open and outlives its parent's input.
 	s.Command = []string{"sh", "-c", fmt.Sprintf(`sleep 600 & echo $! > %s; exec "$0" "$@"`, note), s.Command[0], s.Command[1]}
 	h, _ := start(t, s)

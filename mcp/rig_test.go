@@ -3,9 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,57 +26,18 @@ func TestMain(m *testing.M) {
 	switch mode := os.Getenv(serverVariable); {
 	case strings.HasPrefix(mode, "deaf: "):
 		serveDeaf(mode[len("deaf: "):])
-	case mode == "hostile":
-		_ = hostile().Run(context.Background(), &sdk.StdioTransport{})
-	case mode == "hostile over HTTP":
-		_ = serveHostile()
+	case mode == "over HTTP":
+		serveOverHTTP()
 	case mode != "":
-		_ = calculator().Run(context.Background(), &sdk.StdioTransport{})
+		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
 	default:
 		check.InMemory()
 		_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
-		endTimeout, writeTimeout, relistPause = 200*time.Millisecond, 500*time.Millisecond, 300*time.Millisecond
+		endTimeout, writeTimeout = 200*time.Millisecond, 300*time.Millisecond
+		relistPause, retryPause = 300*time.Millisecond, 50*time.Millisecond
+		_ = os.Setenv("OPENAI_API_KEY", "sk-hush")
 		goleak.VerifyTestMain(m)
 	}
-}
-
-type sum struct{ A, B int }
-
-// calculator is a server with good and bad tools.
-func calculator() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "calculator"}, nil)
-	text := func(text string) *sdk.CallToolResult {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
-	}
-	add := func(name, description string, run func(ctx context.Context, in sum) (*sdk.CallToolResult, error)) {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: description}, func(ctx context.Context, _ *sdk.CallToolRequest, in sum) (*sdk.CallToolResult, any, error) {
-			result, err := run(ctx, in)
-			return result, nil, err
-		})
-	}
-	add("add", strings.Repeat("Adds two numbers. ", 200), func(_ context.Context, in sum) (*sdk.CallToolResult, error) {
-		return text(fmt.Sprint(in.A + in.B)), nil
-	})
-	add("fail", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return nil, errors.New("division by zero") })
-	add("hang", "", func(ctx context.Context, _ sum) (*sdk.CallToolResult, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	add("die", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		os.Exit(1)
-		return nil, nil
-	})
-	add("flood", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 1<<14)), nil
-	})
-	add("picture", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"}}}, nil
-	})
-	add("secret", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Join(os.Environ(), "\n")), nil
-	})
-	add("delete_everything", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return text("gone"), nil })
-	return s
 }
 
 var allowed = []string{"add", "fail", "hang", "die", "flood", "picture", "secret", "no_such_tool"}
@@ -92,16 +51,16 @@ func overHTTP(t *testing.T, s *sdk.Server) string {
 	return server.URL
 }
 
-// calculatorProgram is the calculator as a separate program.
-func calculatorProgram(t *testing.T) Server {
-	t.Helper()
-	return Server{ID: "calc", Command: []string{check.Must(os.Executable())(t), "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
+// programOf is the server as a separate program.
+func programOf(t *testing.T, mode string) Server {
+	command := []string{check.Must(os.Executable())(t), "-test.run=^$"}
+	return Server{ID: "calc", Command: command, Allow: allowed, Env: map[string]string{serverVariable: mode, "OWN": "own value"}}
 }
 
 func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 	t.Helper()
 	log := &check.Buffer{}
-	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, nil)))
+	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	t.Cleanup(h.Close)
 	check.NoError(t, h.Tried(t.Context(), h.ids()))
 	check.Require(t, h.connected(), "%s", log)
@@ -110,13 +69,10 @@ func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 
 func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 	t.Helper()
-	for _, one := range h.Tools(h.ids()) {
-		if one.Name == tool {
-			return one.Run(t.Context(), json.RawMessage(arguments))
-		}
-	}
-	t.Fatalf("got no tool %s", tool)
-	return "", nil
+	tools := h.Tools(h.ids())
+	of := slices.IndexFunc(tools, func(one Tool) bool { return one.Name == tool })
+	check.Require(t, of >= 0, "got no tool %s", tool)
+	return tools[of].Run(t.Context(), json.RawMessage(arguments))
 }
 
 // connected reports whether all servers are.

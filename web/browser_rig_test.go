@@ -3,11 +3,13 @@ package web
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 
 	"cairn/internal/check"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
@@ -39,17 +42,15 @@ type browser struct {
 
 	mu       sync.Mutex // guards everything below
 	problems []string
-	expected string             // a problem with these words is none
-	giveUp   context.CancelFunc // of the current step: after a problem it may wait in vain
+	expected string // a problem with these words is none
 }
-
-type step = chromedp.Action[chromedp.Void]
 
 // chromium is the browser of all tests in TestInBrowser; each has a tab of its own.
 var chromium context.Context
 
 // TestInBrowser opens and clicks the pages. Without Chromium it is skipped.
 func TestInBrowser(t *testing.T) {
+	t.Parallel()
 	names := []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"}
 	of := slices.IndexFunc(names, func(name string) bool { return check.ErrorOf(exec.LookPath(name)) == nil })
 	if of < 0 {
@@ -62,15 +63,13 @@ func TestInBrowser(t *testing.T) {
 	defer closeBrowser()
 	check.NoError(t, chromedp.Do(ctx))
 	chromium = ctx
-	t.Run("tabs", func(t *testing.T) { // at the same time: a page waits more than it works
-		for name, test := range map[string]func(*testing.T){
-			"pages and clicks": clicksInBrowser, "the chat pane": chatPaneInBrowser, "a login, and a session that ends": loginInBrowser,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				test(t)
-			})
-		}
+	t.Run("tabs", func(t *testing.T) { // at the same time
+		t.Run("the chat pane", chatPaneInBrowser)
+		t.Run("a hidden tab", hiddenTabInBrowser)
+		t.Run("a login, and a session that ends", loginInBrowser)
+		check.SkipUnderRace(t)
+		t.Run("pages", pagesInBrowser)
+		t.Run("clicks", clicksInBrowser)
 	})
 	check.NoError(t, chromedp.Cancel(ctx))
 }
@@ -81,42 +80,32 @@ const patience = 2 * time.Minute
 // newBrowser opens an empty page.
 func newBrowser(t *testing.T, address string) *browser {
 	t.Helper()
-	ctx, closePage := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
-	b := &browser{t: t, url: address, ctx: ctx, giveUp: func() {}}
+	ctx, _ := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	b := &browser{t: t, url: address, ctx: ctx}
 	check.NoError(t, chromedp.Listen(ctx, b.heard))
-	t.Cleanup(func() {
-		check.NoError(t, chromedp.Cancel(ctx))
-		closePage()
-	})
-	b.do("start", chromedp.EmulateViewport(1200, 900))
+	t.Cleanup(func() { check.NoError(t, chromedp.Cancel(ctx)) })
+	run(b, "start", chromedp.EmulateViewport(1200, 900))
 	return b
 }
 
 // heard records a problem.
 func (b *browser) heard(event any) {
-	problem := ""
+	wrong := false
 	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		problem = "exception: " + e.ExceptionDetails.Text
-		if e.ExceptionDetails.Exception != nil {
-			problem += " " + e.ExceptionDetails.Exception.Description
-		}
+	case *runtime.EventExceptionThrown, *cdppage.EventJavascriptDialogOpening: // a dialog blocks the page: the next step fails too
+		wrong = true
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError {
-			problem = "an error in the console"
-		}
+		wrong = e.Type == runtime.ConsoleAPICalledTypeError
 	case *cdplog.EventEntryAdded:
-		if e.Entry.Level == cdplog.EntryLevelError {
-			problem = fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
-		}
-	case *cdppage.EventJavascriptDialogOpening: // it blocks the page: the next step fails too
-		problem = "a dialog opens: " + e.Message
+		wrong = e.Entry.Level == cdplog.EntryLevelError
+	}
+	if !wrong {
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if problem != "" && (b.expected == "" || !strings.Contains(problem, b.expected)) {
+	if problem := string(must(json.Marshal(event))); b.expected == "" || !strings.Contains(problem, b.expected) {
 		b.problems = append(b.problems, problem)
-		b.giveUp()
 	}
 }
 
@@ -127,29 +116,24 @@ func (b *browser) tolerates(words string) {
 	b.expected = words
 }
 
-// limited returns the context of a step.
-func (b *browser) limited() (context.Context, context.CancelFunc) {
+// run runs an action, and fails the test if that fails or a problem was recorded.
+func run[T any](b *browser, what string, action chromedp.Action[T]) T {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.giveUp = cancel
-	return ctx, cancel
+	defer cancel()
+	value, err := chromedp.Run(ctx, action)
+	b.expect(what, err)
+	return value
 }
 
-// do does some steps.
-func (b *browser) do(what string, steps ...step) {
-	b.t.Helper()
-	ctx, cancel := b.limited()
-	defer cancel()
-	err := chromedp.Do(ctx, steps...)
-	b.expect(what, err)
+// protocol is a command of the browser's protocol.
+func protocol[P, R any](c cdp.Command[P, R], params P) chromedp.Action[R] {
+	return func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, c, params) }
 }
 
 // until waits until a page is loaded and a JavaScript expression is true. A page that goes away
 // meanwhile may never answer.
 func (b *browser) until(what, expression string, args ...any) {
-	b.t.Helper()
-	ctx, cancel := b.limited()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	expression = "document.readyState === 'complete' && (" + fmt.Sprintf(expression, args...) + ")"
 	holds, err := false, error(nil)
@@ -164,93 +148,65 @@ func (b *browser) until(what, expression string, args ...any) {
 	b.expect(what, err)
 }
 
-// evaluate returns the value of a JavaScript expression.
-func evaluate[T any](b *browser, expression string) T {
-	b.t.Helper()
-	ctx, cancel := b.limited()
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	b.expect("evaluate", err)
-	return value
-}
-
-// expect fails the test if a step failed, or a problem was recorded.
+// expect ends the test if a step failed, or a problem was recorded. It shows the page, and which line of
+// the test waits.
 func (b *browser) expect(what string, err error) {
-	b.t.Helper()
 	b.mu.Lock()
 	problems := b.problems
-	b.problems = nil
 	b.mu.Unlock()
-	for _, problem := range problems {
-		b.t.Errorf("%s: %s", what, problem)
-	}
-	if err != nil {
+	if err != nil || len(problems) > 0 {
 		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 		defer cancel()
-		text, _ := chromedp.Run(ctx, chromedp.Text("body")) // for the message alone
-		b.t.Fatalf("%s: %v\n%.1500s", what, err, text)
+		text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		b.t.Fatalf("%s: %q, %v\n%.1500s\n%s", what, problems, err, text, debug.Stack())
 	}
 }
 
 func (b *browser) open(path string) {
-	b.t.Helper()
-	ctx, cancel := b.limited()
-	defer cancel()
-	_, err := chromedp.Call(ctx, cdppage.Navigate, cdppage.NavigateParams{URL: b.url + path})
-	b.expect("open "+path, err)
+	run(b, "open "+path, protocol(cdppage.Navigate, cdppage.NavigateParams{URL: b.url + path}))
 	b.until("open "+path, "location.href === new URL(%q, location.href).href && !!document.querySelector('main')", path)
 }
 
 // shows waits until an element exists.
 func (b *browser) shows(selector string) {
-	b.t.Helper()
 	b.until(selector+" is shown", "!!document.querySelector(%q)?.checkVisibility()", selector)
 }
 
 // click clicks an element as soon as it exists. Live parts are replaced at any time, so one step
 // finds and clicks it.
 func (b *browser) click(selector string) {
-	b.t.Helper()
 	b.shows(selector)
 	b.until("click "+selector, "(document.querySelector(%q)?.click(), true)", selector)
 }
 
 // keys sends keys to an element, as a keyboard does.
 func (b *browser) keys(selector, keys string) {
-	b.t.Helper()
-	b.do("type into "+selector, chromedp.SendKeys(selector, keys))
+	run(b, "type into "+selector, chromedp.SendKeys(selector, keys))
 }
 
 // enter presses Enter. The library types a line break, too, whatever the page does with the key; a
 // browser does not.
 func (b *browser) enter() {
-	b.t.Helper()
-	ctx, cancel := b.limited()
-	defer cancel()
 	key := input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
-	_, err := chromedp.Call(ctx, input.DispatchKeyEvent, key)
-	if key.Type, key.Text = "keyUp", ""; err == nil {
-		_, err = chromedp.Call(ctx, input.DispatchKeyEvent, key)
-	}
-	b.expect("press Enter", err)
+	run(b, "press Enter", protocol(input.DispatchKeyEvent, key))
+	key.Type, key.Text = "keyUp", ""
+	run(b, "let go of Enter", protocol(input.DispatchKeyEvent, key))
 }
 
-// types sends a text to the chat.
+// types sends a text to the chat; it types all at once.
 func (b *browser) types(text string) {
-	b.t.Helper()
-	b.keys("#text", text)
+	b.until("write in the box", "(document.getElementById('text').focus(), true)")
+	run(b, "type "+text, protocol(input.InsertText, input.InsertTextParams{Text: text}))
 	b.enter()
 }
 
 // sees waits until an element has a text.
 func (b *browser) sees(selector, text string) {
-	b.t.Helper()
 	b.until(fmt.Sprintf("%s shows %q", selector, text), "(document.querySelector(%q)?.textContent ?? '').includes(%q)", selector, text)
 }
 
 // submits clicks a button that changes something; then the page is loaded again, with a note.
 func (b *browser) submits(selector, text string) {
-	b.t.Helper()
 	b.shows(selector)
 	b.until("forget the note before", "(document.getElementById('flash').textContent = '') === ''")
 	b.click(selector)
@@ -259,29 +215,22 @@ func (b *browser) submits(selector, text string) {
 
 // audited checks a page for other kinds of eyesight, screens and keyboards.
 func (b *browser) audited(name string) {
-	b.t.Helper()
-	type look struct {
-		scheme string
-		width  int64
-	}
-	looks := []look{{"light", 1200}, {"dark", 420}}
-	if os.Getenv(screenshots) != "" {
-		looks = append(looks, look{"dark", 1200}, look{"light", 420})
-	}
-	for _, look := range looks {
-		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}}
-		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media)
-		b.expect("look at "+name, err)
-		b.do("look at "+name, chromedp.EmulateViewport(look.width, 900))
-		for _, problem := range evaluate[[]string](b, audit) {
-			b.t.Errorf("%s, %s, %d wide: %s", name, look.scheme, look.width, problem)
+	dir := os.Getenv(screenshots)
+	for i := range 4 {
+		scheme, width := []string{"light", "dark"}[i%2], []int64{1200, 420, 420, 1200}[i]
+		if i >= 2 && dir == "" {
+			break
 		}
-		if dir := os.Getenv(screenshots); dir != "" {
-			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-			b.expect("picture", err)
-			file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, look.scheme, look.width))
-			check.NoError(b.t, os.WriteFile(file, picture, 0o600))
+		colors := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+		run(b, "look at "+name, protocol(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: colors}))
+		run(b, "look at "+name, chromedp.EmulateViewport(width, 900))
+		for _, problem := range run(b, "audit "+name, chromedp.Evaluate[[]string](audit)) {
+			b.t.Errorf("%s, %s, %d wide: %s", name, scheme, width, problem)
+		}
+		if dir != "" {
+			file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
+			check.NoError(b.t, os.WriteFile(file, run(b, "picture", chromedp.FullScreenshot(100)), 0o600))
 		}
 	}
-	b.do("look", chromedp.EmulateViewport(1200, 900))
+	run(b, "look", chromedp.EmulateViewport(1200, 900))
 }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
 	"cairn/words/wordstest"
@@ -20,42 +22,35 @@ import (
 // hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as
 // code.
 func hostileRig(t *testing.T) *rig {
-	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted <b>in bold</b>.") }})
-	texts := append(wordstest.Texts(), hostile)
-	for i := range 30 {
-		texts = append(texts, aboutPlot(i))
-	}
+	r := newRig(t, rigOptions{says: "Noted <b>in bold</b>."})
 	c := r.past("terminal:"+hostile, hostile)
 	must(c.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Most: 4}))
-	r.past(here, texts...)
+	r.past(here, append(append(wordstest.Texts(), hostile), plots(30)...)...)
 	r.say(here, hostile)
 	r.remember("Ada prefers " + hostile)
 	r.remember("Ada prefers green tea")
-	check.NoError(t, r.hub.Drain(t.Context())) // until no repair replaces a summary, which would remove its page
+	r.drain() // a repair would replace a summary, and so remove its page
 	return r
 }
 
 // pagesInBrowser opens and audits every page.
-func pagesInBrowser(t *testing.T, r *rig, b *browser) {
-	p := pageOf(here)
+func pagesInBrowser(t *testing.T) {
+	r := hostileRig(t)
+	b := newBrowser(t, r.url)
+	summary := get[conversationAnswer](r, at(here, "")).Stack[0].ID
+	memory := get[memoryList](r, "/api/memories").Memories[0].ID
+	path := strings.NewReplacer("GET ", "", "{$}", "", "/c/{name}", pageOf(here), "/chat/{name}", "/chat/general",
+		"summaries/{id}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory))
 	paths := map[string]string{
-		"GET /{$}":                     "/",
-		"GET /c/{name}":                p,
-		"GET /c/{name}/messages":       p + "/messages",
-		"GET /c/{name}/summaries/{id}": fmt.Sprintf("%s/summaries/%d", p, get[conversationAnswer](r, at(here, "")).Stack[0].ID),
-		"GET /c/{name}/settings":       p + "/settings",
-		"GET /memories":                "/memories",
-		"GET /memories/{id}":           fmt.Sprintf("/memories/%d", get[memoryList](r, "/api/memories").Memories[0].ID),
-		"GET /usage":                   "/usage",
-		"GET /health":                  "/health",
+		"hostile":          pageOf("terminal:" + hostile),
+		"hostile messages": pageOf("terminal:"+hostile) + "/messages",
+		"search":           pageOf(here) + "/messages?q=" + url.QueryEscape(hostile),
 	}
 	for pattern := range pageTable() {
-		check.That(t, strings.HasPrefix(pattern, "GET /chat") || paths[pattern] != "", "%s is not opened", pattern) // the chat is below
+		paths[pattern] = path.Replace(pattern)
 	}
-	paths["hostile"] = pageOf("terminal:" + hostile)
-	paths["hostile messages"] = pageOf("terminal:"+hostile) + "/messages"
-	paths["search"] = p + "/messages?q=" + url.QueryEscape(hostile)
-	paths["chat"] = "/chat/general"
+	delete(paths, "GET /chat")                // leads to another page
+	delete(paths, "GET /chat/{name}/suggest") // is none
 	for name, path := range paths {
 		b.open(path)
 		b.audited(strings.Trim(strings.NewReplacer("GET ", "", "{", "", "}", "", "$", "list", "/", "_").Replace(name), "_"))
@@ -63,10 +58,8 @@ func pagesInBrowser(t *testing.T, r *rig, b *browser) {
 }
 
 func clicksInBrowser(t *testing.T) {
-	check.SkipUnderRace(t)
 	r := hostileRig(t)
 	b := newBrowser(t, r.url)
-	pagesInBrowser(t, r, b)
 	p := pageOf(here)
 	b.open("/")
 	b.sees("#connection", "live")
@@ -76,11 +69,16 @@ func clicksInBrowser(t *testing.T) {
 	b.until("the list is read again", "document.querySelector('tbody th').textContent === 'terminal:second'")
 	b.until("the keyboard is still there", "document.activeElement === document.querySelector(%q)", link)
 	b.click(link)
+	b.shows(".stack summary")
+	const copied = "((window.early = document.querySelector('.stack').cloneNode(true)).querySelector('details').open = true)"
+	b.until("one opens before the script runs", copied)
 	b.click(".stack summary")
 	b.shows(".stack .message, .stack .entry .entry")
+	b.until("the script runs", "(openable(early), true)")
+	b.until("and reads what is open", "early.querySelector('.message, .entry .entry') !== null")
 
 	fill := "document.querySelector('.card').textContent"
-	before := evaluate[string](b, fill)
+	before := run(b, "read the bar", chromedp.Evaluate[string](fill))
 	r.say(here, strings.Repeat("The pond needs a pump and a filter. ", 60))
 	b.until("the bar follows", "%s !== %q", fill, before)
 	b.shows(".stack details[open]")
@@ -136,8 +134,7 @@ func slow(more <-chan bool) func(context.Context, int, llm.Request) (llm.Respons
 }
 
 func chatPaneInBrowser(t *testing.T) {
-	more := make(chan bool)
-	r := newRig(t, rigOptions{window: 100_000, model: slow(more), tools: &channeltest.Box{Approve: channel.ApproveAlways}})
+	r := newRig(t, rigOptions{window: 100_000, model: slow(nil), tools: &channeltest.Box{Approve: channel.ApproveAlways}})
 	b := newBrowser(t, r.url)
 	b.open("/chat/general")
 	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 100)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")
@@ -161,8 +158,10 @@ func chatPaneInBrowser(t *testing.T) {
 	b.types("Are you there?")
 	b.sees("#note", "Not sent: The bot does not answer.")
 	b.until("what was not sent is in the box", "document.getElementById('text').value === 'Are you there?'")
+	b.until("it comes back", "(window.gone = false) === false")
+	b.enter()
+	b.sees("#said", "Are you there?")
 
-	b.open("/chat/general")
 	b.types("ponder for long")
 	b.click("#stop")
 	b.until("it is stopped", "document.getElementById('stop').hidden")
@@ -177,9 +176,8 @@ func chatPaneInBrowser(t *testing.T) {
 	// it is none.
 	b.keys("#text", "konnichiwa")
 	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
-	check.Equal(t, "the page leaves the key alone", evaluate[bool](b, fmt.Sprintf(enter, 229)), true)
-	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
-	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
+	b.until("the page leaves the key alone", enter+" && document.getElementById('text').value === 'konnichiwa'", 229)
+	b.until("the page takes Enter", "!"+enter, 13)
 	b.sees("#said", "konnichiwa")
 
 	b.types("please add")
@@ -189,8 +187,6 @@ func chatPaneInBrowser(t *testing.T) {
 	b.click(`#said form[data-body*="true"] button`)
 	b.sees("#said", "The tool says: five")
 	b.sees("#note", "allowed the call of calc_add")
-
-	hiddenTabInBrowser(r, b, more)
 
 	// A screen reader reads out what is added to the page, which should be what is new.
 	r.talk("web:long", 20)
@@ -203,11 +199,14 @@ func chatPaneInBrowser(t *testing.T) {
 }
 
 // A page that nobody looks at follows no events.
-func hiddenTabInBrowser(r *rig, b *browser, more chan<- bool) {
+func hiddenTabInBrowser(t *testing.T) {
+	more := make(chan bool)
+	r := newRig(t, rigOptions{model: slow(more)})
+	b := newBrowser(t, r.url)
 	look := func(hidden bool) {
 		b.until("look", "(Object.defineProperty(document, 'hidden', {configurable: true, value: %v}), document.dispatchEvent(new Event('visibilitychange')), true)", hidden)
 	}
-	b.open("/chat/hidden")
+	b.open("/chat/general")
 	for question, answer := range map[string]string{"ponder the colour of the gate": "The gate is", "ponder, and refuse": "The model's server refused my request"} {
 		b.types(question)
 		b.sees("#said", question)
@@ -215,19 +214,23 @@ func hiddenTabInBrowser(r *rig, b *browser, more chan<- bool) {
 		b.until("part of the answer is shown", "(document.getElementById('writing').hidden = false) === false")
 		look(true)
 		more <- true
-		r.idle("web:hidden")
+		r.idle(pane)
 		look(false)
 		b.sees("#said", answer)
 		b.until("nothing is being written any more", "document.getElementById('writing').hidden && document.getElementById('stop').hidden")
 	}
-	b.open("/chat/hidden")
+	b.open("/chat/general")
 	b.sees("#said", "The model's server refused my request")
 	b.sees("#connection", "live")
 	b.types("ponder once more")
 	b.shows("#stop")
-	b.open("/chat/hidden") // another tab
+	streams := []*fetch.RequestPattern{{URLPattern: "*/api/events*"}}
+	run(b, "let the stream wait", protocol(fetch.Enable, fetch.EnableParams{Patterns: streams}))
+	b.open("/chat/general") // another tab, in which the answer is there before the stream opens
 	b.shows("#stop")
 	more <- true
+	r.idle(pane)
+	run(b, "let the stream open", protocol(fetch.Disable, cdp.Empty{}))
 	b.until("it is not busy any more", "document.getElementById('stop').hidden")
 }
 
@@ -251,14 +254,14 @@ func loginInBrowser(t *testing.T) {
 		w, _, _, _ := r.events.watch("")
 		all = append(all, w)
 	}
-	b.tolerates("503")
+	b.tolerates("status of 503")
 	login("/", "tbody")
 	b.sees("#connection", "the bot does not answer")
 	for _, w := range all {
 		r.events.unwatch(w)
 	}
 	b.sees("#connection", "live")
-	b.tolerates("401")
+	b.tolerates("status of 401")
 	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
 	r.say(here, "Hello again")
 	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")

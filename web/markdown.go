@@ -43,26 +43,24 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 type tame struct{}
 
 func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			_, err := w.WriteString("</b></p>\n")
+	around := func(begin func(ast.Node) string, end string) renderer.NodeRendererFunc {
+		return func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+			text := end
+			if entering {
+				text = begin(n)
+			}
+			_, err := w.WriteString(text)
 			return ast.WalkContinue, err
 		}
-		_, err := w.WriteString("<p><b>")
-		return ast.WalkContinue, err
-	})
-	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			_, err := w.WriteString("</a>")
-			return ast.WalkContinue, err
-		}
+	}
+	r.Register(ast.KindHeading, around(func(ast.Node) string { return "<p><b>" }, "</b></p>\n"))
+	r.Register(ast.KindImage, around(func(n ast.Node) string {
 		to := util.URLEscape(n.(*ast.Image).Destination, true)
 		if html.IsDangerousURL(to) {
 			to = nil
 		}
-		_, err := w.WriteString(`<a href="` + string(util.EscapeHTML(to)) + `">picture `)
-		return ast.WalkContinue, err
-	})
+		return `<a href="` + string(util.EscapeHTML(to)) + `">picture `
+	}, "</a>"))
 }
 
 // nested matches a line of many blocks within blocks.

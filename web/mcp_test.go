@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,42 +15,39 @@ import (
 	"cairn/memory"
 )
 
-// withToken sends a token with each request.
-type withToken struct {
-	http.RoundTripper
-	token string
-}
+// roundTrip sends a request.
+type roundTrip func(*http.Request) (*http.Response, error)
 
-func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.token != "" {
-		r.Header.Set("Authorization", "Bearer "+w.token)
-	}
-	return w.RoundTripper.RoundTrip(r)
-}
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // mcpClient connects to /mcp.
 func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	transport := &sdk.StreamableClientTransport{
-		Endpoint: r.url + mcpPath, HTTPClient: &http.Client{Transport: withToken{r.client.Transport, token}}, DisableStandaloneSSE: true,
-	}
-	session, err := client.Connect(r.t.Context(), transport, nil)
+	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		req.Header.Set("Authorization", "Bearer "+token)
+		return r.client.RoundTrip(req)
+	})}
+	transport := &sdk.StreamableClientTransport{Endpoint: r.url + mcpPath, HTTPClient: client, DisableStandaloneSSE: true}
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(r.t.Context(), transport, nil)
 	if err == nil {
 		r.t.Cleanup(func() { _ = session.Close() })
 	}
 	return session, err
 }
 
-// called returns a tool's answer, which must match the tool's schema, as clients check.
-func called(t *testing.T, s *sdk.ClientSession, tool string, arguments any) (text string, failed bool) {
+// calls has a tool called, and returns its answer, which must contain a text, and match the tool's schema, as
+// clients check. "refused: " before the text means that the call must fail with it.
+func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) string {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		return err.Error(), true
+	text, failed := fmt.Sprint(err), err != nil || result.IsError
+	if err == nil {
+		text = result.Content[0].(*sdk.TextContent).Text
 	}
-	text = result.Content[0].(*sdk.TextContent).Text
-	if result.IsError {
-		return text, true
+	words, refused := strings.CutPrefix(want, "refused: ")
+	check.Require(t, failed == refused && strings.Contains(text, words), "%s %v: got %.300s, want %s", tool, arguments, text, want)
+	if failed {
+		check.Lacks(t, tool, text, "GET ", "/api/")
+		return text
 	}
 	tools := must(s.ListTools(t.Context(), nil)).Tools
 	of := slices.IndexFunc(tools, func(one *sdk.Tool) bool { return one.Name == tool })
@@ -57,23 +55,7 @@ func called(t *testing.T, s *sdk.ClientSession, tool string, arguments any) (tex
 	check.NoError(t, json.Unmarshal(must(json.Marshal(tools[of].OutputSchema)), &schema))
 	err = must(schema.Resolve(nil)).Validate(result.StructuredContent)
 	check.That(t, err == nil, "%s: %v\n%.500s", tool, err, text)
-	return text, false
-}
-
-// calls has a tool called that must succeed, and returns its answer, which must contain a text.
-func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) string {
-	t.Helper()
-	text, failed := called(t, s, tool, arguments)
-	check.That(t, !failed && strings.Contains(text, want), "%s: got %.300s, want %s", tool, text, want)
 	return text
-}
-
-// refused has a tool called that must fail with a text.
-func refused(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) {
-	t.Helper()
-	text, failed := called(t, s, tool, arguments)
-	check.That(t, failed && strings.Contains(text, want), "%s %v: got %.300s", tool, arguments, text)
-	check.Lacks(t, tool, text, "GET ", "/api/")
 }
 
 type given = map[string]any // to a tool
@@ -85,45 +67,37 @@ func TestMCPReadTools(t *testing.T) {
 		calls(t, s, tool, nil, "[]") // of nothing
 	}
 	r.talk(here, 8)
-	watch := r.watch("", "")
 	r.do(202, nil, "POST", at(here, "/compact"), "")
-	watch.until(t, `"state":"applied"`)
+	r.drain()
 	r.remember("the gate opens at noon")
 	memory := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]
 	summary := get[summaryList](r, at(here, "/summaries")).Stack[0]
-	for tool, c := range map[string]struct {
+	for _, c := range []struct {
+		tool      string
 		arguments any
 		want      string
 	}{
-		"conversations": {nil, `"` + here + `"`},
-		"recall":        {given{"conversation": here, "query": "gate"}, "the gate opens at noon"},
-		"memory_list":   {given{"kind": "fact"}, "the gate opens at noon"},
-		"memory_search": {given{"query": "gate", "kind": "fact"}, "the gate opens at noon"},
-		"memory_show":   {given{"id": memory.ID}, "the gate opens at noon"},
-		"summaries":     {given{"conversation": here}, `"stack":[{`},
-		"expand":        {given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`},
-		"usage":         {given{"by": "model"}, `"rows"`},
-		"simulate":      {given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
+		{"conversations", nil, `"` + here + `"`},
+		{"recall", given{"conversation": here, "query": "gate"}, "the gate opens at noon"},
+		{"recall", given{"conversation": "terminal:nowhere", "query": "x"}, "refused: There is no conversation"},
+		{"recall", given{"conversation": here, "query": " "}, "refused: Name a question and a conversation."},
+		{"memory_list", given{"kind": "fact"}, "the gate opens at noon"},
+		{"memory_list", given{"limit": 201}, "refused: limit"},
+		{"memory_list", given{"limit": "many"}, "refused: limit"},
+		{"memory_list", given{"kind": "wish"}, "refused: wish does not equal any of"},
+		{"memory_list", given{"knd": "fact"}, "refused: knd"},
+		{"memory_search", given{"query": "gate", "kind": "fact"}, "the gate opens at noon"},
+		{"memory_show", given{"id": memory.ID}, "the gate opens at noon"},
+		{"memory_show", given{"id": 9999}, "refused: There is nothing with that name or number"},
+		{"memory_show", given{}, "refused: id"},
+		{"summaries", given{"conversation": here}, `"stack":[{`},
+		{"expand", given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`},
+		{"usage", given{"by": "model"}, `"rows"`},
+		{"simulate", given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
+		{"simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "refused: no_such"},
+		{"memory_save", given{"conversation": here, "content": "I own this bot"}, "refused: memory_save"}, // it only reads
 	} {
-		calls(t, s, tool, c.arguments, c.want)
-	}
-	for _, c := range []struct {
-		tool      string
-		arguments given
-		want      string
-	}{
-		{"recall", given{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
-		{"recall", given{"conversation": here, "query": " "}, "Name a question and a conversation."},
-		{"memory_show", given{"id": 9999}, "nothing with that name or number"},
-		{"memory_show", given{}, "id"},
-		{"memory_list", given{"limit": 201}, "limit"},
-		{"memory_list", given{"limit": "many"}, "limit"},
-		{"memory_list", given{"kind": "wish"}, "wish does not equal any of"},
-		{"memory_list", given{"knd": "fact"}, "knd"},
-		{"simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "no_such"},
-		{"memory_save", given{"conversation": here, "content": "I own this bot"}, "memory_save"}, // it only reads
-	} {
-		refused(t, s, c.tool, c.arguments, c.want)
+		calls(t, s, c.tool, c.arguments, c.want)
 	}
 	tools := must(s.ListTools(t.Context(), nil)).Tools
 	check.Equal(t, "tools", len(tools), 9)
@@ -156,11 +130,11 @@ func TestMCPWriteTools(t *testing.T) {
 	var saved memory.Details
 	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "memory_save", save, "")), &saved))
 	check.Equal(t, "the kind", saved.Kind, "preference")
-	refused(t, s, "memory_save", given{"conversation": here, "content": "x", "kind": "wish"}, "wish")
+	calls(t, s, "memory_save", given{"conversation": here, "content": "x", "kind": "wish"}, "refused: wish")
 	calls(t, s, "memory_forget", given{"id": saved.ID}, `"state":"forgotten"`)
-	watch := r.watch("", "", "Authorization: Bearer a-long-secret-token")
 	calls(t, s, "compact", given{"conversation": here, "focus": "the gate", "keep_last_n": 2}, `"state":"started"`)
-	watch.until(t, `"state":"applied"`)
+	r.drain()
+	calls(t, s, "summaries", given{"conversation": here}, `"stack":[{`)
 	for _, header := range []string{"Origin: http://evil.example", "Sec-Fetch-Site: cross-site", "Host: evil.example"} {
 		resp := r.request("POST", mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Accept: application/json, text/event-stream", "Authorization: Bearer a-long-secret-token", header)
 		check.That(t, resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusMisdirectedRequest, "%s: %s", header, resp.Status)

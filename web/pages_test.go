@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
@@ -18,33 +19,33 @@ import (
 )
 
 func TestPages(t *testing.T) {
-	r := newRig(t, rigOptions{window: 4000})
-	var past []string
-	for i := range 60 {
-		past = append(past, fmt.Sprintf("message %d: %s %s", i, hostile, strings.Repeat("the roses ", 20)))
-	}
-	r.past(here, past[:59]...)
-	r.say(here, past[59])
-	r.past("terminal:hostile", wordstest.Texts()...)
-	r.remember("Ada prefers " + hostile)
-	check.NoError(t, r.hub.Drain(t.Context())) // so that no repair replaces a summary
+	r := hostileRig(t)
 	memory := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
+	evil := "terminal:" + hostile
+	task := get[taskList](r, at(evil, "/tasks")).Tasks[0]
+	check.That(t, task.Text == hostile && strings.HasPrefix(task.Conversation, "task:"), "%+v", task)
+	check.Contains(t, "conversations", r.do(200, nil, "GET", "/api/conversations?q=task", ""), `"agent":"researcher"`)
 	p := pageOf(here)
 	for page, wants := range map[string][]string{
-		"/":                                      {here, "terminal:hostile", "<meter"},
-		"/?q=hostile":                            {"1 in all"},
-		"/?q=%3Cscript%3E":                       {"There is no such conversation yet."},
-		"/?offset=50":                            {"2 in all", "Previous"}, // of a list that was longer
-		"/?fragment=live":                        {"<table"},
-		p:                                        {"<svg", "background", "Compact now", "What fills the window"},
-		p + "?fragment=live":                     {"<svg"},
-		p + "/messages":                          {"message 59", "Earlier messages"},
-		p + "/messages?before=20":                {"message 9", "The newest messages"},
-		p + "/messages?q=roses":                  {"The best first"},
-		p + "/settings":                          {"background_threshold", "built in", "share"},
-		pageOf("terminal:hostile") + "/messages": {"<article"},
-		fmt.Sprintf("%s/summaries/%d", p, summary.ID): {summary.Text[:10]},
+		"/":                                     {here, "terminal:&lt;script&gt;", "<meter"},
+		"/?q=rose":                              {"1 in all"},
+		"/?q=nobody":                            {"There is no such conversation yet."},
+		"/?offset=50":                           {"3 in all", "Previous"}, // of a list that was longer
+		"/?fragment=live":                       {"<table"},
+		p:                                       {"<svg", "background", "Compact now", "What fills the window"},
+		p + "?fragment=live":                    {"<svg"},
+		p + "/messages":                         {"plot 29", "Earlier messages"},
+		p + "/messages?before=20":               {`id="m19"`, "The newest messages"},
+		p + "/messages?q=tulips":                {"The best first"},
+		p + "/settings":                         {"background_threshold", "built in", "share"},
+		pageOf(evil):                            {"Tasks of other agents", `href="` + pageOf(task.Conversation) + `"`},
+		pageOf(evil) + "/messages":              {"<article"},
+		pageOf(task.Conversation):               {"Compact now"},
+		pageOf(task.Conversation) + "/messages": {"Nothing found."},
+		pageOf(task.Conversation) + "/settings": {"background_threshold"},
+		fmt.Sprint(p, "/messages?before=", summary.To+1): {"▲ the model sees", summaryPageOf(here, summary.ID)},
+		fmt.Sprintf("%s/summaries/%d", p, summary.ID):    {summary.Text[:10]},
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
 		fmt.Sprintf("/memories/%d", memory.ID):                 {"Origin", "Forget"},
@@ -61,8 +62,6 @@ func TestPages(t *testing.T) {
 			check.Lacks(t, page, text, "<script>alert", "<img src=x", "<svg onload", " style=")
 		}
 	}
-	r.page(404, "/c/nobody")
-	r.page(404, p+"/summaries/999")
 }
 
 func TestMessagesShowCallsOfToolsAndWhatASearchFound(t *testing.T) {
@@ -88,15 +87,12 @@ func TestMessagesShowCallsOfToolsAndWhatASearchFound(t *testing.T) {
 	for path, title := range map[string]string{"": "Overview", "/messages": "Messages", "/settings": "Settings"} {
 		check.Contains(t, title, r.page(200, pageOf(here)+path), "<title>"+title+" · #roses · Garden · Cairn</title>", "<h1>#roses · Garden</h1>", here)
 	}
-}
 
-func TestCallIsShownInShort(t *testing.T) {
-	for _, c := range []struct{ name, arguments, want string }{
-		{"add", `{"a": 1,` + "\n\t" + `"b": 2}`, `→ add {"a": 1, "b": 2}`},
-		{"add", `{"a": "` + strings.Repeat("ж", 200) + `"}`, `→ add {"a": "` + strings.Repeat("ж", chat.MaxCallShown-11) + "…"},
-		{"list", "", "→ list"},
+	for arguments, want := range map[string]string{
+		"{\"a\": 1,\n\t\"b\": 2}":                   `→ add {"a": 1, "b": 2}`,
+		`{"a": "` + strings.Repeat("ж", 200) + `"}`: `→ add {"a": "` + strings.Repeat("ж", chat.MaxCallShown-11) + "…", "": "→ add",
 	} {
-		check.Equal(t, "call", chat.CallLine(llm.Call{Name: c.name, Arguments: c.arguments}), c.want)
+		check.Equal(t, "a call in short", chat.CallLine(llm.Call{Name: "add", Arguments: arguments}), want)
 	}
 }
 
@@ -122,21 +118,6 @@ func TestLinkToAMessageLeadsToItsPlaceInTheConversation(t *testing.T) {
 	check.Lacks(t, "last page", page, "Later messages")
 }
 
-func TestTasksAreListedAndOpened(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.talk(garden, 1)
-	tasks := must(r.store.Find(t.Context(), garden)).Tasks()
-	started := must(tasks.Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: "count the bridges"}, Message: "<task>", Most: 4}))
-	listed := get[taskList](r, at(garden, "/tasks")).Tasks
-	check.That(t, len(listed) == 1 && listed[0].Conversation == "task:terminal:garden/1" && listed[0].Text == "count the bridges", "%+v", listed)
-	check.Contains(t, "page", r.page(200, pageOf(garden)), "count the bridges", `href="`+pageOf(started.Conversation)+`"`)
-	check.Contains(t, "agent of the task", r.do(200, nil, "GET", "/api/conversations", ""), `"channel":"task:terminal:garden/1","agent":"researcher"`)
-	for _, path := range []string{"", "/messages", "/settings"} {
-		r.do(200, nil, "GET", at(started.Conversation, path), "")
-	}
-	r.do(404, nil, "GET", at("terminal:nowhere", "/tasks"), "")
-}
-
 func TestMarkIsAtTheDropOfTheLine(t *testing.T) {
 	h := historyAnswer{
 		Used:        []usedPoint{{Seq: 1, Tokens: 100}, {Seq: 40, Tokens: 900}, {Seq: 40, Tokens: 300}},
@@ -147,14 +128,7 @@ func TestMarkIsAtTheDropOfTheLine(t *testing.T) {
 
 func TestSimulations(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	var past []string
-	for i := range 60 {
-		past = append(past, aboutPlot(i))
-	}
-	r.past(here, past...)
-	simulated := func(status int, body string) string {
-		return r.do(status, nil, "POST", "/api/simulate", strings.Replace(body, "HERE", here, 1))
-	}
+	r.past(here, plots(60)...)
 	var report simulate.Report
 	r.do(200, &report, "POST", "/api/simulate", `{"conversation":"`+here+`","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`)
 	check.Require(t, len(report.Variants) == 3 && report.Messages != 0, "got %+v", report)
@@ -163,19 +137,6 @@ func TestSimulations(t *testing.T) {
 	check.Equal(t, "window", wide.Window, 32000)
 	check.That(t, early.Verbatim.Mean < inForce.Verbatim.Mean, "verbatim %d and %d", inForce.Verbatim.Mean, early.Verbatim.Mean)
 	check.That(t, len(wide.Compactions) < len(inForce.Compactions), "%d and %d compactions", len(inForce.Compactions), len(wide.Compactions))
-	for _, c := range []struct {
-		status     int
-		body, says string
-	}{
-		{422, `{"conversation":"HERE","variants":[{"settings":{"background_treshold":0.5}}]}`, "did you mean background_threshold"},
-		{422, `{"conversation":"HERE","variants":[{"settings":{"background_threshold":5}}]}`, "background_threshold"},
-		{422, `{"conversation":"HERE","variants":[{"settings":{"keep_first":null}}]}`, "keep_first: must be a number"},
-		{422, `{"conversation":"HERE","variants":[` + strings.Repeat(`{},`, maxVariants) + `{}]}`, "at most 8"},
-		{404, `{"conversation":"terminal:nowhere"}`, "terminal:nowhere"},
-		{400, `{"conversation":`, ""},
-	} {
-		check.Contains(t, c.body, simulated(c.status, c.body), c.says)
-	}
 	for query, wants := range map[string][]string{
 		"background_threshold=0.5":  {"<svg", "as it happened", "background_threshold=0.5", "in force", "verbatim tokens, mean"},
 		"":                          {"Nothing to compare yet"},
@@ -186,4 +147,53 @@ func TestSimulations(t *testing.T) {
 		check.Contains(t, query, text, wants...)
 		check.Lacks(t, query, text, "<script>alert")
 	}
+}
+
+func rendered(t *testing.T, m chat.Record) string {
+	t.Helper()
+	var page strings.Builder
+	check.NoError(t, messageView(here, m, "").Render(&page))
+	return page.String()
+}
+
+func TestMarkdownOfTheAssistantIsRendered(t *testing.T) {
+	const text = "# Plan\nWater **daily**,\nat `06:00`.\n\n- roses\n- tulips\n\n```sh\nls <dir>\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n[shop](https://example.com/?a=1&b=2) ![bed](https://example.com/bed.png)"
+	page := rendered(t, chat.Record{Role: "assistant", Text: text})
+	check.Contains(t, "page", page,
+		"<p><b>Plan</b></p>", "<strong>daily</strong>,<br>", "<code>06:00</code>", "<li>roses</li>", "ls &lt;dir&gt;", "<td>1</td>", `<td align="right">2</td>`,
+		`<a href="https://example.com/?a=1&amp;b=2">shop</a>`, `<a href="https://example.com/bed.png">picture bed</a>`)
+	check.Lacks(t, "page", page, "<img", "<h1", "style=")
+	check.Contains(t, "message of a person", rendered(t, chat.Record{Role: "user", Text: "**daily**"}), "**daily**")
+}
+
+func TestMarkdownRunsNothing(t *testing.T) {
+	for _, text := range append(wordstest.Texts(), hostile, "<b>bold</b>", "<div>\n"+hostile+"\n</div>", "[x](javascript:alert(1))", "![x](javascript:alert(1))",
+		`[x](<" onclick=alert(1) x=">)`, `![x](<" onerror=alert(1) x=">)`, "<javascript:alert(1)>", "[x]: javascript:alert(1)\n\n[x]", "```\" onload=alert(1)\nx\n```", "&lt;script&gt;", "![<img src=x>](data:text/html,x)") {
+		page := rendered(t, chat.Record{Role: "assistant", Text: text})
+		check.Lacks(t, text, page, "<script", "<img", "<svg", "<div>", "<b>bold", `href="javascript`, `href="data`, " style=", `" on`, "omitted")
+	}
+	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "Use <b>this</b>\n\n<div>\nand that\n</div>"}), "&lt;b&gt;this&lt;/b&gt;", "&lt;div&gt;", "&lt;/div&gt;")
+	check.Contains(t, "deep", rendered(t, chat.Record{Role: "assistant", Text: strings.Repeat("> ", 30) + "**x**"}), "**x**")
+}
+
+func TestMarkdownIsRenderedFast(t *testing.T) {
+	check.SkipUnderRace(t)
+	for _, part := range []string{">", "[", "*a ", "![", "- ", "`", "|a|\n|-|\n", "<", "1. ", "**_", "[a](", "&", "\\", "\n\n    ", "~~", "[a]: b\n", "[a]", "***", "_a*", "a|", "* a\n", "<!--", "a\n> ", "- a\n> ", "> 1. ", "+ > ", "](", "```\n"} {
+		began := time.Now()
+		rendered(t, chat.Record{Role: "assistant", Text: strings.Repeat(part, 65_536/len(part)) + strings.Repeat("\n\n"+strings.Repeat(part, 900/len(part)), 30)})
+		check.That(t, time.Since(began) <= 2*time.Second, "%q: %v", part, time.Since(began))
+	}
+}
+
+// A row of a table has a cell for each column, and a link has the whole address that it refers to.
+func TestMarkdownOfASmallTextIsSmall(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000),
+		"[a]: /" + strings.Repeat("x", 3000) + "\n\n" + strings.Repeat("[a]", 900),
+	} {
+		page := rendered(t, chat.Record{Role: "assistant", Text: text})
+		check.That(t, len(page) <= 10*len(text), "%d bytes of a text of %d", len(page), len(text))
+	}
+	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "|a|b|c|\n|-|-|-|\n" + strings.Repeat("|1|2|3|\n", 500)}), "<table>")
+	check.Contains(t, "a reference", rendered(t, chat.Record{Role: "assistant", Text: "See [1].\n\n[1]: https://example.com"}), "See [1].", "[1]: https://example.com")
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/check"
@@ -28,6 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	check.InMemory()
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
 	goleak.VerifyTestMain(m)
 }
 
@@ -48,25 +52,15 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// place is a connector that accepts every reply.
-type place struct{}
-
-func (place) Name() string                                        { return "terminal" }
-func (place) Split(text string) []string                          { return []string{text} }
-func (place) Reply(string, []string) channel.Writer               { return place{} }
-func (place) Show(string)                                         {}
-func (place) Cancel()                                             {}
-func (place) Send(context.Context, channel.Piece) (string, error) { return "", nil }
-
 // rig is a bot with a scripted model, and its server on loopback.
 type rig struct {
-	t      testing.TB
+	t      *testing.T
 	hub    *channel.Hub
 	store  *store.Store
 	events *Events
 	server *Server
 	url    string
-	client *http.Client
+	client http.Transport
 }
 
 type rigOptions struct {
@@ -75,25 +69,28 @@ type rigOptions struct {
 	window    int // of the model; 0: 8000
 	tools     channel.Toolbox
 	mcpWrites bool
+	says      string // the model; empty: "Noted."
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+	before    func(r *rig) // called before the server runs
 }
 
+// said is an answer of a model that counts tokens.
 func said(text string) (llm.Response, error) {
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: "stop", Usage: llm.Usage{Prompt: 1000, Completion: 10}}, nil
+	answer := llmtest.Say(text)
+	answer.Usage = llm.Usage{Prompt: 1000, Completion: 10}
+	return answer, nil
 }
 
-// newRig starts a bot with the extractive summarizer.
-func newRig(t testing.TB, o rigOptions) *rig {
-	r := &rig{t: t, events: NewEvents(), client: &http.Client{
-		Transport:     &http.Transport{},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+// newRig starts a bot with the extractive summarizer, for a test that runs beside others.
+func newRig(t *testing.T, o rigOptions) *rig {
+	t.Parallel()
+	r := &rig{t: t, events: NewEvents()}
 	log := slog.New(r.events.Incidents(slog.DiscardHandler))
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
 	r.store = must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))
 	if o.model == nil {
-		o.model = func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted.") }
+		o.model = func(context.Context, int, llm.Request) (llm.Response, error) { return said(cmp.Or(o.says, "Noted.")) }
 	}
 	policy := compactor.DefaultPolicy()
 	policy.KeepLastN, policy.KeepFirst = 2, 0
@@ -102,27 +99,29 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
 	}
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}, NewChat(r.events)},
-		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
+		Store: r.store, Agent: func(string) channel.Agent { return agent },
+		Connectors: []channel.Connector{channeltest.Silent("terminal"), NewChat(r.events)},
+		Observer:   r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	settings := config.Default()
+	well := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") })
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings },
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }),
-		Debug:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "profiles") }),
+		Health: well, Debug: well,
 	})
 	r.url = "http://" + listener.Addr().String()
+	if o.before != nil {
+		o.before(r)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	closed := make(chan error, 1)
 	go func() { closed <- r.server.Run(ctx, r.hub) }()
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		stop()
-		check.NoError(t, <-closed)
-		check.NoError(t, r.hub.Close())
-		check.NoError(t, r.store.Close())
+		check.Error(t, errors.Join(<-closed, r.hub.Close(), r.store.Close()), nil)
 	})
 	return r
 }
@@ -140,7 +139,7 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 			req.Host = value
 		}
 	}
-	resp := must(r.client.Do(req))
+	resp := must(r.client.RoundTrip(req))
 	r.t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -172,13 +171,9 @@ func (r *rig) page(status int, path string) string {
 }
 
 // say sends a message, and waits for its answer.
-func (r *rig) say(conversation, text string) {
-	r.t.Helper()
-	r.deliver(conversation, channel.Inbound{Text: text})
-}
+func (r *rig) say(conversation, text string) { r.deliver(conversation, channel.Inbound{Text: text}) }
 
 func (r *rig) deliver(conversation string, m channel.Inbound) {
-	r.t.Helper()
 	m.ID, m.AuthorID, m.Author, m.Time, m.Addressed = fmt.Sprint(time.Now().UnixNano()), "ada", "Ada", time.Now(), true
 	must(r.hub.Deliver(r.t.Context(), conversation, m))
 	r.idle(conversation)
@@ -186,22 +181,26 @@ func (r *rig) deliver(conversation string, m channel.Inbound) {
 
 // talk has n messages answered.
 func (r *rig) talk(conversation string, n int) {
-	r.t.Helper()
-	for i := range n {
-		r.say(conversation, aboutPlot(i))
+	for _, text := range plots(n) {
+		r.say(conversation, text)
 	}
 }
 
-func aboutPlot(i int) string {
-	return fmt.Sprintf("The garden needs %d tulips, and the gate of plot %d opens at noon. %s", i, i, strings.Repeat("We plant them in rows along the wall. ", 12))
+// plots returns n texts of about a hundred tokens.
+func plots(n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("The garden needs %d tulips, and the gate of plot %d opens at noon. %s", i, i,
+			strings.Repeat("We plant them in rows along the wall. ", 12)))
+	}
+	return texts
 }
 
 // past adds messages of an hour ago to a conversation, without answers.
 func (r *rig) past(conversation string, texts ...string) *store.Conversation {
-	r.t.Helper()
 	var all []store.Inbound
 	for i, text := range texts {
-		all = append(all, store.Inbound{ID: fmt.Sprint("past-", i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: text})
+		m := store.Inbound{ID: fmt.Sprint("past-", i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: text}
+		all = append(all, m)
 	}
 	c := must(r.store.Conversation(r.t.Context(), conversation))
 	must(c.Past().Import(r.t.Context(), all))
@@ -220,6 +219,9 @@ func (r *rig) remember(fact string) {
 	_, _, err := r.hub.Run(r.t.Context(), here, channel.Person{Manager: true}, "/remember "+fact)
 	check.NoError(r.t, err)
 }
+
+// drain waits until no summary is being made or repaired either.
+func (r *rig) drain() { check.NoError(r.t, r.hub.Drain(r.t.Context())) }
 
 // idle waits until a conversation has no work.
 func (r *rig) idle(conversation string) {

@@ -16,7 +16,7 @@ import (
 	"cairn/store"
 )
 
-// Options configures a server. Hub, Store, Settings, Agent, Events, Listener and Log must be set.
+// Options configures a server. Hub, Store, Settings, Events, Listener and Log must be set.
 type Options struct {
 	Hub      *channel.Hub
 	Store    *store.Store

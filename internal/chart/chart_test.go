@@ -5,74 +5,50 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"cairn/internal/check"
 )
 
-// hostile texts would break out of an attribute, an element or the file.
-var hostile = []string{
-	`</title><script>alert(1)</script>`, `" onload="alert(1)`, `]]><x>`, "a\x00b\x1b[31m", "\xff\xfe", "\u202Eevil\u2066", `&lt;`, "<!--", `';--`, "\uFFFE",
+var panel = Panel{
+	Name: "in force", Window: 64_000, Points: []Point{{1, 4000, 0, 4000}, {40, 60_900, 900, 90_000}, {40, 20_000, 4000, 90_000}},
+	Levels: []Level{{"background", "background", 51_200}, {"aggressive", "aggressive", 54_400}, {"emergency", "emergency", 60_800}},
+	Marks:  []Mark{{2, "background", "#1 to #80"}, {7, "aggressive", ""}, {40, "emergency", ""}, {40, "manual", ""}},
 }
 
-func sample() Sawtooth {
-	w := Sawtooth{Title: "garden", Desc: "two variants"}
-	for _, name := range []string{"in force", "background_threshold = 0.6"} {
-		p := Panel{Name: name, Window: 64_000, Levels: []Level{
-			{"prepare", "prepare", 38_400}, {"background", "background", 51_200}, {"aggressive", "aggressive", 54_400}, {"emergency", "emergency", 60_800},
-		}}
-		used := 4000
-		for i := range int64(5000) {
-			if used += 137; used > 51_200 {
-				used = 20_000
-				p.Marks = append(p.Marks, Mark{i, []string{"background", "aggressive", "emergency", "manual"}[len(p.Marks)%4], "background: #1 to #80"})
-			}
-			p.Points = append(p.Points, Point{At: i, Used: used, Head: min(used, 4000+int(i)), Said: 4000 + 137*int(i)})
-		}
-		w.Panels = append(w.Panels, p)
-	}
-	return w
-}
+var composition = Composition{Title: "Next request", Total: 64_000, Parts: []Part{
+	{"system and tools", 3100}, {"summaries", 9000}, {"verbatim", 21_000}, {"turn context", 900}, {"reserve", 4000},
+}}
 
-func composition() Composition {
-	return Composition{Title: "Next request", Total: 64_000, Parts: []Part{{"system and tools", 3100}, {"summaries", 9000}, {"verbatim", 21_000}, {"turn context", 900}, {"reserve", 4000}}}
-}
-
-// elements returns the elements of an SVG, and fails if it is not well-formed.
-func elements(t *testing.T, svg string) (all []xml.StartElement) {
+// safe checks that an embedded SVG is well-formed and runs nothing.
+func safe(t *testing.T, svg string) {
 	t.Helper()
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
-			return all
+			return
 		}
 		check.Require(t, err == nil, "not well-formed: %v", err)
-		if e, is := token.(xml.StartElement); is {
-			all = append(all, e)
+		e, _ := token.(xml.StartElement)
+		check.That(t, !slices.Contains([]string{"script", "style", "x"}, e.Name.Local), "it has <%s>", e.Name.Local)
+		for _, a := range e.Attr {
+			wrong := a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || a.Value == "NaN"
+			check.That(t, !wrong, "<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
 		}
 	}
 }
 
 func TestEveryChart(t *testing.T) {
-	for name, draw := range map[string]func(Options) string{"sawtooth": sample().SVG, "composition": composition().SVG} {
-		t.Run(name, func(t *testing.T) {
-			if dir := os.Getenv("CHARTS"); dir != "" { // to look at them
-				check.NoError(t, os.WriteFile(dir+"/"+name+".svg", []byte(draw(Options{Standalone: true})), 0o600))
-			}
-			embedded := draw(Options{ID: "one"})
-			for _, e := range elements(t, embedded) {
-				for _, a := range e.Attr {
-					wrong := a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || a.Value == "NaN"
-					check.That(t, !wrong, "<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
-				}
-				check.That(t, e.Name.Local != "style" && e.Name.Local != "script", "an embedded chart has <%s>", e.Name.Local)
-			}
-			check.Contains(t, "title for screen readers", embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`)
-			check.Equal(t, "second rendering", embedded, draw(Options{ID: "one"}))
-			check.Contains(t, "a file of its own has no style", draw(Options{Standalone: true}), "prefers-color-scheme: dark")
-		})
+	sawtooth := Sawtooth{Title: "garden", Desc: "two variants", Panels: []Panel{panel, panel}}
+	for name, draw := range map[string]func(Options) string{"sawtooth": sawtooth.SVG, "composition": composition.SVG} {
+		embedded := draw(Options{ID: "one"})
+		safe(t, embedded)
+		check.Contains(t, name, embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`) // read out
+		check.Equal(t, name+": second rendering", embedded, draw(Options{ID: "one"}))
+		check.Contains(t, name+": a file of its own", draw(Options{Standalone: true}), "prefers-color-scheme: dark")
 	}
 }
 
@@ -85,29 +61,23 @@ func TestALongConversationStaysSmall(t *testing.T) {
 	}
 	p.Points[77_777].Used = 99 // one tooth
 	svg := w.SVG(Options{})
+	safe(t, svg)
 	check.That(t, len(svg) <= 150_000, "%d bytes", len(svg))
 	s := w.scale()
 	s.high = aloneHigh
-	highest := 0
-	for _, pt := range thin(p.Points, s) {
-		highest = max(highest, pt.Used)
-	}
-	check.Equal(t, "highest remaining point", highest, 99)
+	highest := slices.MaxFunc(thin(p.Points, s), func(a, b Point) int { return a.Used - b.Used })
+	check.Equal(t, "highest remaining point", highest.Used, 99)
 }
 
 func TestPanelsHaveOneScale(t *testing.T) {
-	w := Sawtooth{Panels: []Panel{
-		{Points: []Point{{At: 1, Used: 10}, {At: 2, Used: 20}}}, {Points: []Point{{At: 1, Used: 10}, {At: 9, Used: 200}}},
-	}}
-	s := w.scale()
+	s := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 2}}}, {Points: []Point{{At: 1}, {At: 9, Used: 200}}}}}.scale()
 	check.That(t, s.first == 1 && s.last == 9 && s.most >= 200, "scale %+v", s)
 }
 
 func TestNothingToShow(t *testing.T) {
-	for _, svg := range []string{
-		Sawtooth{}.SVG(Options{}), Sawtooth{Panels: []Panel{{}}}.SVG(Options{}), Composition{}.SVG(Options{}),
-	} {
-		elements(t, svg)
+	for _, draw := range []func(Options) string{Sawtooth{}.SVG, Sawtooth{Panels: []Panel{{}}}.SVG, Composition{}.SVG} {
+		svg := draw(Options{})
+		safe(t, svg)
 		check.Lacks(t, "not a number", svg, "NaN", "Inf")
 	}
 }
@@ -119,7 +89,10 @@ func TestShort(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, evil := range hostile {
+	for _, evil := range []string{ // would break out of an attribute, an element or the file
+		`</title><script>alert(1)</script>`, `" onload="alert(1)`, `]]><x>`, "a\x00b\x1b[31m", "\xff\xfe", "\u202Eevil\u2066", `&lt;`, "<!--",
+		`';--`, "\uFFFE",
+	} {
 		f.Add(evil)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -128,21 +101,33 @@ func FuzzText(f *testing.F) {
 			Sawtooth{Title: s, Desc: s, Panels: []Panel{p}}.SVG(Options{ID: s}),
 			Composition{Title: s, Desc: s, Parts: []Part{{s, 1}}}.SVG(Options{}),
 		} {
-			for _, e := range elements(t, svg) {
-				check.That(t, e.Name.Local != "script" && e.Name.Local != "x", "%q makes <%s>", s, e.Name.Local)
-				for _, a := range e.Attr {
-					check.That(t, !strings.HasPrefix(a.Name.Local, "on"), "%q makes %s", s, a.Name.Local)
-				}
-			}
-			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "%q: control characters pass", s)
+			safe(t, svg)
+			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "control characters pass: %q", svg)
 		}
 	})
 }
 
 func TestAxisHasRoundNumbers(t *testing.T) {
 	svg := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 80}}}}}.SVG(Options{})
-	for _, at := range []string{"10", "20", "80"} {
-		check.Contains(t, "axis", svg, ">"+at+"</text>")
-	}
-	check.That(t, !strings.Contains(svg, ">11<"), "got %s", svg)
+	check.Contains(t, "axis", svg, ">10</text>", ">20</text>", ">80</text>")
+	check.Lacks(t, "axis", svg, ">11<")
+}
+
+func TestLegendListsWhatIsDrawn(t *testing.T) {
+	used := []Point{{At: 1, Used: 10}, {At: 9, Used: 20}}
+	marks := []Mark{{1, "background", "first"}, {9, "manual", "last"}, {10, "emergency", "after the last message"}, {-1, "aggressive", "before the first"}}
+	svg := Sawtooth{Panels: []Panel{{Points: used, Marks: marks}}}.SVG(Options{})
+	check.Contains(t, "a chart of requests", svg, "next request", "first", "last", ">background<", ">manual<")
+	check.Lacks(t, "a chart of requests", svg, "summaries", "chart-head", "all messages", "emergency", "aggressive", "after the last message", "before the first")
+
+	unordered := []Mark{{2, "repair", ""}, {3, "manual", ""}, {4, "emergency", ""}, {5, "aggressive", ""}, {6, "background", ""}}
+	svg = Sawtooth{Panels: []Panel{{Points: used, Marks: unordered}}}.SVG(Options{})
+	check.Contains(t, "a chart of all kinds", regexp.MustCompile(`(?s)</?[^<>]*>`).ReplaceAllString(svg, ""), "background\n\naggressive\n\nemergency\n\nmanual\n\nrepair\n")
+
+	with := []Point{{At: 1, Used: 10, Head: 5, Said: 7}, {At: 9, Used: 20, Head: 5, Said: 9}}
+	svg = Sawtooth{Panels: []Panel{{Points: used}, {Points: with}}}.SVG(Options{})
+	check.Contains(t, "a chart with summaries", svg, "of which summaries", "chart-head", "all messages")
+
+	svg = Sawtooth{Panels: []Panel{{Marks: marks}}}.SVG(Options{})
+	check.Lacks(t, "a chart without points", svg, "next request", "background", "chart-used")
 }

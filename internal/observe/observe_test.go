@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 
@@ -23,12 +24,9 @@ func (r *recorder) Event(s *observe.Step, name string, attrs []slog.Attr) {
 }
 
 func (r *recorder) End(s *observe.Step) {
-	line := "end " + string(s.Kind) + " " + s.Attr("a")
+	line := fmt.Sprint("end ", s.Kind, " ", s.Attr("a"), " ", s.Err)
 	if s.Parent != nil {
 		line += " part of " + string(s.Parent.Kind)
-	}
-	if s.Err != nil {
-		line += " " + s.Err.Error()
 	}
 	r.told = append(r.told, line)
 }
@@ -44,10 +42,11 @@ func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
 	request.End()
 	turn.Event("happened", slog.Int("n", 1))
 	turn.End()
-	want := []string{"begin turn in terminal:x", "begin request in terminal:x", "end request b part of turn no", "happened of turn n=1", "end turn "}
-	check.EqualAll(t, "events", one.told, want)
-	check.EqualAll(t, "events of the second observer", two.told, want)
-	check.That(t, turn.First > 0 && turn.First >= request.First, "the first text came after %v in the turn, %v in its request", turn.First, request.First)
+	check.EqualAll(t, "events", one.told, []string{
+		"begin turn in terminal:x", "begin request in terminal:x", "end request b no part of turn", "happened of turn n=1", "end turn  <nil>",
+	})
+	check.EqualAll(t, "events of the second observer", two.told, one.told)
+	check.That(t, turn.First > 0 && turn.First >= request.First, "first text after %v in the turn, %v in its request", turn.First, request.First)
 }
 
 func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {

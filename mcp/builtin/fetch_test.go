@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,10 +32,7 @@ func TestOnlyPublicAddressesAreConnectedTo(t *testing.T) {
 		"[::ffff:127.0.0.1]:80", "[64:ff9b::7f00:1]:80", "[2001:db8::1]:80", "[2002:7f00:1::]:80", "[2001::1]:80",
 		"93.184.216.34:22", "93.184.216.34:8080", // public, at ports of other services
 	} {
-		network := "tcp4"
-		if strings.HasPrefix(address, "[") {
-			network = "tcp6"
-		}
+		network := map[bool]string{true: "tcp6", false: "tcp4"}[address[0] == '[']
 		check.That(t, publicOnly(network, address, nil) != nil, "%s was accepted", address)
 	}
 	check.NoError(t, publicOnly("tcp4", "93.184.216.34:443", nil))
@@ -61,16 +58,8 @@ func TestFetchRefusesLocalAddresses(t *testing.T) {
 
 func TestRedirectsAreCheckedAgain(t *testing.T) {
 	inner := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the inner server was contacted") })
-	outer := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/inner":
-			http.Redirect(w, r, inner, http.StatusFound)
-		case "/file":
-			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
-		default:
-			http.Redirect(w, r, "/again", http.StatusFound)
-		}
-	})
+	to := map[string]string{"/inner": inner, "/file": "file:///etc/passwd", "/loop": "/loop"}
+	outer := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to[r.URL.Path], http.StatusFound) })
 	first := strings.TrimPrefix(outer, "http://")
 	client := newClient(func(network, address string, c syscall.RawConn) error { // only outer passes for public
 		if address == first {
@@ -89,39 +78,32 @@ func TestFetchReturnsReadableText(t *testing.T) {
 	check.Must(z.Write(make([]byte, 1<<20)))(t)
 	check.NoError(t, z.Close())
 	paragraph := "<p>" + strings.Repeat("The garden has roses, and the gate was painted green in May. ", 12) + "</p>"
+	late := `"` + strings.Repeat("many roses ", 200) + `in a café"` // what is not ASCII comes late, and nobody says the encoding
+	pages := map[string][2]string{
+		"/article": {"text/html; charset=utf-8", `<html><head><title>The garden</title><script>alert("no")</script></head><body><nav>Home Shop Login</nav>` +
+			`<article><h1>The garden</h1>` + strings.Repeat(paragraph, 4) + `</article></body></html>`},
+		"/latin":     {"text/plain; charset=iso-8859-1", "caf\xe9"},
+		"/json":      {"application/json", `{"roses": 12}`},
+		"/late.json": {"application/json", late},
+		"/late.txt":  {"text/plain", late},
+		"/late.html": {"text/html", late},
+		"/picture":   {"image/png", "\x89PNG"},
+		"/huge":      {"text/plain", strings.Repeat("x", maxPage+10)},
+		"/bomb":      {"text/plain", strings.Repeat(megabyte.String(), 1000)},
+	}
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/article":
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			fmt.Fprint(w, `<html><head><title>The garden</title><script>alert("no")</script></head><body><nav>Home Shop Login</nav><article><h1>The garden</h1>`+strings.Repeat(paragraph, 4)+`</article></body></html>`)
-		case "/latin":
-			w.Header().Set("Content-Type", "text/plain; charset=iso-8859-1")
-			_, _ = w.Write([]byte("caf\xe9"))
-		case "/json":
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"roses": 12}`)
-		case "/late.json", "/late.txt", "/late.html": // what is not ASCII comes late, and nobody says the encoding
-			w.Header().Set("Content-Type", map[string]string{"/late.json": "application/json", "/late.txt": "text/plain", "/late.html": "text/html"}[r.URL.Path])
-			fmt.Fprint(w, `"`+strings.Repeat("many roses ", 200)+`in a café"`)
-		case "/picture":
-			w.Header().Set("Content-Type", "image/png")
-			_, _ = w.Write([]byte("\x89PNG"))
-		case "/huge":
-			_, _ = w.Write(make([]byte, maxPage+10))
-		case "/bomb":
-			w.Header().Set("Content-Type", "text/plain")
+		page, found := pages[r.URL.Path]
+		if w.Header().Set("Content-Type", page[0]); !found {
+			w.WriteHeader(http.StatusNotFound)
+		} else if r.URL.Path == "/bomb" {
 			w.Header().Set("Content-Encoding", "gzip")
-			for range 1000 {
-				if _, err := w.Write(megabyte.Bytes()); err != nil {
-					return
-				}
-			}
-		default:
-			http.NotFound(w, r)
 		}
+		_, _ = io.WriteString(w, page[1])
 	})
 	client := newClient(anywhere)
-	for path, want := range map[string]string{"/article": "painted green", "/latin": "café", "/late.json": "café", "/late.txt": "café", "/late.html": "café", "/json": `"roses": 12`} {
+	for path, want := range map[string]string{
+		"/article": "painted green", "/latin": "café", "/late.json": "café", "/late.txt": "café", "/late.html": "café", "/json": `"roses": 12`,
+	} {
 		text := check.Must(fetch(t.Context(), client, address+path))(t)
 		check.Contains(t, path+": text", text, want)
 		check.Lacks(t, path+": text", text, "alert", "Shop")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 
 	"cairn/internal/check"
 )
@@ -13,17 +14,14 @@ import (
 func sharedFolder(t *testing.T) files {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"secret.txt":              "the key is under the pot",
-		"shared/plan.md":          "Plan\nPaint the GATE in May\n",
-		"shared/notes/roses.txt":  "Twelve roses by the gate.",
-		"shared/picture.png":      "\x89PNG\x00\x00",
-		"shared/notes/empty.txt":  "",
-		"shared/notes/latin1.txt": "caf\xe9",
-	} {
-		check.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
+	check.NoError(t, os.CopyFS(dir, fstest.MapFS{
+		"secret.txt":              {Data: []byte("the key is under the pot")},
+		"shared/plan.md":          {Data: []byte("Plan\nPaint the GATE in May\n")},
+		"shared/notes/roses.txt":  {Data: []byte("Twelve roses by the gate.")},
+		"shared/picture.png":      {Data: []byte("\x89PNG\x00\x00")},
+		"shared/notes/empty.txt":  {},
+		"shared/notes/latin1.txt": {Data: []byte("caf\xe9")},
+	}))
 	for from, to := range map[string]string{"shared/out": "../secret.txt", "shared/up": "..", "shared/etc": "/etc"} {
 		check.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
