@@ -24,8 +24,8 @@ const connectTimeout = 2 * time.Minute
 
 // Pauses, which tests shorten.
 var (
-	relistPause = 3 * time.Second        // at least so long between two listings of tools
-	retryPause  = 500 * time.Millisecond // about so long before the first attempt to reconnect, and longer before each further one
+	relistPause = 3 * time.Second        // the minimum between two listings of tools
+	retryPause  = 500 * time.Millisecond // before the first attempt to reconnect; it grows with each attempt
 )
 
 // connection keeps a session with one server.
