@@ -22,12 +22,13 @@ import (
 )
 
 func TestEditorShowsReplies(t *testing.T) {
+	t.Parallel()
 	opened := func(k *keyboard) { // a conversation that has just been opened looks for unsent replies before it shows a new one
 		check.NoError(t, k.hub.Idle(t.Context(), "terminal:general"))
 	}
 	t.Run("text is shown before the server has sent the rest, and what is not the reply after its last row", func(t *testing.T) {
 		var k *keyboard
-		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
+		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight\nnine\n")
@@ -46,7 +47,7 @@ func TestEditorShowsReplies(t *testing.T) {
 	})
 	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
 		var k *keyboard
-		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
+		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight")
@@ -77,6 +78,7 @@ func TestEditorShowsReplies(t *testing.T) {
 // Ctrl-C stops an answer, then clears the line, then leaves. A message that is not saved leaves an
 // earlier one waiting.
 func TestCtrlC(t *testing.T) {
+	t.Parallel()
 	model := scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
@@ -96,6 +98,7 @@ func TestCtrlC(t *testing.T) {
 }
 
 func TestPauseAndSlowCommand(t *testing.T) {
+	t.Parallel()
 	k := sit(t, Options{}, scripted(echo))
 	k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")
 	k.shows(t, "/recap\r", "one moment.")
@@ -109,6 +112,7 @@ func TestPauseAndSlowCommand(t *testing.T) {
 
 // The keys of one session: each part begins and ends with an empty line.
 func TestEditorKeys(t *testing.T) {
+	t.Parallel()
 	model := scripted(echo)
 	k := sit(t, Options{History: filepath.Join(t.TempDir(), "history")}, model)
 	t.Run("Ctrl-R finds an earlier line with what was typed, which may be changed", func(t *testing.T) {
@@ -151,7 +155,8 @@ func TestEditorKeys(t *testing.T) {
 // What the screen shows of a session without colour, whose disk fails at its end.
 func TestEditorLines(t *testing.T) {
 	model := scripted(echo)
-	k := monochrome(t, model)
+	t.Setenv("NO_COLOR", "1")
+	k := sit(t, Options{}, model)
 	t.Run("a slash shows the commands and their help, and Tab completes", func(t *testing.T) {
 		k.shows(t, "/", "▸ /compact [focus]")
 		k.shows(t, "co", "  /context          show how full")
@@ -182,7 +187,8 @@ func TestEditorLines(t *testing.T) {
 }
 
 func TestApprovals(t *testing.T) {
-	k := monochrome(t, scripted(channeltest.Add))
+	t.Parallel()
+	k := sit(t, Options{}, scripted(channeltest.Add))
 	asked := func(keys string, times int) {
 		t.Helper()
 		k.typed(t, keys)
@@ -205,6 +211,7 @@ func TestApprovals(t *testing.T) {
 }
 
 func TestEditorShowsTheRest(t *testing.T) {
+	t.Parallel()
 	model := scripted(says("yes"))
 	k := sit(t, Options{}, model)
 	k.shows(t, "half a li", "> half a li")
@@ -223,12 +230,12 @@ func TestEditorShowsTheRest(t *testing.T) {
 }
 
 func TestEditorEnds(t *testing.T) {
+	t.Parallel()
 	t.Run("an end from outside leaves the terminal as it was", func(t *testing.T) {
 		pty, tty := pseudoTerminal(t)
 		defer tty.Close()
 		defer pty.Close()
-		t.Setenv("TERM", "xterm")
-		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
+		s := open(t, Options{In: tty, Out: tty, Err: tty}, scripted(echo))
 		before := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
