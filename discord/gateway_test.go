@@ -29,8 +29,8 @@ func TestABadBeginIsOvercome(t *testing.T) {
 		discordtest.Handshake{Refuse: 503},
 		discordtest.Handshake{Op: 7}, discordtest.Handshake{Op: 7},
 		discordtest.Handshake{Op: 9},
-		discordtest.Handshake{Close: discordtest.CloseSessionTimeout},
-		discordtest.Handshake{Close: discordtest.CloseInvalidSeq},
+		discordtest.Handshake{Close: 4009},
+		discordtest.Handshake{Close: 4007},
 	)
 	r.start()
 	r.converse("there?", 1)
@@ -67,8 +67,8 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 		lose    func()
 		resumes bool // it cannot know that the session is gone
 	}{
-		{claim: "4009", lose: func() { r.Disconnect(discordtest.CloseSessionTimeout) }},
-		{claim: "4007", lose: func() { r.Disconnect(discordtest.CloseInvalidSeq) }},
+		{claim: "4009", lose: func() { r.Disconnect(4009) }},
+		{claim: "4007", lose: func() { r.Disconnect(4007) }},
 		{claim: "op 9", lose: func() { r.Invalidate(false) }},
 		{claim: "a RESUME that gets op 9", lose: func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, resumes: true},
 	} {
@@ -283,7 +283,7 @@ func TestResume(t *testing.T) {
 	r, resume = begin()
 	connections := len(v.Connections())
 	_ = r.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""))
-	check.NoError(t, v.Wait(t.Context(), func() bool { return v.Connections()[connections-1].ClientClose == 1000 }))
+	check.Require(t, check.Soon(func() bool { return v.Connections()[connections-1].ClientClose == 1000 }), "the close did not come")
 	resume(0).hear(9)
 
 	r = newDouble(t, discordtest.Options{Heartbeat: 20 * time.Millisecond}).dial("v=9&encoding=json")

@@ -18,7 +18,6 @@ import (
 	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -56,10 +55,8 @@ type rig struct {
 // newRig has nothing running yet: see start.
 func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-	t.Cleanup(cancel)
 	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
-	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: ctx, tune: tune}
+	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: t.Context(), tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
 	r.guild = r.Guild("town", r.ann)
@@ -143,19 +140,10 @@ func (r *rig) restart(meanwhile ...func()) {
 	r.connected(before + 1)
 }
 
-// until waits until ok, which is asked again whenever something happened on the double,
-// and from time to time.
+// until waits until ok.
 func (r *rig) until(what string, ok func() bool) {
 	r.T.Helper()
-	for {
-		ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
-		err := r.Wait(ctx, ok)
-		cancel()
-		if err == nil {
-			return
-		}
-		check.Require(r.T, r.ctx.Err() == nil, "waited in vain for %s", what)
-	}
+	check.Require(r.T, check.Soon(ok), "waited in vain for %s", what)
 }
 
 // ask says something to the bot.
@@ -166,11 +154,8 @@ func (r *rig) ask(place, text string) discordtest.Message {
 // answers waits until the bot has posted n messages in a place, and returns the texts.
 func (r *rig) answers(place string, n int) (texts []string) {
 	r.T.Helper()
-	r.until(fmt.Sprintf("%d answers", n), func() bool { return len(r.sent(place)) >= n })
-	for _, m := range r.sent(place) {
-		texts = append(texts, m.Content)
-	}
-	check.Require(r.T, len(texts) <= n, "%d answers, want %d: %q", len(texts), n, texts)
+	r.until(fmt.Sprintf("%d answers", n), func() bool { texts = r.contents(place); return len(texts) >= n })
+	check.Len(r.T, "answers", texts, n)
 	return texts
 }
 
@@ -199,6 +184,14 @@ func (r *rig) notice(place, text string) {
 	r.Idle(r.place(place))
 }
 
+// contents are what the bot's messages say in a place.
+func (r *rig) contents(place string) (all []string) {
+	for _, m := range r.sent(place) {
+		all = append(all, m.Content)
+	}
+	return all
+}
+
 // sent is what the bot posted and did not take back.
 func (r *rig) sent(place string) []discordtest.Message {
 	return slices.DeleteFunc(r.Sent(place), func(m discordtest.Message) bool { return m.Deleted })
@@ -212,13 +205,11 @@ func (r *rig) count(route string) int { return len(r.Requests(route)) }
 // heard waits until so many messages of people stand in a conversation's transcript.
 func (r *rig) heard(name string, n int) (all []chat.Message) {
 	r.T.Helper()
-	for {
-		all = slices.DeleteFunc(r.Transcript(name), func(m chat.Message) bool { return m.Role != "user" })
-		if len(all) >= n {
-			return all
-		}
-		check.Require(r.T, platform.Sleep(r.ctx, 20*time.Millisecond) == nil, "%d messages were heard, want %d", len(all), n)
-	}
+	r.until(fmt.Sprint(n, " messages"), func() bool {
+		all = slices.DeleteFunc(r.Transcript(name), func(m chat.Message) bool { return m.Role != llm.RoleUser })
+		return len(all) >= n
+	})
+	return all
 }
 
 // texts are what people have said, as it is stored of a conversation, once that is so many messages.

@@ -187,14 +187,6 @@ func wordsOf(n int) string {
 	return strings.Join(all, " ")
 }
 
-// contents are what the bot's messages say in a place.
-func (r *rig) contents(place string) (all []string) {
-	for _, m := range r.sent(place) {
-		all = append(all, m.Content)
-	}
-	return all
-}
-
 // shows waits until the bot's messages say just the pieces of a text.
 func (r *rig) shows(place, text string) {
 	r.T.Helper()

@@ -110,8 +110,13 @@ func TestStatus(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, o := range []Options{
-		{User: "Ada"}, {Channel: "  ", User: "Ada"}, {Channel: "a\nb", User: "Ada"}, {Channel: strings.Repeat("x", 101), User: "Ada"},
-		{Channel: "a\xff", User: "Ada"}, {Channel: "general"}, {Channel: "general", User: "A\x1b[2J"},
+		{User: "Ada"},
+		{Channel: "  ", User: "Ada"},
+		{Channel: "a\nb", User: "Ada"},
+		{Channel: strings.Repeat("x", 101), User: "Ada"},
+		{Channel: "a\xff", User: "Ada"},
+		{Channel: "general"},
+		{Channel: "general", User: "A\x1b[2J"},
 	} {
 		check.That(t, check.ErrorOf(New(o)) != nil, "%+v was accepted", o)
 	}

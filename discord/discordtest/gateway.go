@@ -87,9 +87,9 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 		w.connections = append(w.connections, c.record)
 		switch {
 		case c.version != "9" && c.version != "10":
-			c.End(CloseInvalidVersion)
+			c.End(4012) // invalid API version
 		case encoding != "json": // the double does not support etf
-			c.End(CloseDecodeError)
+			c.End(4002)
 		case !c.handshake.SilentHello:
 			hello := map[string]any{"heartbeat_interval": w.options.Heartbeat.Milliseconds()}
 			c.Send(packet(opHello, hello))
@@ -159,9 +159,7 @@ func (c *connection) playHandshake() (done bool, code int) {
 }
 
 // Handshakes sets the faults of the next connections, one each; later connections succeed.
-func (s *Server) Handshakes(h ...Handshake) {
-	s.do(func(w *world) { w.handshakes = append(w.handshakes, h...) })
-}
+func (s *Server) Handshakes(h ...Handshake) { s.do(func(w *world) { w.handshakes = append(w.handshakes, h...) }) }
 
 func (s *Server) onEach(f func(w *world, c *connection)) {
 	s.do(func(w *world) {
@@ -172,9 +170,7 @@ func (s *Server) onEach(f func(w *world, c *connection)) {
 }
 
 // Reconnect sends op 7: the client should reconnect and resume.
-func (s *Server) Reconnect() {
-	s.onEach(func(_ *world, c *connection) { c.Send(packet(opReconnect, nil)) })
-}
+func (s *Server) Reconnect() { s.onEach(func(_ *world, c *connection) { c.Send(packet(opReconnect, nil)) }) }
 
 // Invalidate sends op 9. Unless resumable is true, the session is forgotten, and an IDENTIFY on the
 // same connection starts another.
@@ -194,9 +190,9 @@ func (s *Server) Disconnect(code int) {
 	s.onEach(func(w *world, c *connection) {
 		switch {
 		case c.session == nil:
-		case code == CloseSessionTimeout:
+		case code == 4009: // session timed out
 			delete(w.sessions, c.session.id)
-		case code == CloseInvalidSeq:
+		case code == 4007: // invalid seq
 			c.session.broken = true
 		}
 		c.End(code)
@@ -205,14 +201,10 @@ func (s *Server) Disconnect(code int) {
 
 // Cut ends each connection without a close frame, after its queued frames; the sessions can be
 // resumed.
-func (s *Server) Cut() {
-	s.onEach(func(_ *world, c *connection) { c.Cut() })
-}
+func (s *Server) Cut() { s.onEach(func(_ *world, c *connection) { c.Cut() }) }
 
 // HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
-func (s *Server) HalfOpen() {
-	s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) })
-}
+func (s *Server) HalfOpen() { s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) }) }
 
 // Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
 // connected until it is cut, but gets no more events.
@@ -246,6 +238,6 @@ func (w *world) resetToken() {
 	w.tokenReset = true
 	clear(w.sessions)
 	for c := range w.open {
-		c.End(CloseAuthFailed)
+		c.End(4004)
 	}
 }

@@ -30,8 +30,7 @@ type Interaction struct {
 	Answered  time.Time                         // time of the first response; zero: none yet
 	Callback  discordgo.InteractionResponseType // of the first response
 	Ephemeral bool
-	Loading   bool                                        // deferred and not edited yet; set only in copies
-	Answer    *Message                                    // current state of the original response; nil: none, or Loading
+	Answer    *Message                                    // current state of the original response; nil: none, or deferred and not edited yet
 	Choices   []*discordgo.ApplicationCommandOptionChoice // of an autocomplete
 	Followups []*Message
 

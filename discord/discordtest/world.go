@@ -16,7 +16,6 @@ type world struct {
 	url     string
 	bot     *discordgo.User // its id is the application's too, as for applications created since 2016
 	lastID  uint64
-	changed chan struct{} // closed and replaced at each change
 
 	users        map[string]*discordgo.User // never changed
 	guilds       map[string]*discordgo.Guild
@@ -44,8 +43,7 @@ type world struct {
 
 func newWorld(o Options) world {
 	w := world{
-		options: o, changed: make(chan struct{}),
-		users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
+		options: o, users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 		messages: map[string][]*Message{}, files: map[string]File{},
 		interactions: map[string]*Interaction{}, permissions: map[string]int64{},
 		sessions: map[string]*session{}, open: map[*connection]struct{}{},
@@ -53,11 +51,6 @@ func newWorld(o Options) world {
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
 	return w
-}
-
-func (w *world) notifyChange() {
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 // newID returns a snowflake: milliseconds since 2015 in the upper 42 bits, so that ids are ordered
