@@ -17,7 +17,6 @@ import (
 
 // Discord may send nothing of what was said, or say so little that the connector has to look.
 func TestWhatDiscordDoesNotSendIsRead(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.Forget() // the very first message may fall between two sessions
 	r.Cut()
@@ -48,7 +47,6 @@ func TestWhatDiscordDoesNotSendIsRead(t *testing.T) {
 }
 
 func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	village := r.Guild("village", r.ann)
 	quiet, fresh, hidden, well := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "fresh").ID, r.Channel(r.guild.ID, "hidden").ID, r.Channel(village.ID, "well").ID
@@ -98,7 +96,6 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 }
 
 func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.converse("before", 1)
 	r.restart(func() {
@@ -112,7 +109,6 @@ func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 }
 
 func TestHistoryGivesPages(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	var ids []string
 	for i := range 7 {
@@ -148,7 +144,6 @@ func TestHistoryGivesPages(t *testing.T) {
 }
 
 func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.converse("first", 1)
 	started, gate := make(chan struct{}), make(chan struct{})
@@ -166,7 +161,6 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	quiet, lonely, hidden := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "lonely").ID, r.Channel(r.guild.ID, "hidden").ID
 	r.start()

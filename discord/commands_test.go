@@ -57,7 +57,6 @@ func with(name string, value any) discordtest.Option {
 }
 
 func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	const register = "PUT /applications/*/commands"
 	r.Fail(discordtest.Fault{Route: register, Status: 403, Code: 20012})
@@ -85,7 +84,6 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 }
 
 func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	i := r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30"))
 	r.Repeat(1) // an interaction that comes twice is answered once
@@ -124,7 +122,6 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 }
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	ben, eve, kay := r.User("ben"), r.User("eve"), r.User("kay")
 	guild := r.Guild("elsewhere", r.ann, ben, eve, kay)
@@ -153,7 +150,6 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 
 // People write the bot's role by mistake: Discord suggests it, under the same name, beside the bot.
 func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	role := r.Role(r.guild.ID, "bot", 0)
 	r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
@@ -176,7 +172,6 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 }
 
 func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	direct := r.Direct(r.ann.ID).ID
 	r.Say(direct, r.ann.ID, "I moved to Turin in May.")
@@ -192,7 +187,6 @@ func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 }
 
 func TestLongListsHavePages(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Language = "de"
 	r.start().registered()

@@ -23,7 +23,6 @@ import (
 func eager(d *Discord) { d.pauses.connect = 10 * time.Millisecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, eager)
 	r.Handshakes(
 		discordtest.Handshake{Refuse: 503},
@@ -40,7 +39,6 @@ func TestABadBeginIsOvercome(t *testing.T) {
 }
 
 func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, eager).start()
 	r.converse("0", 1)
 	for i, lose := range []func(){r.Cut, r.Reconnect, func() { r.Invalidate(true) }, func() { r.Disconnect(1001) }} {
@@ -56,7 +54,6 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 }
 
 func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, eager).start()
 	direct := r.Direct(r.ann.ID).ID
 	r.converse("one", 1)
@@ -91,7 +88,6 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 }
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	for code, want := range map[int]string{4004: "DISCORD_TOKEN", 4010: "4010", 4011: "4011", 4012: "4012", 4013: "4013", 4014: "Message Content Intent"} {
 		r.Handshakes(discordtest.Handshake{Close: code})
@@ -108,7 +104,6 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 	t.Parallel()
 	t.Run("each some seconds after the other", func(t *testing.T) {
-		t.Parallel()
 		const every = 1500 * time.Millisecond
 		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.pauses.identify = every }).start()
 		r.Invalidate(false)
@@ -116,7 +111,6 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 		check.Equal(t, "connections", len(r.Connections()), 2)
 	})
 	t.Run("none when the day's are used up", func(t *testing.T) {
-		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
 		r.until("the wait to be told", func() bool { return strings.Contains(r.Log.String(), "session_limit_reached") })
@@ -133,7 +127,6 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 		"the gateway refusing":     func(r *rig) { r.Fail(discordtest.Fault{Status: 503, Times: 1000}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, discordtest.Options{})
 			prepare(r)
 			r.open()
@@ -149,7 +142,6 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 
 // A server may say less than Discord, or something that nobody expects.
 func TestAPlainerServerWillDo(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Fail(discordtest.Fault{Route: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
 	r.start()

@@ -175,7 +175,6 @@ func TestOptions(t *testing.T) {
 }
 
 func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "teh plan", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
 	gone := r.Say(r.square, r.ann.ID, "a secret")

@@ -18,7 +18,6 @@ import (
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.Say(r.square, r.ann.ID, "nobody in particular") // is context only
 	m := r.ask(r.square, "how are you?")
@@ -63,7 +62,6 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 }
 
 func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	friend, stranger := r.OtherBot("friend"), r.OtherBot("stranger")
 	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
@@ -78,7 +76,6 @@ func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
 }
 
 func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
-	t.Parallel()
 	const burst = 250 // more than a batch of a queue; each message is a commit
 	r := newRig(t, discordtest.Options{}).start()
 	park := r.Channel(r.guild.ID, "park").ID
@@ -99,7 +96,6 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 }
 
 func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	r.opts.MentionOnly = true
 	r.start()
@@ -113,7 +109,6 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 }
 
 func TestTheMapFollowsWhatChanges(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	role := r.Role(r.guild.ID, "old name", 0)
 	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
@@ -134,7 +129,6 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 
 // "Translate this" and the like are written as replies, also to messages from before the bot came.
 func TestRepliesToWhatIsNotTold(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.converse("one", 1) // after which no older history is read
 	at := time.Now()
@@ -158,7 +152,6 @@ func TestRepliesToWhatIsNotTold(t *testing.T) {
 }
 
 func TestFilesAreReadOrDescribed(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.opts.AttachmentTokens, r.opts.Pictures = 100, true
 	r.start()

@@ -52,9 +52,10 @@ type rig struct {
 	opts      Options
 }
 
-// newRig has nothing running yet: see start.
-func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
+// newRig has nothing running yet: see start. Its test runs beside others.
+func newRig(t *testing.T, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
+	t.Parallel()
 	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
 	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: t.Context(), tune: tune}
 	t.Cleanup(r.Server.Close)

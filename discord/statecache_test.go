@@ -33,7 +33,6 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 }
 
 func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Rules.Respond = func(string) channel.Respond { return channel.RespondAll }
 	r.start()
@@ -113,7 +112,6 @@ func TestAServerThatChangesHandsHasANewOwner(t *testing.T) {
 }
 
 func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	memory.In(r.Store).Share(true)
 	for n, deny := range []string{"0", "1024"} { // View Channel

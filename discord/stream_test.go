@@ -125,7 +125,6 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 }
 
 func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	m := r.Say(r.square, r.ann.ID, "question")
 	r.open()
@@ -160,7 +159,6 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 		"a second message that did not come":    {{Route: posts, Status: 502, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
 			text := slowly(r, 40, 30*time.Millisecond)
 			if faults[0].Skip > 0 && faults[0].Route == posts {
@@ -203,7 +201,6 @@ func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 }
 
 func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, final := range map[string]string{
 		"and is finished in its place":          wordsOf(1000),
@@ -240,7 +237,6 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 		"by a shorter one, streamed": {true, "Short."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {

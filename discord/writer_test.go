@@ -24,7 +24,6 @@ import (
 )
 
 func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	text := slowly(r, 200, 30*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
@@ -36,7 +35,6 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 }
 
 func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
@@ -66,7 +64,6 @@ func (r *rig) begun() (w channel.Writer, question string) {
 
 // After a failed attempt at an answer comes another one, or a sentence that says so.
 func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	w, question := r.begun()
 	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
@@ -78,7 +75,6 @@ func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 }
 
 func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	w, question := r.begun()
 	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
@@ -88,7 +84,6 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 }
 
 func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
 		t.Run(name, func(*testing.T) {
@@ -118,7 +113,6 @@ func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
 }
 
 func TestResultOfATaskIsAnswered(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
 	r.start()
@@ -131,7 +125,6 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 
 // TestResultOfATaskReplacesNoAnswer: both answer the same message, and the result comes after a restart.
 func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Model.Func = channeltest.Delegate
 	r.start()
@@ -151,7 +144,6 @@ func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
 
 // TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.
 func TestResultOfATaskIsLookedFor(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	name := r.place(r.square)
 	first := r.Say(r.square, r.ann.ID, "by the way")
@@ -171,7 +163,6 @@ func TestResultOfATaskIsLookedFor(t *testing.T) {
 }
 
 func TestAToolIsAllowedByAButton(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r.Tools, r.Model.Func = box, channeltest.Add
@@ -209,7 +200,6 @@ func (r *rig) marks(id string) (names []string) {
 const reactions = "PUT /channels/*/messages/*/reactions/*/@me"
 
 func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	for i := range 12 {
 		r.Say(r.square, r.ann.ID, fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20)))
@@ -233,7 +223,6 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 }
 
 func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.Deny(r.square, discordgo.PermissionAddReactions)
 	m := r.Say(r.square, r.ann.ID, "hello")
