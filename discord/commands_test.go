@@ -40,9 +40,12 @@ func (r *rig) privately(i discordtest.Interaction) string {
 	r.T.Helper()
 	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
 	m := r.Interaction(i.ID).Followups[0]
-	check.That(r.T, m.Flags&discordgo.MessageFlagsEphemeral != 0, "all see %q", m.Content)
+	check.That(r.T, ephemeral(m), "all see %q", m.Content)
 	return m.Content
 }
+
+// ephemeral reports whether only one person sees a message.
+func ephemeral(m *discordtest.Message) bool { return m.Flags&discordgo.MessageFlagsEphemeral != 0 }
 
 // tell has ann, as a manager, give a command in the square.
 func (r *rig) tell(line string) channel.Answer {
@@ -89,7 +92,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	r.Repeat(1) // an interaction that comes twice is answered once
 	i = r.answered(i)
 	check.Contains(t, "it answered", i.Answer.Content, "as memory 1")
-	check.That(t, i.Ephemeral && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
+	check.That(t, ephemeral(i.Answer) && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
 	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "memories"), "the standup is at 9:30")
 	check.Equal(t, "how often it was answered", r.count("POST /interactions/"+i.ID+"/*/callback"), 1)
@@ -101,7 +104,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 		}
 	}
 	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))
-	check.That(t, !i.Ephemeral && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
+	check.That(t, !ephemeral(i.Answer) && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
 	gate := make(chan struct{})
 	r.connector.queue.Add(r.square, func() { <-gate }) // also while the channel's queue is busy
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "help"), "/compact")
@@ -140,7 +143,7 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	check.Lacks(t, "ben was answered", r.answers(place, 2)[1], refused)
 
 	i := r.answered(r.Slash(place, kay.ID, "help")) // who is not heard is told so, and nobody else
-	check.That(t, i.Answer.Content == channel.TextRefused && i.Ephemeral, "it answered %+v", i.Answer)
+	check.That(t, i.Answer.Content == channel.TextRefused && ephemeral(i.Answer), "it answered %+v", i.Answer)
 	check.Equal(t, "it answered", r.privately(r.Slash(place, kay.ID, "stop")), channel.TextRefused)
 	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> /help")
 	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> hello")

@@ -68,7 +68,6 @@ func (w *world) take(i *Interaction, kind discordgo.InteractionResponseType, q q
 		return
 	}
 	i.Answer = w.answerTo(i, p)
-	i.Ephemeral = i.Answer.is(discordgo.MessageFlagsEphemeral)
 }
 
 func (m *Message) is(flag discordgo.MessageFlags) bool { return m.Flags&flag != 0 }

@@ -55,7 +55,7 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	defer func() { _ = ws.Close() }()
 	c := &connection{
 		Socket: loopback.NewSocket(ws), version: r.URL.Query().Get("v"), handshake: h, gone: make(chan struct{}),
-		record: &Connection{Open: true}, window: time.Now(),
+		record: &Connection{}, window: time.Now(),
 	}
 	if !s.attach(c, r.URL.Query().Get("encoding")) {
 		return
@@ -68,7 +68,6 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	writer.Wait()
 	s.do(func(w *world) {
 		delete(w.open, c)
-		c.record.Open = false
 		if c.session != nil && c.session.conn == c {
 			c.session.conn = nil
 		}
@@ -159,7 +158,9 @@ func (c *connection) playHandshake() (done bool, code int) {
 }
 
 // Handshakes sets the faults of the next connections, one each; later connections succeed.
-func (s *Server) Handshakes(h ...Handshake) { s.do(func(w *world) { w.handshakes = append(w.handshakes, h...) }) }
+func (s *Server) Handshakes(h ...Handshake) {
+	s.do(func(w *world) { w.handshakes = append(w.handshakes, h...) })
+}
 
 func (s *Server) onEach(f func(w *world, c *connection)) {
 	s.do(func(w *world) {
@@ -170,7 +171,9 @@ func (s *Server) onEach(f func(w *world, c *connection)) {
 }
 
 // Reconnect sends op 7: the client should reconnect and resume.
-func (s *Server) Reconnect() { s.onEach(func(_ *world, c *connection) { c.Send(packet(opReconnect, nil)) }) }
+func (s *Server) Reconnect() {
+	s.onEach(func(_ *world, c *connection) { c.Send(packet(opReconnect, nil)) })
+}
 
 // Invalidate sends op 9. Unless resumable is true, the session is forgotten, and an IDENTIFY on the
 // same connection starts another.

@@ -27,9 +27,8 @@ type Interaction struct {
 	Channel string
 	At      time.Time
 
-	Answered  time.Time                         // time of the first response; zero: none yet
-	Callback  discordgo.InteractionResponseType // of the first response
-	Ephemeral bool
+	Answered  time.Time                                   // time of the first response; zero: none yet
+	Callback  discordgo.InteractionResponseType           // of the first response
 	Answer    *Message                                    // current state of the original response; nil: none, or deferred and not edited yet
 	Choices   []*discordgo.ApplicationCommandOptionChoice // of an autocomplete
 	Followups []*Message

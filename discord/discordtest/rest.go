@@ -68,10 +68,7 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	q := query{Request: r}
 	var err error
 	q.body, err = io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20)) // Discord, Message: Create Message, Limitations: 25 MiB
-	record := &Request{
-		Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
-		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
-	}
+	record := &Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
 	s.exchange(rw, r, record, authorized, func(w *world) answer {
 		return answerOf(func() any {
 			refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
@@ -102,7 +99,6 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 				a = fault.answer()
 			}
 		}
-		record.Status = a.Status
 	})
 	if fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
 		return

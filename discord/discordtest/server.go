@@ -105,7 +105,6 @@ func (s *Server) do(f func(w *world)) {
 
 // Connection is one connection of the client to the gateway.
 type Connection struct {
-	Open        bool
 	Identify    bool
 	Intents     discordgo.Intent // of the IDENTIFY
 	Resume      bool
@@ -118,8 +117,6 @@ type Request struct {
 	Method string
 	Path   string // without /api/v9
 	Query  string
-	Body   []byte
-	Status int // of the response; 0: not sent yet, or cut
 }
 
 // Connections returns all connections so far, oldest first.
