@@ -118,7 +118,9 @@ func TestMessagesAreJudged(t *testing.T) {
 	v := newDouble(t, discordtest.Options{GlobalPerSecond: 1000})
 	text := func(content string) string { return `{"content":"` + content + `"}` }
 	pinned := v.Post(v.channel, v.person.ID, discordtest.Post{Type: 6}).ID
-	row := func(buttons string) string { return `{"content":"x","components":[{"type":1,"components":[` + buttons + `]}]}` }
+	row := func(buttons string) string {
+		return `{"content":"x","components":[{"type":1,"components":[` + buttons + `]}]}`
+	}
 	for claim, c := range map[string]struct {
 		body string
 		code int

@@ -3,15 +3,13 @@
 package discord
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,17 +33,16 @@ func gateway(do func(ws *websocket.Conn, address string)) http.Handler {
 	})
 }
 
-// gate is a gateway that says what a test wants, and notes the address and the opcode of each first packet.
+// gate is a gateway that says what a test wants, and notes the opcode of each first packet and its address.
 type gate struct {
 	*httptest.Server
-	mu    sync.Mutex // guards calls
-	calls []string
+	calls chan string
 }
 
 // newGate answers each first packet with what answer returns, or, if that is empty, with a close code; then
 // the connection ends.
 func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
-	g := new(gate)
+	g := &gate{calls: make(chan string, 20)}
 	g.Server = httptest.NewServer(gateway(func(ws *websocket.Conn, address string) {
 		_ = ws.WriteMessage(websocket.TextMessage, []byte(hello))
 		var p struct {
@@ -54,9 +51,7 @@ func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) 
 		if ws.ReadJSON(&p) != nil {
 			return
 		}
-		g.mu.Lock()
-		g.calls = append(g.calls, map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op]+" "+address)
-		g.mu.Unlock()
+		g.calls <- map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op] + " " + address
 		say, code := answer(g, p.Op)
 		if say != "" {
 			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
@@ -70,12 +65,6 @@ func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) 
 }
 
 func (g *gate) address(path string) string { return "ws" + strings.TrimPrefix(g.URL, "http") + path }
-
-func (g *gate) came() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.calls)
-}
 
 func ready(resume string) string {
 	return `{"op":0,"s":1,"t":"READY","d":{"v":9,"session_id":"s","user":{"id":"1"},"guilds":[],"resume_gateway_url":"` + resume + `"}}`
@@ -120,7 +109,8 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 			}
 			begin, again, _ := strings.Cut(c.want, " ")
 			const query = "?encoding=json&v=9"
-			check.EqualAll(t, "it came with", g.came()[:2], []string{"IDENTIFY " + begin + query, "RESUME " + again + query})
+			check.Equal(t, "it came with", <-g.calls, "IDENTIFY "+begin+query)
+			check.Equal(t, "then with", <-g.calls, "RESUME "+again+query)
 		})
 	}
 }
@@ -141,26 +131,21 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 			break
 		}
 	}
-	n := len(g.came())
+	n := len(g.calls)
 	check.That(t, s.id == "" && n >= 3, "after %d connections it is resumable: %v", n, s.id != "")
 }
 
-// oneConn is a listener for one connection.
-type oneConn struct {
+// piped answers a request over a pipe, which becomes a WebSocket.
+type piped struct {
+	http.ResponseWriter
 	net.Conn
-	taken bool
 }
 
-func (l *oneConn) Accept() (net.Conn, error) {
-	if l.taken {
-		return nil, io.EOF
-	}
-	l.taken = true
-	return l.Conn, nil
+func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return p, bufio.NewReadWriter(bufio.NewReader(p), bufio.NewWriter(p)), nil
 }
 
-func (l *oneConn) Close() error   { return nil }
-func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
+func (p piped) Write(b []byte) (int, error) { return p.Conn.Write(b) }
 
 // TestASilentGatewayIsLeftSoThatTheSessionIsResumed runs over a pipe: a network would stop the test's own clock.
 func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
@@ -178,8 +163,7 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended := make(chan error, 1)
 				client, server := net.Pipe()
-				//nolint:errcheck // it always ends with one
-				go http.Serve(&oneConn{Conn: server}, gateway(func(ws *websocket.Conn, _ string) {
+				answer := gateway(func(ws *websocket.Conn, _ string) {
 					for _, text := range c.say {
 						_ = ws.WriteMessage(websocket.TextMessage, []byte(text))
 					}
@@ -196,7 +180,12 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 							return
 						}
 					}
-				}))
+				})
+				go func() {
+					if q, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
+						answer.ServeHTTP(piped{httptest.NewRecorder(), server}, q)
+					}
+				}()
 				dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
 				ws, _, err := dialer.DialContext(t.Context(), "ws://gateway", nil)
 				check.NoError(t, err)
