@@ -71,8 +71,8 @@ func TestPlainEnds(t *testing.T) {
 		check.NoError(t, s.hub.Idle(t.Context(), "terminal:general"))
 		s.lose(t)
 		p := s.connector.mode.(*plain)
-		p.log, p.saving = s.log, saving(s.log)
-		check.ErrorContains(t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), "was not accepted. Send it again later.")
+		p.client = newClient(s.hub, s.log)
+		check.ErrorContains(t, "the result", p.say(t.Context(), typed{text: "hello"}), "was not accepted. Send it again later.")
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {

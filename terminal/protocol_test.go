@@ -163,10 +163,10 @@ func TestProtocolFailures(t *testing.T) {
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
 		s := open(t, Options{JSON: true}, scripted(echo))
 		p := s.connector.mode.(*protocol)
-		p.log, p.saving = s.log, saving(s.log)
+		p.client = newClient(s.hub, s.log)
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			p.handle(t.Context(), s.hub, check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t))
+			p.handle(t.Context(), check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t))
 		}
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,
