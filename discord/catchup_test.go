@@ -20,8 +20,7 @@ func TestWhatDiscordDoesNotSendIsRead(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	r.Forget() // the very first message may fall between two sessions
 	r.Cut()
-	r.ask(r.square, "hello")
-	r.answersLast(r.square, 1, "echo: hello")
+	r.converse(r.square, "hello", 1)
 	r.connected(2)
 
 	thread := r.Thread(r.square, r.ann.ID, "in private").ID // the message that adds the bot to a thread comes before it is there
@@ -54,8 +53,7 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	direct := r.Direct(r.ann.ID).ID
 	r.start()
 	for _, place := range []string{r.square, quiet, thread} {
-		r.ask(place, "before")
-		r.answers(place, 1)
+		r.converse(place, "before", 1)
 	}
 	r.Say(direct, r.ann.ID, "before")
 	r.answers(direct, 1)
@@ -97,14 +95,14 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 
 func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
-	r.converse("before", 1)
+	r.converse(r.square, "before", 1)
 	r.restart(func() {
 		for i := range 5 {
 			r.Say(r.square, r.ann.ID, fmt.Sprint("missed ", i))
 		}
 		r.Fail(discordtest.Fault{Route: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
 	})
-	r.converse("now", 2)
+	r.converse(r.square, "now", 2)
 	check.Equal(t, "it heard", strings.Join(r.texts(r.place(r.square), 7), ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")
 }
 
@@ -117,8 +115,7 @@ func TestHistoryGivesPages(t *testing.T) {
 	r.ask(r.square, "/help") // a command is not part of it
 	r.start()
 	other := r.Channel(r.guild.ID, "other").ID
-	r.ask(other, "now")
-	r.answers(other, 1)
+	r.converse(other, "now", 1)
 	check.Equal(t, "requests of a fresh bot for old messages", r.count("GET /channels/"+r.square+"/messages"), 0)
 	for _, c := range []struct {
 		after, before string
@@ -145,7 +142,7 @@ func TestHistoryGivesPages(t *testing.T) {
 
 func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
-	r.converse("first", 1)
+	r.converse(r.square, "first", 1)
 	started, gate := make(chan struct{}), make(chan struct{})
 	r.connector.queue.Add(r.square, func() { close(started); <-gate })
 	<-started
@@ -199,4 +196,24 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r.Idle(r.place(hidden))
 	check.Equal(t, "messages left where the history is hidden", len(r.texts(r.place(hidden), 0)), 2)
 	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
+}
+
+func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Rules.Respond = func(string) channel.Respond { return channel.RespondAll }
+	r.start()
+	r.converse(r.square, "hello", 1)
+	r.Drop(3)
+	village := r.Guild("village", r.ann)
+	well := r.Channel(village.ID, "well").ID
+	m := r.Say(well, r.ann.ID, "long before")
+	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x"}) // the bot was here before
+	r.Dispatch("GUILD_CREATE", map[string]any{
+		"id": village.ID, "joined_at": time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano), "roles": []any{},
+		"channels": []any{map[string]any{"id": well, "type": 0, "name": "well", "last_message_id": m.ID}},
+	})
+	r.converse(well, "welcome", 1)
+	for _, q := range r.Requests(fmt.Sprintf("GET /channels/%s/messages", well)) {
+		check.Lacks(t, "a request", q.Query, "after=")
+	}
 }

@@ -162,10 +162,8 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	check.Contains(t, "it answered", r.answers(r.square, 1)[0], "as memory 1")
 	to := r.sent(r.square)[0].MessageReference
 	check.That(t, to != nil && to.MessageID == m.ID, "the answer refers to %+v", to)
-	r.ask(r.square, "/etc/passwd is a path")
-	r.answersLast(r.square, 2, "echo: /etc/passwd is a path")
-	r.ask(r.square, "/help@otherbot")
-	r.answersLast(r.square, 3, "echo: /help@otherbot")
+	r.converse(r.square, "/etc/passwd is a path", 2)
+	r.converse(r.square, "/help@otherbot", 3)
 	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
 	user, roleMention := "<@"+r.Bot.ID+">", "<@&"+role.ID+">"
 	for n, mentions := range []string{roleMention + " ", user + " " + user + " ", roleMention + ", " + user + ": ", user + roleMention} {

@@ -32,7 +32,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 		discordtest.Handshake{Close: 4007},
 	)
 	r.start()
-	r.converse("there?", 1)
+	r.converse(r.square, "there?", 1)
 	check.Equal(t, "connections, without the one that was refused", len(r.Connections()), 6)
 	check.Equal(t, "warnings of one incident", strings.Count(r.Log.String(), "level=WARN"), 1)
 	r.until("it is told", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
@@ -40,7 +40,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 
 func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager).start()
-	r.converse("0", 1)
+	r.converse(r.square, "0", 1)
 	for i, lose := range []func(){r.Cut, r.Reconnect, func() { r.Invalidate(true) }, func() { r.Disconnect(1001) }} {
 		lose()
 		r.ask(r.square, fmt.Sprint(i+1)) // while nobody listens
@@ -56,7 +56,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager).start()
 	direct := r.Direct(r.ann.ID).ID
-	r.converse("one", 1)
+	r.converse(r.square, "one", 1)
 	r.Say(direct, r.ann.ID, "hi")
 	r.answers(direct, 1)
 	for i, c := range []struct {
@@ -155,7 +155,7 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
 	d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
 	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
-	r.converse("still there?", 2)
+	r.converse(r.square, "still there?", 2)
 }
 
 // raw is a gateway connection without a library.

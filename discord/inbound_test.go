@@ -1,15 +1,17 @@
-// How messages, people and places are told in words.
+// How messages, people and places are told in words, also by events that leave something out.
 
 package discord
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
@@ -185,7 +187,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.Edit(r.square, m.ID, "the plan of <@"+r.ann.ID+">")
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)
-	r.converse("go on", 1)
+	r.converse(r.square, "go on", 1)
 	check.EqualAll(t, "the transcript", r.texts(name, 2), []string{"the plan of @ann", "go on"})
 	check.Equal(t, "how often the model was asked; edits start no turn", len(r.Model.Requests()), 1)
 
@@ -202,5 +204,78 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
 	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
 	update("newer")
-	r.converse("still there?", 2) // no message waits for it
+	r.converse(r.square, "still there?", 2) // no message waits for it
+}
+
+func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	for _, e := range []struct{ name, data string }{
+		{"CHANNEL_UPDATE", `{"id":"20","type":0,"name":"general"}`},
+		{"THREAD_CREATE", `{"id":"30","type":11,"name":"plans","parent_id":"20"}`},
+		{"THREAD_CREATE", `{"id":"31","type":11,"name":"plans","parent_id":"21"}`}, // of which nothing is known
+	} {
+		d.updateState(e.name, json.RawMessage(e.data))
+	}
+	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
+		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(), want)
+	}
+}
+
+func TestWhoMayReadAPlace(t *testing.T) {
+	t.Parallel()
+	const seen = 1<<10 | 1<<16 // View Channel, Read Message History
+	d := bot(t)
+	d.updateState("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
+		"roles":[{"id":"9","name":"@everyone","permissions":"%d"},{"id":"5","name":"helpers","permissions":"8"}],
+		"channels":[
+			{"id":"20","type":0,"name":"open","permission_overwrites":[]},
+			{"id":"21","type":0,"name":"closed","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"},{"id":"5","type":0,"allow":"1024","deny":"0"}]},
+			{"id":"22","type":0,"name":"for helpers less","permission_overwrites":[{"id":"5","type":0,"allow":"0","deny":"1024"}]},
+			{"id":"23","type":0,"name":"untold"},
+			{"id":"24","type":0,"name":"without a past","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"65536"}]}],
+		"threads":[
+			{"id":"30","type":11,"parent_id":"20"},{"id":"31","type":12,"parent_id":"20"},{"id":"32","type":11,"parent_id":"21"},
+			{"id":"33","type":11,"parent_id":"23"},{"id":"34","type":11,"parent_id":"99"}]}`, seen)))
+	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
+		"channels":[{"id":"40","type":0,"name":"for nobody","permission_overwrites":[]},
+			{"id":"41","type":0,"name":"for everyone","permission_overwrites":[{"id":"8","type":0,"allow":"66560","deny":"0"}]}]}`))
+	for _, c := range []struct {
+		claim, id string
+		want      channel.Audience
+	}{
+		{"a channel that nothing closes is public", "20", channel.ServerWide},
+		{"one that everyone is kept out of is its members'", "21", channel.Members},
+		{"who is kept out beside does not matter", "22", channel.ServerWide},
+		{"of one whose permissions are not told nothing is known", "23", ""},
+		{"one whose past is closed is its members'", "24", channel.Members},
+		{"a public thread of a public channel is as public", "30", channel.ServerWide},
+		{"a private thread never is", "31", channel.Members},
+		{"a public thread of a closed channel is for those who read that", "32", channel.ChannelWide},
+		{"nor is more known of one whose channel is not known", "33", channel.ChannelWide},
+		{"or is nowhere", "34", channel.ChannelWide},
+		{"a server may be closed to begin with", "40", channel.Members},
+		{"and open one channel", "41", channel.ServerWide},
+		{"a place of which nothing was told is nobody's", "77", ""},
+	} {
+		check.Equal(t, c.claim, d.state.audience(c.id), c.want)
+	}
+	t.Run("an edit of a role or a channel counts", func(t *testing.T) {
+		d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
+		check.Equal(t, "the result", d.state.audience("20"), channel.Members)
+		check.Equal(t, "its thread", d.state.audience("30"), channel.ChannelWide)
+		d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
+		check.Equal(t, "the result", d.state.audience("22"), channel.Members)
+	})
+}
+
+func TestAServerThatChangesHandsHasANewOwner(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"9","name":"Town","owner_id":"3","channels":[{"id":"20","type":0,"name":"general"}]}`))
+	d.updateState("GUILD_UPDATE", json.RawMessage(`{"id":"9","name":"City","owner_id":"4"}`))
+	for user, want := range map[string]bool{"3": false, "4": true} {
+		check.Equal(t, user+" owns it", d.state.guild("9").trusts(user, nil), want)
+	}
+	check.Equal(t, "the label", d.state.label("20"), "#general · City")
 }

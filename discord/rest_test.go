@@ -221,8 +221,7 @@ func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
 		check.Error(t, check.ErrorOf(r.send(place, channel.Piece{Reply: "r", Parts: 1, Text: "hello"})), channel.ErrGone)
 	}
 	r.Deny(r.square, discordgo.PermissionReadMessageHistory) // without the permission to reply it answers all the same
-	r.ask(r.square, "hello")
-	r.answersLast(r.square, 1, "echo: hello")
+	r.converse(r.square, "hello", 1)
 	check.That(t, r.sent(r.square)[0].MessageReference == nil, "it replied")
 }
 

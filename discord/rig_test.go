@@ -166,11 +166,12 @@ func (r *rig) answersLast(place string, n int, want string) {
 	check.Equal(r.T, "it answered", r.answers(place, n)[n-1], want)
 }
 
-// converse asks the bot in the square, and waits until it has answered n times there.
-func (r *rig) converse(text string, n int) {
+// converse asks the bot, and waits for its n-th answer in this place, which repeats the question.
+func (r *rig) converse(place, text string, n int) (question discordtest.Message) {
 	r.T.Helper()
-	r.ask(r.square, text)
-	r.answers(r.square, n)
+	question = r.ask(place, text)
+	r.answersLast(place, n, "echo: "+text)
+	return question
 }
 
 // notice restarts the bot, and has a conversation say a line that is no answer.

@@ -116,7 +116,7 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
 	r.start()
-	r.converse("count", 2)
+	r.ask(r.square, "count")
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
 	r.Idle(r.place(r.square))
 	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
@@ -128,8 +128,9 @@ func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.Model.Func = channeltest.Delegate
 	r.start()
-	r.converse("go", 1)
-	r.converse("go on", 2)
+	r.ask(r.square, "go")
+	r.answers(r.square, 1)
+	r.ask(r.square, "go on")
 	asked := r.answers(r.square, 2)
 	r.Idle(r.place(r.square))
 	questions := r.heard(r.place(r.square), 2)
