@@ -20,7 +20,7 @@ import (
 )
 
 // eager makes the connector connect again soon, however often it lost the connection.
-func eager(d *Discord) { d.pauses.connect = 10 * time.Millisecond }
+func eager(d *Discord) { d.pauses.connect, d.link.Steady = 10*time.Millisecond, time.Nanosecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager)
@@ -38,52 +38,42 @@ func TestABadBeginIsOvercome(t *testing.T) {
 	r.until("it is told", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
 
-func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
-	r := newRig(t, discordtest.Options{}, eager).start()
-	r.converse(r.square, "0", 1)
-	for i, lose := range []func(){r.Cut, r.Reconnect, func() { r.Invalidate(true) }, func() { r.Disconnect(1001) }} {
-		lose()
-		r.ask(r.square, fmt.Sprint(i+1)) // while nobody listens
-		r.answersLast(r.square, i+2, fmt.Sprint("echo: ", i+1))
-		all := r.Connections()
-		check.That(t, len(all) == i+2 && all[i+1].Resume && !all[i+1].Identify, "it did not resume: %+v", all)
-		check.That(t, all[i].ClientClose != 1000, "it gave the session up")
-	}
-	n := r.count("GET /channels/*/messages")
-	check.That(t, n < 2, "it read the history %d times, though nothing was lost", n) // the earlier ones, for the first question
-}
-
-func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
+func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager).start()
 	direct := r.Direct(r.ann.ID).ID
 	r.converse(r.square, "one", 1)
 	r.Say(direct, r.ann.ID, "hi")
 	r.answers(direct, 1)
 	for i, c := range []struct {
-		claim   string
-		lose    func()
-		resumes bool // it cannot know that the session is gone
+		claim           string
+		lose            func()
+		resumes, begins bool // with the session, and with a new one, whose gap is read
 	}{
-		{claim: "4009", lose: func() { r.Disconnect(4009) }},
-		{claim: "4007", lose: func() { r.Disconnect(4007) }},
-		{claim: "op 9", lose: func() { r.Invalidate(false) }},
-		{claim: "a RESUME that gets op 9", lose: func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, resumes: true},
+		{"a cut", r.Cut, true, false},
+		{"op 7", r.Reconnect, true, false},
+		{"op 9 that allows to resume", func() { r.Invalidate(true) }, true, false},
+		{"a close code of no meaning", func() { r.Disconnect(1001) }, true, false},
+		{"4009", func() { r.Disconnect(4009) }, false, true},
+		{"4007", func() { r.Disconnect(4007) }, false, true},
+		{"op 9", func() { r.Invalidate(false) }, false, true},
+		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, true, true}, // it cannot know
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			before := len(r.Connections())
-			r.Drop(3)
-			r.Say(r.square, r.ann.ID, "missed, to nobody")
-			r.ask(r.square, "missed "+c.claim)
-			r.Say(direct, r.ann.ID, "missed too "+c.claim)
-			c.lose()
-			r.connected(before + 1)
-			r.answersLast(direct, i+2, "echo: missed too "+c.claim)
-			r.answersLast(r.square, i+2, "echo: missed "+c.claim)
-			check.Equal(t, "it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
-			for _, connection := range r.Connections()[before:] {
-				check.That(t, !connection.Resume || c.resumes, "it tried to resume what is gone")
-			}
-		})
+		before, read := len(r.Connections()), r.count("GET /channels/*/messages")
+		r.Drop(3)
+		r.Say(r.square, r.ann.ID, "missed, to nobody")
+		r.ask(r.square, "missed: "+c.claim)
+		r.Say(direct, r.ann.ID, "missed too: "+c.claim)
+		c.lose()
+		r.connected(before + 1)
+		r.answersLast(direct, i+2, "echo: missed too: "+c.claim)
+		r.answersLast(r.square, i+2, "echo: missed: "+c.claim)
+		check.Equal(t, c.claim+": it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
+		all, resumed, begun := r.Connections(), false, false
+		for _, connection := range all[before:] {
+			resumed, begun = resumed || connection.Resume, begun || connection.Identify
+		}
+		check.That(t, resumed == c.resumes && begun == c.begins && all[before-1].ClientClose != 1000, "%s: it went on with %+v", c.claim, all[before-1:])
+		check.That(t, c.begins || r.count("GET /channels/*/messages") == read, "%s: it read the history, though nothing was lost", c.claim)
 	}
 }
 
