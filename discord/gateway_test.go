@@ -94,7 +94,7 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 	t.Parallel()
 	t.Run("each some seconds after the other", func(t *testing.T) {
-		const every = 1500 * time.Millisecond
+		const every = time.Second
 		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.pauses.identify = every }).start()
 		r.Invalidate(false)
 		r.connected(2)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	flag.Parse()
 	// The tests mostly wait, side by side.
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	if err := flag.Set("test.parallel", "32"); err != nil {
 		panic(err)
 	}
 	check.InMemory()

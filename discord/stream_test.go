@@ -148,21 +148,21 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	const posts, edits = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 	for name, faults := range map[string][]discordtest.Fault{
 		"edits that fail one after the other": {
-			{Route: edits, Status: 429, RetryAfter: 300 * time.Millisecond, Skip: 1},
-			{Route: edits, Delay: 400 * time.Millisecond}, // it hangs
+			{Route: edits, Status: 429, RetryAfter: 150 * time.Millisecond, Skip: 1},
+			{Route: edits, Delay: 200 * time.Millisecond}, // it hangs
 			{Route: edits, Status: 502, Done: true, Times: 2},
 			{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}, // nobody sees it type
 		},
-		"a 429 for all routes":                  {{Route: edits, Status: 429, RetryAfter: 500 * time.Millisecond, Global: true}},
+		"a 429 for all routes":                  {{Route: edits, Status: 429, RetryAfter: 250 * time.Millisecond, Global: true}},
 		"a first message without an answer":     {{Route: posts, Cut: true, Done: true}},
 		"a second message that came and failed": {{Route: posts, Status: 502, Done: true, Skip: 1}},
 		"a second message that did not come":    {{Route: posts, Status: 502, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
-			text := slowly(r, 40, 30*time.Millisecond)
+			text := slowly(r, 40, 15*time.Millisecond)
 			if faults[0].Skip > 0 && faults[0].Route == posts {
-				text = slowly(r, 400, 3*time.Millisecond)
+				text = slowly(r, 400, 2*time.Millisecond)
 			}
 			r.Fail(faults...)
 			m := r.ask(r.square, "tell me slowly")
@@ -208,6 +208,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 		"and leaves one if it is short at last": "Sorry, no.",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			place := r.Channel(r.guild.ID, "place").ID
 			w := r.connector.Reply(r.place(place), nil)
 			for _, n := range []int{10, 400, 700} { // one piece, two, three
@@ -215,7 +216,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 				r.shows(place, wordsOf(n))
 			}
 			first := r.sent(place)
-			r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+			r.Fail(discordtest.Fault{Route: "DELETE /channels/" + place + "/messages/*", Delay: 100 * time.Millisecond})
 			r.sendAll(w, final)
 			check.EqualAll(t, "the messages when it is sent", r.contents(place), r.connector.Split(final))
 			for i, m := range r.sent(place) {
