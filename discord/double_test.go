@@ -24,15 +24,14 @@ type double struct {
 	t       *testing.T
 	person  *discordgo.User
 	channel string
-	client  *http.Client
 }
+
+var client = http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func newDouble(t *testing.T, o discordtest.Options) *double {
 	t.Helper()
-	transport := &http.Transport{}
-	v := &double{Server: discordtest.New(o), t: t, client: &http.Client{Transport: transport}}
+	v := &double{Server: discordtest.New(o), t: t}
 	t.Cleanup(v.Close)
-	t.Cleanup(transport.CloseIdleConnections)
 	v.person = v.User("ann")
 	v.channel = v.Channel(v.Guild("town", v.person).ID, "square").ID
 	return v
@@ -58,7 +57,7 @@ func (v *double) ask(method, path, body string, header ...string) answer {
 	for i := 0; i+1 < len(header); i += 2 {
 		q.Header.Set(header[i], header[i+1])
 	}
-	resp := check.Must(v.client.Do(q))(v.t)
+	resp := check.Must(client.Do(q))(v.t)
 	defer resp.Body.Close()
 	a := answer{Response: resp, body: check.Must(io.ReadAll(resp.Body))(v.t)}
 	a.code = read[struct{ Code int }](a.body).Code

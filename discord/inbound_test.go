@@ -73,12 +73,9 @@ func TestAMessageIsToldInWords(t *testing.T) {
 		"a mention and no more":                    {message: `"content":"<@1> "`, text: "@cairn"}, // people point at the message above, or reply to one
 		"an id with an exclamation":                {message: `"content":"<@!1> hi"`, text: "hi"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := bot(t)
-			m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
-			in, ok := d.inbound(m, place{Guild: "9"})
-			check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "it was told as %+v, %v", in, ok)
-		})
+		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
+		in, ok := bot(t).inbound(m, place{Guild: "9"})
+		check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "%s was told as %+v, %v", name, in, ok)
 	}
 }
 
@@ -260,13 +257,11 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	} {
 		check.Equal(t, c.claim, d.state.audience(c.id), c.want)
 	}
-	t.Run("an edit of a role or a channel counts", func(t *testing.T) {
-		d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
-		check.Equal(t, "the result", d.state.audience("20"), channel.Members)
-		check.Equal(t, "its thread", d.state.audience("30"), channel.ChannelWide)
-		d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
-		check.Equal(t, "the result", d.state.audience("22"), channel.Members)
-	})
+	d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
+	check.Equal(t, "an edit of a channel counts", d.state.audience("20"), channel.Members)
+	check.Equal(t, "for its thread, too", d.state.audience("30"), channel.ChannelWide)
+	d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
+	check.Equal(t, "an edit of a role counts", d.state.audience("22"), channel.Members)
 }
 
 func TestAServerThatChangesHandsHasANewOwner(t *testing.T) {

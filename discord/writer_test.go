@@ -49,38 +49,33 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r.answers(r.square, 1)
 }
 
-// begun is the writer of an answer that an earlier process may have begun, and of which half is shown.
-func (r *rig) begun() (w channel.Writer, question string) {
-	r.T.Helper()
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.heard(r.place(r.square), 1)
-	check.NoError(r.T, platform.Sleep(r.ctx, 5*time.Millisecond))
-	r.connector.started = time.Now()
-	w = r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("half an answer")
-	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
-	return w, m.ID
-}
-
-// After a failed attempt at an answer comes another one, or a sentence that says so.
-func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
+func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start()
-	w, question := r.begun()
-	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
-	w.Cancel()
-	r.sendAll(r.connector.Reply(r.place(r.square), []string{question}), "That did not work.", question)
-	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
-	r.stop() // what was begun is done
-	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
-}
-
-func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
-	r := newRig(t, discordtest.Options{}, quick).start()
-	w, question := r.begun()
+	begun := func(place string) (w channel.Writer, question string) { // maybe by an earlier process; half of the answer is shown
+		m := r.Say(place, r.ann.ID, "question")
+		r.heard(r.place(place), 1)
+		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+		r.connector.started = time.Now()
+		w = r.connector.Reply(r.place(place), []string{m.ID})
+		w.Show("half an answer")
+		r.until("the words", func() bool { return len(r.sent(place)) == 1 })
+		return w, m.ID
+	}
+	w, question := begun(r.square)
 	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
-	check.Must(r.connector.Reply(r.place(r.square), notice.To).Send(r.ctx, notice))(t)
+	check.Must(r.send(r.place(r.square), notice))(t)
+	check.That(t, r.sent(r.square)[1].MessageReference == nil, "a notice replies to the question")
 	r.sendAll(w, "the answer", question)
 	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
+
+	place := r.Channel(r.guild.ID, "place").ID
+	w, question = begun(place) // after a failed attempt at an answer comes another one, or a sentence that says so
+	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+	w.Cancel()
+	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
+	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
+	r.stop() // what was begun is done
+	check.EqualAll(t, "it says", r.contents(place), []string{"That did not work."})
 }
 
 func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
@@ -217,19 +212,17 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	text := r.tell("/compact").Then(r.ctx)
 	check.HasPrefix(t, "the result", text, "Summarized")
 	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
-	r.stop() // waits for what still asks
+	r.restart() // waits for what still asks
 	check.EqualAll(t, "the marks", r.marks(newest), []string{summarizedReaction + "1"})
 	check.Equal(t, "requests", r.count(reactions), 3)
 	check.Equal(t, "the bot has said things", len(r.sent(r.square)), 1)
-}
 
-func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start()
-	r.Deny(r.square, discordgo.PermissionAddReactions)
-	m := r.Say(r.square, r.ann.ID, "hello")
-	for range 3 {
-		check.NoError(t, r.connector.React(r.ctx, r.place(r.square), m.ID))
+	place := r.Channel(r.guild.ID, "place").ID
+	r.Deny(place, discordgo.PermissionAddReactions)
+	m := r.Say(place, r.ann.ID, "hello")
+	for range 3 { // it is told once that it may not
+		check.NoError(t, r.connector.React(r.ctx, r.place(place), m.ID))
 	}
-	check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN"), 1)
-	check.Contains(t, "the log", r.Log.String(), "Add Reactions", r.square)
+	check.Equal(t, "refusals logged", strings.Count(r.Log.String(), "reaction_refused"), 1)
+	check.Contains(t, "the log", r.Log.String(), "level=WARN msg=reaction_refused", "Add Reactions", place)
 }
