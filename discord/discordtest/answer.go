@@ -34,11 +34,11 @@ func refuseIf(wrong bool, why *apiError) {
 	}
 }
 
-type answer struct{ loopback.Reply }
+type answer = loopback.Reply
 
 // jsonAnswer returns a response with a JSON body.
 func jsonAnswer(status int, v any) answer {
-	return answer{Reply: loopback.Reply{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}}
+	return answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}
 }
 
 func (e *apiError) answer() answer {
@@ -58,7 +58,7 @@ func answerOf(respond func() any) answer {
 	case refused:
 		return refusal.answer()
 	case v == nil:
-		return answer{Reply: loopback.Reply{Status: http.StatusNoContent, Header: http.Header{}}}
+		return answer{Status: http.StatusNoContent, Header: http.Header{}}
 	}
 	return jsonAnswer(http.StatusOK, v)
 }
@@ -121,11 +121,11 @@ func (f Fault) breaks() bool { return f.Cut || f.Status != 0 }
 func (f Fault) answer() answer {
 	switch {
 	case f.Cut:
-		return answer{Reply: loopback.Reply{Cut: true}}
+		return answer{Cut: true}
 	case f.Status == http.StatusTooManyRequests:
 		return tooMany(f.RetryAfter, f.Global, f.Shared)
 	case f.Status >= 500: // a proxy's page, not Discord's JSON
-		return answer{Reply: loopback.Reply{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}}
+		return answer{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
 	}
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }

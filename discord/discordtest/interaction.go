@@ -56,25 +56,12 @@ func (s *Server) Autocomplete(channel, user, command string, options ...Option) 
 // Click makes a person click a button of a message, which may be ephemeral.
 func (s *Server) Click(channel, user, message, customID string) Interaction {
 	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) map[string]any {
-		i.source = w.answered(message)
-		if i.source == nil {
-			_, i.source = w.message(channel, message)
-		}
+		_, i.source = w.message(channel, message)
 		if !strings.Contains(string(loopback.Encode(i.source.Components)), string(loopback.Encode(customID))) {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
 		}
 		return map[string]any{"custom_id": customID, "component_type": discordgo.ButtonComponent}
 	})
-}
-
-// answered returns a response to an interaction, which may be ephemeral.
-func (w *world) answered(id string) *Message {
-	for _, i := range w.interactions {
-		if i.Answer != nil && i.Answer.ID == id {
-			return i.Answer
-		}
-	}
-	return nil
 }
 
 // use returns the data of a command's use (Discord, Receiving and Responding: Application Command

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"cairn/internal/loopback"
 )
 
 // Message is a message of a channel, with guild_id and member only in events (Discord, Message:
@@ -72,7 +70,7 @@ func (s *Server) Embed(channel, message string) {
 	s.do(func(w *world) {
 		c, m := w.message(channel, message)
 		m.Embeds = append(m.Embeds, &discordgo.MessageEmbed{Type: "link", URL: "https://example.com"})
-		w.channelEvent(c, "MESSAGE_UPDATE", map[string]any{"id": m.ID, "channel_id": m.ChannelID, "embeds": m.Embeds})
+		w.messageEvent(c, "MESSAGE_UPDATE", map[string]any{"id": m.ID, "embeds": m.Embeds})
 	})
 }
 
@@ -89,7 +87,7 @@ func (s *Server) Delete(channel string, messages ...string) {
 			_, m := w.message(channel, id)
 			m.Deleted = true
 		}
-		w.channelEvent(c, "MESSAGE_DELETE_BULK", map[string]any{"channel_id": channel, "ids": messages})
+		w.messageEvent(c, "MESSAGE_DELETE_BULK", map[string]any{"ids": messages})
 	})
 }
 
@@ -128,9 +126,13 @@ func (w *world) newMessage(c *discordgo.Channel, author *discordgo.User, content
 
 func (w *world) post(m *Message) {
 	w.messages[m.ChannelID] = append(w.messages[m.ChannelID], m)
-	w.channel(m.ChannelID).LastMessageID = m.ID
+	if !m.is(discordgo.MessageFlagsEphemeral) {
+		w.channel(m.ChannelID).LastMessageID = m.ID
+	}
 	w.dispatchMessage("MESSAGE_CREATE", m)
 }
+
+func (m *Message) is(flag discordgo.MessageFlags) bool { return m.Flags&flag != 0 }
 
 func (w *world) dispatchMessage(name string, m *Message) {
 	c := w.channel(m.ChannelID)
@@ -141,8 +143,8 @@ func (w *world) dispatchMessage(name string, m *Message) {
 			e.Member = &discordgo.Member{Nick: n.Nick, Roles: n.Roles, JoinedAt: n.JoinedAt}
 		}
 	}
-	if w.may(c, discordgo.PermissionViewChannel) {
-		w.dispatch(event{name: name, intent: intentOf(c), message: &e})
+	if !m.is(discordgo.MessageFlagsEphemeral) {
+		w.announce(c, event{name: name, intent: intentOf(c), message: &e})
 	}
 }
 
@@ -226,8 +228,8 @@ func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
 	s.exchange(rw, r, record, false, func(w *world) answer {
 		file, ok := w.files[r.URL.Path]
 		if !ok {
-			return answer{Reply: loopback.Reply{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}}
+			return answer{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}
 		}
-		return answer{Reply: loopback.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {file.ContentType}}, Body: file.Data}}
+		return answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {file.ContentType}}, Body: file.Data}
 	})
 }

@@ -144,13 +144,15 @@ func (s *Server) Requests(route string) (all []Request) {
 
 // Messages returns a channel's messages, oldest first, without deleted ones.
 func (s *Server) Messages(channel string) []Message {
-	return s.messages(channel, func(m *Message) bool { return !m.Deleted })
+	return s.messages(channel, func(m *Message) bool { return !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) })
 }
 
 // Sent returns the client's messages in a channel, oldest first, each with its final content,
 // including deleted ones. Ephemeral responses and those still loading are only in Interaction.
 func (s *Server) Sent(channel string) []Message {
-	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&discordgo.MessageFlagsLoading == 0 })
+	return s.messages(channel, func(m *Message) bool {
+		return m.Author.ID == s.Bot.ID && !m.is(discordgo.MessageFlagsLoading|discordgo.MessageFlagsEphemeral)
+	})
 }
 
 func (s *Server) messages(channel string, want func(*Message) bool) (all []Message) {

@@ -141,7 +141,7 @@ func (s *Server) addChannel(announce string, make func(*world) *discordgo.Channe
 		if n.IsThread() {
 			data = discordgo.ThreadCreate{Channel: n, NewlyCreated: true}
 		}
-		w.guildEvent(n, announce, data)
+		w.announce(n, event{name: announce, intent: discordgo.IntentGuilds, data: data})
 		c = *n
 	})
 	return c
