@@ -118,6 +118,10 @@ func TestWhoIsAddressed(t *testing.T) {
 		in, ok := d.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"})
 		check.That(t, !ok, "%s was heard as %+v", fields, in)
 	}
+	for fields, want := range map[string]string{`"author":{"id":"3","bot":true}`: "3", `"author":{"id":"3"},"webhook_id":"99"`: "99"} {
+		in, _ := d.inbound(read[message](json.RawMessage(`{"id":"10","content":"x",`+fields+`}`)), place{Guild: "9"})
+		check.That(t, in.Bot && in.AuthorID == want, "a program was heard as %+v", in)
+	}
 }
 
 func TestPlacesAndNames(t *testing.T) {
@@ -264,13 +268,25 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	check.Equal(t, "an edit of a role counts", d.state.audience("22"), channel.Members)
 }
 
-func TestAServerThatChangesHandsHasANewOwner(t *testing.T) {
+func TestTheMapFollowsWhatChanges(t *testing.T) {
 	t.Parallel()
 	d := bot(t)
-	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"9","name":"Town","owner_id":"3","channels":[{"id":"20","type":0,"name":"general"}]}`))
-	d.updateState("GUILD_UPDATE", json.RawMessage(`{"id":"9","name":"City","owner_id":"4"}`))
-	for user, want := range map[string]bool{"3": false, "4": true} {
-		check.Equal(t, user+" owns it", d.state.guild("9").trusts(user, nil), want)
+	d.state.add(place{ID: "21", Guild: "9"})
+	for _, e := range []struct{ name, data, want string }{
+		{"GUILD_UPDATE", `{"id":"9","name":"City","owner_id":"4"}`, "#general @helpers"},
+		{"GUILD_ROLE_UPDATE", `{"guild_id":"9","role":{"id":"5","name":"new name","permissions":"0"}}`, "#general @new name"},
+		{"CHANNEL_UPDATE", `{"id":"20","guild_id":"9","type":0,"name":"plaza"}`, "#plaza @new name"},
+		{"GUILD_ROLE_DELETE", `{"guild_id":"9","role_id":"5"}`, "#plaza @unknown role"},
+		{"GUILD_UPDATE", `{"id":"9","owner_id":"5"}`, "#plaza @unknown role"},
+	} {
+		d.updateState(e.name, json.RawMessage(e.data))
+		in, _ := d.inbound(read[message](json.RawMessage(`{"id":"10","author":{"id":"3"},"content":"<#20> <@&5>"}`)), place{Guild: "9"})
+		check.Equal(t, e.name, in.Text, e.want)
 	}
-	check.Equal(t, "the label", d.state.label("20"), "#general · City")
+	check.Equal(t, "the label", d.state.label("20"), "#plaza · City")
+	check.That(t, d.state.guild("9").trusts("5", nil) && !d.state.guild("9").trusts("4", nil), "the earlier owner is trusted")
+	d.updateState("CHANNEL_DELETE", json.RawMessage(`{"id":"20","guild_id":"9","type":0}`))
+	check.Equal(t, "places", len(d.state.places), 1)
+	d.updateState("GUILD_DELETE", json.RawMessage(`{"id":"9"}`))
+	check.Equal(t, "places and servers", len(d.state.places)+len(d.state.guilds), 0)
 }

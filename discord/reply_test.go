@@ -13,7 +13,6 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
@@ -62,20 +61,6 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 2)
 }
 
-func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
-	r := newRig(t, discordtest.Options{})
-	friend, stranger := r.OtherBot("friend"), r.OtherBot("stranger")
-	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
-	r.start()
-	mention := "<@" + r.Bot.ID + "> "
-	r.Say(r.square, stranger.ID, mention+"from a stranger")
-	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from an unknown webhook", Webhook: "99"})
-	r.Say(r.square, friend.ID, mention+"from a friend")
-	r.answersLast(r.square, 1, "echo: from a friend")
-	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from a webhook", Webhook: "4242"})
-	r.answersLast(r.square, 2, "echo: from a webhook")
-}
-
 func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	const burst = 250 // more than a batch of a queue; each message is a commit
 	r := newRig(t, discordtest.Options{}).start()
@@ -106,25 +91,6 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	r.answers(direct, 1)
 	check.EqualAll(t, "it heard only what it may read", r.texts(r.place(r.square), 1), []string{"for the bot"})
 	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordgo.IntentMessageContent, 0)
-}
-
-func TestTheMapFollowsWhatChanges(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start()
-	role := r.Role(r.guild.ID, "old name", 0)
-	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
-	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
-	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")
-	r.answersLast(r.square, 1, "echo: #plaza @new name")
-	r.Dispatch("GUILD_ROLE_DELETE", map[string]any{"guild_id": r.guild.ID, "role_id": role.ID})
-	r.ask(r.square, "<@&"+role.ID+">")
-	r.answersLast(r.square, 2, "echo: @unknown role")
-	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
-	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
-	r.until("the server to be forgotten", func() bool {
-		r.connector.state.mu.Lock()
-		defer r.connector.state.mu.Unlock()
-		return len(r.connector.state.places) == 0 && len(r.connector.state.guilds) == 0
-	})
 }
 
 // "Translate this" and the like are written as replies, also to messages from before the bot came.

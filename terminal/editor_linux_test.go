@@ -23,14 +23,18 @@ import (
 
 func TestEditorShowsReplies(t *testing.T) {
 	t.Parallel()
-	opened := func(k *keyboard) { // a conversation that has just been opened looks for unsent replies before it shows a new one
-		check.NoError(t, k.hub.Idle(t.Context(), "terminal:general"))
-	}
 	t.Run("text is shown before the server has sent the rest, and what is not the reply after its last row", func(t *testing.T) {
 		var k *keyboard
+		asked := 0
 		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
+			if asked++; asked == 2 {
+				k.screen.until(t, "the second answer", func(screen string) bool { return strings.Count(screen, "One two") == 2 })
+				k.typed(t, "\x03")
+				x.Wait(20 * time.Second)
+				return
+			}
 			k.screen.wait(t, "One two three four five six seven eight\nnine\n")
 			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 			_, _ = k.connector.Notes().Write([]byte("a log line\n"))
@@ -38,25 +42,14 @@ func TestEditorShowsReplies(t *testing.T) {
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
 		}))
-		opened(k)
+		check.NoError(t, k.hub.Idle(t.Context(), "terminal:general")) // just opened, it looks for unsent replies before it shows a new one
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
 			return strings.Contains(screen, "nine ten\n") && strings.Count(screen, "One two") == 1
 		})
 		inOrder(t, k.screen.String(), "One two", "nine ten", "· compacting messages 1 to 9", "a log line")
-	})
-	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
-		var k *keyboard
-		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
-			x.Piece("One two three four five six seven eight ")
-			x.Piece("nine")
-			k.screen.wait(t, "One two three four five six seven eight")
-			k.typed(t, "\x03")
-			x.Wait(20 * time.Second)
-		}))
-		opened(k)
-		k.shows(t, "count\r", "Stopped.")
-		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
+		k.shows(t, "again\r", "Stopped.") // which comes after the last row of what it stopped
+		inOrder(t, k.screen.String(), "a log line", "One two", "nine", "Stopped.")
 	})
 	t.Run("Markdown is shown as what it means, and what a stranger wrote cannot change the terminal", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(says("# Tides\n\nThe **wall** is `high`.\n\n- one\n- two\n\nred \x1b[31malert\x07 \u009b2J")))

@@ -26,7 +26,6 @@ type Post struct {
 	Content string
 	ReplyTo string // id of a message in the same channel
 	Files   []File
-	Webhook string                // id of the webhook that posts it under the user's name
 	Type    discordgo.MessageType // that of a reply if ReplyTo is set
 }
 
@@ -39,7 +38,7 @@ func (s *Server) Say(channel, user, content string) Message {
 func (s *Server) Post(channel, user string, p Post) (m Message) {
 	s.do(func(w *world) {
 		n := w.newMessage(w.channel(channel), w.user(user), p.Content)
-		n.Type, n.WebhookID = p.Type, p.Webhook
+		n.Type = p.Type
 		if p.ReplyTo != "" {
 			_, to := w.message(channel, p.ReplyTo)
 			n.reply(to)
@@ -139,7 +138,7 @@ func (w *world) dispatchMessage(name string, m *Message) {
 	e := *m
 	if g := w.guilds[c.GuildID]; g != nil {
 		e.GuildID = g.ID
-		if n := member(g, m.Author.ID); n != nil && m.WebhookID == "" {
+		if n := member(g, m.Author.ID); n != nil {
 			e.Member = &discordgo.Member{Nick: n.Nick, Roles: n.Roles, JoinedAt: n.JoinedAt}
 		}
 	}

@@ -62,14 +62,9 @@ func (w *world) newID() string {
 }
 
 // User adds a person.
-func (s *Server) User(name string) *discordgo.User { return s.addUser(name, false) }
-
-// OtherBot adds a bot that is not the client.
-func (s *Server) OtherBot(name string) *discordgo.User { return s.addUser(name, true) }
-
-func (s *Server) addUser(name string, bot bool) (u *discordgo.User) {
+func (s *Server) User(name string) (u *discordgo.User) {
 	s.do(func(w *world) {
-		u = &discordgo.User{ID: w.newID(), Username: name, Discriminator: "0", Bot: bot}
+		u = &discordgo.User{ID: w.newID(), Username: name, Discriminator: "0"}
 		w.users[u.ID] = u
 	})
 	return u
