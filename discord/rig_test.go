@@ -20,7 +20,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 func TestMain(m *testing.M) {
@@ -65,22 +64,11 @@ func newRig(t *testing.T, o discordtest.Options, tune ...func(*Discord)) *rig {
 	return r
 }
 
-// echo answers with the last line of what was said.
+// echo answers with the text of the newest message, without who said it and when.
 func echo(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-	return llmtest.Say("echo: " + lastSaid(req)), nil
-}
-
-// lastSaid is the text of the newest message, without who said it and when.
-func lastSaid(req llm.Request) string {
-	for _, m := range slices.Backward(req.Messages) {
-		if m.Role == llm.RoleUser {
-			said, _, _ := strings.Cut(m.Text, "\n\n<now>")
-			said = said[strings.LastIndexByte(said, '\n')+1:]
-			_, text, _ := strings.Cut(said, "] ")
-			return text
-		}
-	}
-	return ""
+	said, _, _ := strings.Cut(req.Messages[len(req.Messages)-1].Text, "\n<now>")
+	_, text, _ := strings.Cut(said[max(strings.LastIndex(said, "[#"), 0):], "] ")
+	return llmtest.Say("echo: " + strings.TrimSpace(text)), nil
 }
 
 // start opens the connector, and waits until it is connected.
@@ -172,18 +160,6 @@ func (r *rig) converse(place, text string, n int) (question discordtest.Message)
 	question = r.ask(place, text)
 	r.answersLast(place, n, "echo: "+text)
 	return question
-}
-
-// notice restarts the bot, and has a conversation say a line that is no answer.
-func (r *rig) notice(place, text string) {
-	r.T.Helper()
-	conv, err := r.Store.Conversation(r.ctx, r.place(place))
-	if err == nil {
-		err = conv.Outbox().Post(r.ctx, store.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
-	}
-	check.NoError(r.T, err)
-	r.restart()
-	r.Idle(r.place(place))
 }
 
 // contents are what the bot's messages say in a place.

@@ -20,8 +20,10 @@ import (
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 // slowly makes a model write words one by one.
@@ -246,7 +248,10 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			first := create("the first half", m.ID)
 			r.Say(r.square, r.ann.ID, "chatter")
 			r.heard(r.place(r.square), 2)
-			r.notice(r.square, "older messages were summarized")
+			outcome := store.Outcome{Reply: "a notice", Pieces: []string{"older messages were summarized"}, Failure: true}
+			check.NoError(t, storetest.Find(t, r.Store, r.place(r.square)).Outbox().Post(r.ctx, outcome))
+			r.restart() // so that it is posted
+			r.Idle(r.place(r.square))
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
