@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -195,10 +196,6 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 		op   int
 		data string
 	}
-	many := make([]said, 121)
-	for i := range many {
-		many[i] = said{1, "null"}
-	}
 	for claim, c := range map[string]struct {
 		say  []said
 		code int
@@ -208,7 +205,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 		"a packet above 4096 bytes is 4002":                {[]said{{1, `"` + strings.Repeat("x", 4096) + `"`}}, 4002},
 		"a wrong token is 4004":                            {[]said{{2, strings.Replace(sound, "Bot token", "Bot other", 1)}}, 4004},
 		"a second IDENTIFY is 4005":                        {[]said{{2, sound}, {2, sound}}, 4005},
-		"more than 120 packets a minute are 4008":          {many, 4008},
+		"more than 120 packets a minute are 4008":          {slices.Repeat([]said{{1, "null"}}, 121), 4008},
 		"a shard beyond the count is 4010":                 {[]said{{2, strings.Replace(sound, "{", `{"shard":[1,1],`, 1)}}, 4010},
 		"an intent that does not exist is 4013":            {[]said{{2, strings.Replace(sound, "33281", "1073741824", 1)}}, 4013},
 		"a privileged intent that is switched off is 4014": {[]said{{2, strings.Replace(sound, "33281", "3", 1)}}, 4014},

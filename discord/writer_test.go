@@ -114,28 +114,20 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 	r.ask(r.square, "count")
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
 	r.Idle(r.place(r.square))
+	place := r.Channel(r.guild.ID, "place").ID
+	for n, text := range []string{"go", "go on"} {
+		r.ask(place, text)
+		r.answersLast(place, n+1, "started")
+	}
+	r.Idle(r.place(place))
+	questions := r.heard(r.place(place), 2)
 	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
 	r.answersLast(r.square, 3, "yes")
-}
-
-// TestResultOfATaskReplacesNoAnswer: both answer the same message, and the result comes after a restart.
-func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
-	r := newRig(t, discordtest.Options{})
-	r.Model.Func = channeltest.Delegate
-	r.start()
-	r.ask(r.square, "go")
-	r.answers(r.square, 1)
-	r.ask(r.square, "go on")
-	asked := r.answers(r.square, 2)
-	r.Idle(r.place(r.square))
-	questions := r.heard(r.place(r.square), 2)
-	r.restart()
-	for i, sending := range []bool{false, true} { // when it is sent, and when it may have been sent
+	for i, sending := range []bool{false, true} { // it replaces no answer, when it is sent and when it may have been sent
 		piece := channel.Piece{Row: 99, Reply: fmt.Sprint("reply-", i), Parts: 1, Text: fmt.Sprint("they say ", i), To: []string{questions[i].ID}, Sending: sending}
-		asked = append(asked, piece.Text)
-		check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
-		check.EqualAll(t, "answers", r.answers(r.square, len(asked)), asked)
+		check.Must(r.send(r.place(place), piece))(t)
 	}
+	check.EqualAll(t, "answers", r.answers(place, 4), []string{"started", "started", "they say 0", "they say 1"})
 }
 
 // TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.

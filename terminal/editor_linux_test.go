@@ -85,8 +85,7 @@ func TestCtrlC(t *testing.T) {
 	k.shows(t, "\x03", "Stopped.")
 	k.typed(t, "half a line\x03")
 	k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
-	k.typed(t, "\x03")
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x03")
 	check.Len(t, "requests", model.Requests(), 1)
 }
 
@@ -99,8 +98,7 @@ func TestPauseAndSlowCommand(t *testing.T) {
 	k.shows(t, "/pause\r", "listening.")
 	k.shows(t, "hello\r", "I am still paused here; /resume ends\nthat.")
 	check.That(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
-	k.typed(t, "\x03")
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x03")
 }
 
 // The keys of one session: each part begins and ends with an empty line.
@@ -141,8 +139,7 @@ func TestEditorKeys(t *testing.T) {
 		k.typed(t, "a\xff\xc3(b\xe2\x82")
 		k.shows(t, "\xac\r", "you said a(b€")
 	})
-	k.typed(t, "\x04")
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x04")
 }
 
 // What the screen shows of a session without colour, whose disk fails at its end.
@@ -172,8 +169,7 @@ func TestEditorLines(t *testing.T) {
 		k.lose(t)
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
 		k.shows(t, "/context\r", "That did not work; the reason is in my")
-		k.typed(t, "/quit\r") // no answer is pending
-		check.NoError(t, k.end(t))
+		k.leave(t, "/quit\r") // no answer is pending
 		k.logged.wait(t, "database is closed")
 		check.Lacks(t, fmt.Sprintf("internal words on the terminal: %q", k.screen), k.screen.String(), "database")
 	})
@@ -196,8 +192,7 @@ func TestApprovals(t *testing.T) {
 	asked("please add\r", 3)
 	k.shows(t, "/stop\r", "Stopped.")
 	asked("y\r", 4)    // a message, for which the model asks again
-	k.typed(t, "\x04") // who leaves need not wait until the question times out
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x04") // who leaves need not wait until the question times out
 	k.screen.until(t, "the refusal", func(screen string) bool {
 		return strings.Contains(strings.ReplaceAll(screen, "\n", " "), "there is no one to ask here")
 	})
@@ -240,8 +235,7 @@ func TestEditorEnds(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "history")
 		k := sit(t, Options{History: file}, scripted(echo))
 		k.shows(t, "remember me\r", "you said remember me")
-		k.typed(t, "\x04")
-		check.NoError(t, k.end(t))
+		k.leave(t, "\x04")
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")

@@ -71,14 +71,15 @@ func (k *keyboard) shows(t *testing.T, keys, text string) {
 	k.screen.wait(t, text)
 }
 
-func (k *keyboard) end(t *testing.T) error {
+// leave types keys after which the run ends.
+func (k *keyboard) leave(t *testing.T, keys string) {
 	t.Helper()
+	k.typed(t, keys)
 	select {
 	case err := <-k.ended:
-		return err
+		check.NoError(t, err)
 	case <-time.After(20 * time.Second):
 		t.Fatalf("the terminal did not end; screen\n%s", k.screen)
-		return nil
 	}
 }
 
