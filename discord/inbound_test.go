@@ -184,7 +184,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	both := []string{r.Say(r.square, r.ann.ID, "one").ID, r.Say(r.square, r.ann.ID, "two").ID}
 	name := r.place(r.square)
 	r.heard(name, 4)
-	r.Embed(r.square, m.ID) // no edit
+	r.Dispatch("MESSAGE_UPDATE", map[string]any{"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "embeds": []any{}}) // no edit
 	r.Edit(r.square, m.ID, "the plan of <@"+r.ann.ID+">")
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)

@@ -75,7 +75,6 @@ type Fault struct {
 	Code       int           // Discord's code in the body of the response
 	RetryAfter time.Duration // of a 429
 	Global     bool          // the 429 applies to all routes
-	Shared     bool          // the 429 is for the resource, not for the client
 	Cut        bool          // the connection ends without a response
 	CutBody    bool          // the connection ends in the middle of the response's body; alone, the request takes effect
 
@@ -123,7 +122,7 @@ func (f Fault) answer() answer {
 	case f.Cut:
 		return answer{Cut: true}
 	case f.Status == http.StatusTooManyRequests:
-		return tooMany(f.RetryAfter, f.Global, f.Shared)
+		return tooMany(f.RetryAfter, f.Global)
 	case f.Status >= 500: // a proxy's page, not Discord's JSON
 		return answer{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
 	}
@@ -131,20 +130,14 @@ func (f Fault) answer() answer {
 }
 
 // tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
-func tooMany(after time.Duration, global, shared bool) answer {
+func tooMany(after time.Duration, global bool) answer {
 	seconds := after.Seconds()
 	a := jsonAnswer(http.StatusTooManyRequests, map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
 	header := a.Header
 	header.Set("Retry-After", strconv.Itoa(int(math.Ceil(seconds))))
-	scope := "user"
-	switch {
-	case global:
-		scope = "global"
+	if global {
 		header.Set("X-RateLimit-Global", "true")
-	case shared:
-		scope = "shared"
 	}
-	header.Set("X-RateLimit-Scope", scope)
 	return a
 }
 
@@ -159,7 +152,7 @@ func (w *world) limited(authorized bool) (answer, bool) {
 		w.second, w.inSecond = now, 0
 	}
 	w.inSecond++
-	return tooMany(time.Second-now.Sub(w.second), true, false), w.inSecond > w.options.GlobalPerSecond
+	return tooMany(time.Second-now.Sub(w.second), true), w.inSecond > w.options.GlobalPerSecond
 }
 
 // decode decodes a JSON body into v.

@@ -56,7 +56,7 @@ func (s *Server) Autocomplete(channel, user, command string, options ...Option) 
 // Click makes a person click a button of a message, which may be ephemeral.
 func (s *Server) Click(channel, user, message, customID string) Interaction {
 	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) map[string]any {
-		_, i.source = w.message(channel, message)
+		i.source = w.message(channel, message)
 		if !strings.Contains(string(loopback.Encode(i.source.Components)), string(loopback.Encode(customID))) {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
 		}

@@ -40,8 +40,7 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 		n := w.newMessage(w.channel(channel), w.user(user), p.Content)
 		n.Type = p.Type
 		if p.ReplyTo != "" {
-			_, to := w.message(channel, p.ReplyTo)
-			n.reply(to)
+			n.reply(w.message(channel, p.ReplyTo))
 		}
 		n.mention(w, allowAll)
 		for _, f := range p.Files {
@@ -56,20 +55,10 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 // Edit changes a message's content.
 func (s *Server) Edit(channel, message, content string) {
 	s.do(func(w *world) {
-		_, m := w.message(channel, message)
+		m := w.message(channel, message)
 		m.edit(content)
 		m.mention(w, allowAll)
 		w.dispatchMessage("MESSAGE_UPDATE", m)
-	})
-}
-
-// Embed adds a link preview with a MESSAGE_UPDATE that has no content or author, as older and
-// compatible servers send it (judgement: the page promises the whole message).
-func (s *Server) Embed(channel, message string) {
-	s.do(func(w *world) {
-		c, m := w.message(channel, message)
-		m.Embeds = append(m.Embeds, &discordgo.MessageEmbed{Type: "link", URL: "https://example.com"})
-		w.messageEvent(c, "MESSAGE_UPDATE", map[string]any{"id": m.ID, "embeds": m.Embeds})
 	})
 }
 
@@ -77,16 +66,13 @@ func (s *Server) Embed(channel, message string) {
 func (s *Server) Delete(channel string, messages ...string) {
 	s.do(func(w *world) {
 		if len(messages) == 1 {
-			_, m := w.message(channel, messages[0])
-			w.deleted(m)
+			w.deleted(w.message(channel, messages[0]))
 			return
 		}
-		c := w.channel(channel)
 		for _, id := range messages {
-			_, m := w.message(channel, id)
-			m.Deleted = true
+			w.message(channel, id).Deleted = true
 		}
-		w.messageEvent(c, "MESSAGE_DELETE_BULK", map[string]any{"ids": messages})
+		w.messageEvent(w.channel(channel), "MESSAGE_DELETE_BULK", map[string]any{"ids": messages})
 	})
 }
 
@@ -98,10 +84,9 @@ func intentOf(c *discordgo.Channel) discordgo.Intent {
 	return discordgo.IntentGuildMessages
 }
 
-func (w *world) message(channel, id string) (*discordgo.Channel, *Message) {
-	c := w.channel(channel)
+func (w *world) message(channel, id string) *Message {
 	if m := w.find(channel, id); m != nil {
-		return c, m
+		return m
 	}
 	panic("discordtest: the script names a message that is not there: " + id)
 }
