@@ -108,9 +108,9 @@ func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 
 func TestHistoryGivesPages(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	var ids []string
-	for i := range 7 {
-		ids = append(ids, r.Say(r.square, r.ann.ID, fmt.Sprint(i)).ID)
+	var ids [7]string
+	for i := range ids {
+		ids[i] = r.Say(r.square, r.ann.ID, fmt.Sprint(i)).ID
 	}
 	r.ask(r.square, "/help") // a command is not part of it
 	r.start()
@@ -118,11 +118,9 @@ func TestHistoryGivesPages(t *testing.T) {
 	r.converse(other, "now", 1)
 	check.Equal(t, "requests of a fresh bot for old messages", r.count("GET /channels/"+r.square+"/messages"), 0)
 	for _, c := range []struct {
-		after, before string
-		limit         int
-		want          string
-		last          string
-		more          bool
+		after, before, want, last string
+		limit                     int
+		more                      bool
 	}{
 		{after: ids[0], limit: 3, want: "1 2 3", last: ids[3], more: true},
 		{after: ids[3], limit: 10, want: "4 5 6"},
@@ -161,11 +159,11 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	quiet, lonely, hidden := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "lonely").ID, r.Channel(r.guild.ID, "hidden").ID
 	r.start()
-	type change struct{ place, edited, gone string }
-	var changes []change
+	var changes []func()
 	for _, place := range []string{r.square, quiet} {
 		r.Say(place, r.ann.ID, "first")
-		changes = append(changes, change{place, r.Say(place, r.ann.ID, "teh plan").ID, r.Say(place, r.ann.ID, "a secret").ID})
+		edited, gone := r.Say(place, r.ann.ID, "teh plan").ID, r.Say(place, r.ann.ID, "a secret").ID
+		changes = append(changes, func() { r.Edit(place, edited, "the plan of <@"+r.ann.ID+">"); r.Delete(place, gone) })
 		r.ask(place, "/help")
 		r.Say(place, r.ann.ID, "last")
 		r.heard(r.place(place), 4)
@@ -175,13 +173,12 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r.Say(hidden, r.ann.ID, "one")
 	r.Say(hidden, r.ann.ID, "two")
 	r.heard(r.place(hidden), 2)
-	reads := func() int { return r.count("GET /channels/" + hidden + "/messages") }
-	before := reads()
+	reads := "GET /channels/" + hidden + "/messages"
+	before := r.count(reads)
 	r.restart(func() {
 		r.Age()
-		for _, c := range changes {
-			r.Edit(c.place, c.edited, "the plan of <@"+r.ann.ID+">")
-			r.Delete(c.place, c.gone)
+		for _, change := range changes {
+			change()
 		}
 		r.Delete(lonely, only)
 		r.Deny(hidden, discordgo.PermissionReadMessageHistory)
@@ -192,7 +189,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	} {
 		r.until("what was changed", func() bool { return strings.Join(r.texts(r.place(place), 0), ", ") == want })
 	}
-	r.until("the history is read", func() bool { return reads() > before })
+	r.until("the history is read", func() bool { return r.count(reads) > before })
 	r.Idle(r.place(hidden))
 	check.Equal(t, "messages left where the history is hidden", len(r.texts(r.place(hidden), 0)), 2)
 	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
