@@ -178,6 +178,7 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
 		check.Contains(t, mentions, r.answers(r.square, n+4)[n+3], "as memory 1")
 	}
+	check.Equal(t, "posts, none of them of a second run", r.count("POST /channels/*/messages"), 7)
 }
 
 func TestLongListsHavePages(t *testing.T) {
