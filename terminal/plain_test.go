@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/words/wordstest"
 )
 
 func TestPlain(t *testing.T) {
@@ -137,6 +139,33 @@ func TestReadLine(t *testing.T) {
 	for last = range Lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
 	}
 	check.That(t, last.Err != nil && last.Err != ErrTooLong, "got %v", last)
+}
+
+// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a
+// message needs.
+func FuzzRequest(f *testing.F) {
+	for _, text := range append(wordstest.Texts(), "hello", "/stop", " ") {
+		quoted, _ := json.Marshal(text)
+		f.Add(`{"text":` + string(quoted) + `,"user":` + string(quoted) + `,"channel":"c","id":"1"}`)
+		f.Add(text)
+	}
+	f.Add(`{"channel":"general","user":"Ada","text":"hello","id":"42","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}`)
+	f.Add(`{"text":"a","time":null,"mention":null,"id":"\ud800"}`)
+	p := newProtocol(Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: "general", User: "Ada"})
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := p.parse(Line{Number: 1, Text: strings.ToValidUTF8(text, "\ufffd")})
+		switch {
+		case err != nil && err.Error() == "":
+			t.Fatal("no words")
+		case err != nil || strings.TrimSpace(text) == "":
+		default:
+			m := r.inbound()
+			if m.ID == "" || m.Author == "" || strings.TrimSpace(m.Text) == "" || m.Time.IsZero() || !strings.HasPrefix(r.conversation, prefix) ||
+				checkName("", m.ID) != nil || checkName("", m.Author) != nil || checkName("", r.Channel) != nil {
+				t.Fatalf("%q: got %+v", text, r)
+			}
+		}
+	})
 }
 
 type failing struct{}
