@@ -178,7 +178,9 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
 		check.Contains(t, mentions, r.answers(r.square, n+4)[n+3], "as memory 1")
 	}
-	check.Equal(t, "posts, none of them of a second run", r.count("POST /channels/*/messages"), 7)
+	r.ask(r.square, "/context")
+	check.HasPrefix(t, "what is aligned", r.answers(r.square, 8)[7], "```\n")
+	check.Equal(t, "posts, none of them of a second run", r.count("POST /channels/*/messages"), 8)
 }
 
 func TestLongListsHavePages(t *testing.T) {
