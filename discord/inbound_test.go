@@ -23,7 +23,7 @@ func bot(t testing.TB) *Discord {
 	d := check.Must(New(Options{Token: "token"}))(t)
 	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
 	d.state.addGuild(guildData{
-		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
+		ID: "9", Name: "Town", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []place{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
 	})
 	return d
@@ -221,6 +221,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
 		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(), want)
 	}
+	check.Equal(t, "the labels", d.state.label("20")+d.state.label("30"), "#general · Townplans in #general · Town")
 }
 
 func TestWhoMayReadAPlace(t *testing.T) {
@@ -289,4 +290,6 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	check.Equal(t, "places", len(d.state.places), 1)
 	d.updateState("GUILD_DELETE", json.RawMessage(`{"id":"9"}`))
 	check.Equal(t, "places and servers", len(d.state.places)+len(d.state.guilds), 0)
+	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
+	check.That(t, d.state.guild("8").hasRole([]string{"6"}), "the role that Discord made for the bot is not the bot's")
 }
