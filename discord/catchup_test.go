@@ -17,12 +17,10 @@ import (
 
 // Discord may send nothing of what was said, or say so little that the connector has to look.
 func TestWhatDiscordDoesNotSendIsRead(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.Forget() // the very first message may fall between two sessions
 	r.Cut()
-	r.ask(r.square, "hello")
-	r.answersLast(r.square, 1, "echo: hello")
+	r.converse(r.square, "hello", 1)
 	r.connected(2)
 
 	thread := r.Thread(r.square, r.ann.ID, "in private").ID // the message that adds the bot to a thread comes before it is there
@@ -48,7 +46,6 @@ func TestWhatDiscordDoesNotSendIsRead(t *testing.T) {
 }
 
 func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	village := r.Guild("village", r.ann)
 	quiet, fresh, hidden, well := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "fresh").ID, r.Channel(r.guild.ID, "hidden").ID, r.Channel(village.ID, "well").ID
@@ -56,8 +53,7 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	direct := r.Direct(r.ann.ID).ID
 	r.start()
 	for _, place := range []string{r.square, quiet, thread} {
-		r.ask(place, "before")
-		r.answers(place, 1)
+		r.converse(place, "before", 1)
 	}
 	r.Say(direct, r.ann.ID, "before")
 	r.answers(direct, 1)
@@ -98,38 +94,33 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 }
 
 func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.converse("before", 1)
+	r.converse(r.square, "before", 1)
 	r.restart(func() {
 		for i := range 5 {
 			r.Say(r.square, r.ann.ID, fmt.Sprint("missed ", i))
 		}
 		r.Fail(discordtest.Fault{Route: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
 	})
-	r.converse("now", 2)
+	r.converse(r.square, "now", 2)
 	check.Equal(t, "it heard", strings.Join(r.texts(r.place(r.square), 7), ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")
 }
 
 func TestHistoryGivesPages(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	var ids []string
-	for i := range 7 {
-		ids = append(ids, r.Say(r.square, r.ann.ID, fmt.Sprint(i)).ID)
+	var ids [7]string
+	for i := range ids {
+		ids[i] = r.Say(r.square, r.ann.ID, fmt.Sprint(i)).ID
 	}
 	r.ask(r.square, "/help") // a command is not part of it
 	r.start()
 	other := r.Channel(r.guild.ID, "other").ID
-	r.ask(other, "now")
-	r.answers(other, 1)
+	r.converse(other, "now", 1)
 	check.Equal(t, "requests of a fresh bot for old messages", r.count("GET /channels/"+r.square+"/messages"), 0)
 	for _, c := range []struct {
-		after, before string
-		limit         int
-		want          string
-		last          string
-		more          bool
+		after, before, want, last string
+		limit                     int
+		more                      bool
 	}{
 		{after: ids[0], limit: 3, want: "1 2 3", last: ids[3], more: true},
 		{after: ids[3], limit: 10, want: "4 5 6"},
@@ -148,9 +139,8 @@ func TestHistoryGivesPages(t *testing.T) {
 }
 
 func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.converse("first", 1)
+	r.converse(r.square, "first", 1)
 	started, gate := make(chan struct{}), make(chan struct{})
 	r.connector.queue.Add(r.square, func() { close(started); <-gate })
 	<-started
@@ -166,15 +156,14 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	quiet, lonely, hidden := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "lonely").ID, r.Channel(r.guild.ID, "hidden").ID
 	r.start()
-	type change struct{ place, edited, gone string }
-	var changes []change
+	var changes []func()
 	for _, place := range []string{r.square, quiet} {
 		r.Say(place, r.ann.ID, "first")
-		changes = append(changes, change{place, r.Say(place, r.ann.ID, "teh plan").ID, r.Say(place, r.ann.ID, "a secret").ID})
+		edited, gone := r.Say(place, r.ann.ID, "teh plan").ID, r.Say(place, r.ann.ID, "a secret").ID
+		changes = append(changes, func() { r.Edit(place, edited, "the plan of <@"+r.ann.ID+">"); r.Delete(place, gone) })
 		r.ask(place, "/help")
 		r.Say(place, r.ann.ID, "last")
 		r.heard(r.place(place), 4)
@@ -184,13 +173,12 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r.Say(hidden, r.ann.ID, "one")
 	r.Say(hidden, r.ann.ID, "two")
 	r.heard(r.place(hidden), 2)
-	reads := func() int { return r.count("GET /channels/" + hidden + "/messages") }
-	before := reads()
+	reads := "GET /channels/" + hidden + "/messages"
+	before := r.count(reads)
 	r.restart(func() {
 		r.Age()
-		for _, c := range changes {
-			r.Edit(c.place, c.edited, "the plan of <@"+r.ann.ID+">")
-			r.Delete(c.place, c.gone)
+		for _, change := range changes {
+			change()
 		}
 		r.Delete(lonely, only)
 		r.Deny(hidden, discordgo.PermissionReadMessageHistory)
@@ -201,8 +189,28 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	} {
 		r.until("what was changed", func() bool { return strings.Join(r.texts(r.place(place), 0), ", ") == want })
 	}
-	r.until("the history is read", func() bool { return reads() > before })
+	r.until("the history is read", func() bool { return r.count(reads) > before })
 	r.Idle(r.place(hidden))
 	check.Equal(t, "messages left where the history is hidden", len(r.texts(r.place(hidden), 0)), 2)
 	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
+}
+
+func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Rules.Respond = func(string) channel.Respond { return channel.RespondAll }
+	r.start()
+	r.converse(r.square, "hello", 1)
+	r.Drop(3)
+	village := r.Guild("village", r.ann)
+	well := r.Channel(village.ID, "well").ID
+	m := r.Say(well, r.ann.ID, "long before")
+	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x"}) // the bot was here before
+	r.Dispatch("GUILD_CREATE", map[string]any{
+		"id": village.ID, "joined_at": time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano), "roles": []any{},
+		"channels": []any{map[string]any{"id": well, "type": 0, "name": "well", "last_message_id": m.ID}},
+	})
+	r.converse(well, "welcome", 1)
+	for _, q := range r.Requests(fmt.Sprintf("GET /channels/%s/messages", well)) {
+		check.Lacks(t, "a request", q.Query, "after=")
+	}
 }

@@ -40,9 +40,12 @@ func (r *rig) privately(i discordtest.Interaction) string {
 	r.T.Helper()
 	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
 	m := r.Interaction(i.ID).Followups[0]
-	check.That(r.T, m.Flags&discordgo.MessageFlagsEphemeral != 0, "all see %q", m.Content)
+	check.That(r.T, ephemeral(m), "all see %q", m.Content)
 	return m.Content
 }
+
+// ephemeral reports whether only one person sees a message.
+func ephemeral(m *discordtest.Message) bool { return m.Flags&discordgo.MessageFlagsEphemeral != 0 }
 
 // tell has ann, as a manager, give a command in the square.
 func (r *rig) tell(line string) channel.Answer {
@@ -57,7 +60,6 @@ func with(name string, value any) discordtest.Option {
 }
 
 func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	const register = "PUT /applications/*/commands"
 	r.Fail(discordtest.Fault{Route: register, Status: 403, Code: 20012})
@@ -85,13 +87,12 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 }
 
 func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	i := r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30"))
 	r.Repeat(1) // an interaction that comes twice is answered once
 	i = r.answered(i)
 	check.Contains(t, "it answered", i.Answer.Content, "as memory 1")
-	check.That(t, i.Ephemeral && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
+	check.That(t, ephemeral(i.Answer) && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
 	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "memories"), "the standup is at 9:30")
 	check.Equal(t, "how often it was answered", r.count("POST /interactions/"+i.ID+"/*/callback"), 1)
@@ -103,7 +104,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 		}
 	}
 	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))
-	check.That(t, !i.Ephemeral && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
+	check.That(t, !ephemeral(i.Answer) && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
 	gate := make(chan struct{})
 	r.connector.queue.Add(r.square, func() { <-gate }) // also while the channel's queue is busy
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "help"), "/compact")
@@ -121,10 +122,17 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	check.Len(t, "choices", choices, 1)
 	check.Contains(t, "the choice", fmt.Sprintf("%+v", *choices[0]), "tea is green")
 	check.Len(t, "choices where nothing is like it", suggested("nothing like it"), 0)
+
+	r.Say(direct, r.ann.ID, "I moved to Turin in May.")
+	r.answers(direct, 1)
+	i = r.Slash(direct, r.ann.ID, "recap") // is for whoever asked, and comes when it is ready
+	r.until("the recap", func() bool { a := r.Interaction(i.ID).Answer; return a != nil && strings.Contains(a.Content, "Turin") })
+	check.Equal(t, "messages were posted", len(r.sent(direct)), 1)
+	r.Say(direct, r.ann.ID, "/recap")
+	r.until("the written command's recap", func() bool { all := r.contents(direct); return len(all) == 2 && strings.Contains(all[1], "Turin") })
 }
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	ben, eve, kay := r.User("ben"), r.User("eve"), r.User("kay")
 	guild := r.Guild("elsewhere", r.ann, ben, eve, kay)
@@ -143,7 +151,7 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	check.Lacks(t, "ben was answered", r.answers(place, 2)[1], refused)
 
 	i := r.answered(r.Slash(place, kay.ID, "help")) // who is not heard is told so, and nobody else
-	check.That(t, i.Answer.Content == channel.TextRefused && i.Ephemeral, "it answered %+v", i.Answer)
+	check.That(t, i.Answer.Content == channel.TextRefused && ephemeral(i.Answer), "it answered %+v", i.Answer)
 	check.Equal(t, "it answered", r.privately(r.Slash(place, kay.ID, "stop")), channel.TextRefused)
 	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> /help")
 	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> hello")
@@ -153,7 +161,6 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 
 // People write the bot's role by mistake: Discord suggests it, under the same name, beside the bot.
 func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	role := r.Role(r.guild.ID, "bot", 0)
 	r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
@@ -163,36 +170,20 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	check.Contains(t, "it answered", r.answers(r.square, 1)[0], "as memory 1")
 	to := r.sent(r.square)[0].MessageReference
 	check.That(t, to != nil && to.MessageID == m.ID, "the answer refers to %+v", to)
-	r.ask(r.square, "/etc/passwd is a path")
-	r.answersLast(r.square, 2, "echo: /etc/passwd is a path")
-	r.ask(r.square, "/help@otherbot")
-	r.answersLast(r.square, 3, "echo: /help@otherbot")
+	r.converse(r.square, "/etc/passwd is a path", 2)
+	r.converse(r.square, "/help@otherbot", 3)
 	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
 	user, roleMention := "<@"+r.Bot.ID+">", "<@&"+role.ID+">"
 	for n, mentions := range []string{roleMention + " ", user + " " + user + " ", roleMention + ", " + user + ": ", user + roleMention} {
 		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
 		check.Contains(t, mentions, r.answers(r.square, n+4)[n+3], "as memory 1")
 	}
-}
-
-func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start().registered()
-	direct := r.Direct(r.ann.ID).ID
-	r.Say(direct, r.ann.ID, "I moved to Turin in May.")
-	r.answers(direct, 1)
-	i := r.Slash(direct, r.ann.ID, "recap")
-	r.until("the recap", func() bool { a := r.Interaction(i.ID).Answer; return a != nil && strings.Contains(a.Content, "Turin") })
-	check.Equal(t, "messages were posted", len(r.sent(direct)), 1)
-	r.Say(direct, r.ann.ID, "/recap")
-	r.until("the written command's recap", func() bool {
-		sent := r.sent(direct)
-		return len(sent) == 2 && strings.Contains(sent[1].Content, "Turin")
-	})
+	r.ask(r.square, "/context")
+	check.HasPrefix(t, "what is aligned", r.answers(r.square, 8)[7], "```\n")
+	check.Equal(t, "posts, none of them of a second run", r.count("POST /channels/*/messages"), 8)
 }
 
 func TestLongListsHavePages(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Language = "de"
 	r.start().registered()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,78 +21,64 @@ import (
 )
 
 // eager makes the connector connect again soon, however often it lost the connection.
-func eager(d *Discord) { d.pauses.connect = 10 * time.Millisecond }
+func eager(d *Discord) { d.pauses.connect, d.link.Steady = 10*time.Millisecond, time.Nanosecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, eager)
 	r.Handshakes(
 		discordtest.Handshake{Refuse: 503},
 		discordtest.Handshake{Op: 7}, discordtest.Handshake{Op: 7},
 		discordtest.Handshake{Op: 9},
-		discordtest.Handshake{Close: discordtest.CloseSessionTimeout},
-		discordtest.Handshake{Close: discordtest.CloseInvalidSeq},
+		discordtest.Handshake{Close: 4009},
+		discordtest.Handshake{Close: 4007},
 	)
 	r.start()
-	r.converse("there?", 1)
+	r.converse(r.square, "there?", 1)
 	check.Equal(t, "connections, without the one that was refused", len(r.Connections()), 6)
 	check.Equal(t, "warnings of one incident", strings.Count(r.Log.String(), "level=WARN"), 1)
 	r.until("it is told", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
 
-func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, eager).start()
-	r.converse("0", 1)
-	for i, lose := range []func(){r.Cut, r.Reconnect, func() { r.Invalidate(true) }, func() { r.Disconnect(1001) }} {
-		lose()
-		r.ask(r.square, fmt.Sprint(i+1)) // while nobody listens
-		r.answersLast(r.square, i+2, fmt.Sprint("echo: ", i+1))
-		all := r.Connections()
-		check.That(t, len(all) == i+2 && all[i+1].Resume && !all[i+1].Identify, "it did not resume: %+v", all)
-		check.That(t, all[i].ClientClose != 1000, "it gave the session up")
-	}
-	n := r.count("GET /channels/*/messages")
-	check.That(t, n < 2, "it read the history %d times, though nothing was lost", n) // the earlier ones, for the first question
-}
-
-func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
-	t.Parallel()
+func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager).start()
 	direct := r.Direct(r.ann.ID).ID
-	r.converse("one", 1)
+	r.converse(r.square, "one", 1)
 	r.Say(direct, r.ann.ID, "hi")
 	r.answers(direct, 1)
 	for i, c := range []struct {
-		claim   string
-		lose    func()
-		resumes bool // it cannot know that the session is gone
+		claim           string
+		lose            func()
+		resumes, begins bool // with the session, and with a new one, whose gap is read
 	}{
-		{claim: "4009", lose: func() { r.Disconnect(discordtest.CloseSessionTimeout) }},
-		{claim: "4007", lose: func() { r.Disconnect(discordtest.CloseInvalidSeq) }},
-		{claim: "op 9", lose: func() { r.Invalidate(false) }},
-		{claim: "a RESUME that gets op 9", lose: func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, resumes: true},
+		{"a cut", r.Cut, true, false},
+		{"op 7", r.Reconnect, true, false},
+		{"op 9 that allows to resume", func() { r.Invalidate(true) }, true, false},
+		{"a close code of no meaning", func() { r.Disconnect(1001) }, true, false},
+		{"4009", func() { r.Disconnect(4009) }, false, true},
+		{"4007", func() { r.Disconnect(4007) }, false, true},
+		{"op 9", func() { r.Invalidate(false) }, false, true},
+		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, true, true}, // it cannot know
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			before := len(r.Connections())
-			r.Drop(3)
-			r.Say(r.square, r.ann.ID, "missed, to nobody")
-			r.ask(r.square, "missed "+c.claim)
-			r.Say(direct, r.ann.ID, "missed too "+c.claim)
-			c.lose()
-			r.connected(before + 1)
-			r.answersLast(direct, i+2, "echo: missed too "+c.claim)
-			r.answersLast(r.square, i+2, "echo: missed "+c.claim)
-			check.Equal(t, "it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
-			for _, connection := range r.Connections()[before:] {
-				check.That(t, !connection.Resume || c.resumes, "it tried to resume what is gone")
-			}
-		})
+		before, read := len(r.Connections()), r.count("GET /channels/*/messages")
+		r.Drop(3)
+		r.Say(r.square, r.ann.ID, "missed, to nobody")
+		r.ask(r.square, "missed: "+c.claim)
+		r.Say(direct, r.ann.ID, "missed too: "+c.claim)
+		c.lose()
+		r.connected(before + 1)
+		r.answersLast(direct, i+2, "echo: missed too: "+c.claim)
+		r.answersLast(r.square, i+2, "echo: missed: "+c.claim)
+		check.Equal(t, c.claim+": it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
+		all, resumed, begun := r.Connections(), false, false
+		for _, connection := range all[before:] {
+			resumed, begun = resumed || connection.Resume, begun || connection.Identify
+		}
+		check.That(t, resumed == c.resumes && begun == c.begins && all[before-1].ClientClose != 1000, "%s: it went on with %+v", c.claim, all[before-1:])
+		check.That(t, c.begins || r.count("GET /channels/*/messages") == read, "%s: it read the history, though nothing was lost", c.claim)
 	}
 }
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	for code, want := range map[int]string{4004: "DISCORD_TOKEN", 4010: "4010", 4011: "4011", 4012: "4012", 4013: "4013", 4014: "Message Content Intent"} {
 		r.Handshakes(discordtest.Handshake{Close: code})
@@ -108,15 +95,13 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 	t.Parallel()
 	t.Run("each some seconds after the other", func(t *testing.T) {
-		t.Parallel()
-		const every = 1500 * time.Millisecond
+		const every = time.Second
 		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.pauses.identify = every }).start()
 		r.Invalidate(false)
 		r.connected(2)
 		check.Equal(t, "connections", len(r.Connections()), 2)
 	})
 	t.Run("none when the day's are used up", func(t *testing.T) {
-		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
 		r.until("the wait to be told", func() bool { return strings.Contains(r.Log.String(), "session_limit_reached") })
@@ -133,7 +118,6 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 		"the gateway refusing":     func(r *rig) { r.Fail(discordtest.Fault{Status: 503, Times: 1000}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, discordtest.Options{})
 			prepare(r)
 			r.open()
@@ -149,7 +133,6 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 
 // A server may say less than Discord, or something that nobody expects.
 func TestAPlainerServerWillDo(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Fail(discordtest.Fault{Route: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
 	r.start()
@@ -163,7 +146,7 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
 	d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
 	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
-	r.converse("still there?", 2)
+	r.converse(r.square, "still there?", 2)
 }
 
 // raw is a gateway connection without a library.
@@ -213,10 +196,6 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 		op   int
 		data string
 	}
-	many := make([]said, 121)
-	for i := range many {
-		many[i] = said{1, "null"}
-	}
 	for claim, c := range map[string]struct {
 		say  []said
 		code int
@@ -226,7 +205,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 		"a packet above 4096 bytes is 4002":                {[]said{{1, `"` + strings.Repeat("x", 4096) + `"`}}, 4002},
 		"a wrong token is 4004":                            {[]said{{2, strings.Replace(sound, "Bot token", "Bot other", 1)}}, 4004},
 		"a second IDENTIFY is 4005":                        {[]said{{2, sound}, {2, sound}}, 4005},
-		"more than 120 packets a minute are 4008":          {many, 4008},
+		"more than 120 packets a minute are 4008":          {slices.Repeat([]said{{1, "null"}}, 121), 4008},
 		"a shard beyond the count is 4010":                 {[]said{{2, strings.Replace(sound, "{", `{"shard":[1,1],`, 1)}}, 4010},
 		"an intent that does not exist is 4013":            {[]said{{2, strings.Replace(sound, "33281", "1073741824", 1)}}, 4013},
 		"a privileged intent that is switched off is 4014": {[]said{{2, strings.Replace(sound, "33281", "3", 1)}}, 4014},
@@ -283,7 +262,7 @@ func TestResume(t *testing.T) {
 	r, resume = begin()
 	connections := len(v.Connections())
 	_ = r.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""))
-	check.NoError(t, v.Wait(t.Context(), func() bool { return v.Connections()[connections-1].ClientClose == 1000 }))
+	check.Require(t, check.Soon(func() bool { return v.Connections()[connections-1].ClientClose == 1000 }), "the close did not come")
 	resume(0).hear(9)
 
 	r = newDouble(t, discordtest.Options{Heartbeat: 20 * time.Millisecond}).dial("v=9&encoding=json")

@@ -1,15 +1,17 @@
-// How messages, people and places are told in words.
+// How messages, people and places are told in words, also by events that leave something out.
 
 package discord
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
@@ -21,7 +23,7 @@ func bot(t testing.TB) *Discord {
 	d := check.Must(New(Options{Token: "token"}))(t)
 	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
 	d.state.addGuild(guildData{
-		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
+		ID: "9", Name: "Town", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []place{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
 	})
 	return d
@@ -71,12 +73,9 @@ func TestAMessageIsToldInWords(t *testing.T) {
 		"a mention and no more":                    {message: `"content":"<@1> "`, text: "@cairn"}, // people point at the message above, or reply to one
 		"an id with an exclamation":                {message: `"content":"<@!1> hi"`, text: "hi"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := bot(t)
-			m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
-			in, ok := d.inbound(m, place{Guild: "9"})
-			check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "it was told as %+v, %v", in, ok)
-		})
+		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
+		in, ok := bot(t).inbound(m, place{Guild: "9"})
+		check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "%s was told as %+v, %v", name, in, ok)
 	}
 }
 
@@ -118,6 +117,10 @@ func TestWhoIsAddressed(t *testing.T) {
 	} {
 		in, ok := d.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"})
 		check.That(t, !ok, "%s was heard as %+v", fields, in)
+	}
+	for fields, want := range map[string]string{`"author":{"id":"3","bot":true}`: "3", `"author":{"id":"3"},"webhook_id":"99"`: "99"} {
+		in, _ := d.inbound(read[message](json.RawMessage(`{"id":"10","content":"x",`+fields+`}`)), place{Guild: "9"})
+		check.That(t, in.Bot && in.AuthorID == want, "a program was heard as %+v", in)
 	}
 }
 
@@ -175,18 +178,17 @@ func TestOptions(t *testing.T) {
 }
 
 func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "teh plan", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
 	gone := r.Say(r.square, r.ann.ID, "a secret")
 	both := []string{r.Say(r.square, r.ann.ID, "one").ID, r.Say(r.square, r.ann.ID, "two").ID}
 	name := r.place(r.square)
 	r.heard(name, 4)
-	r.Embed(r.square, m.ID) // no edit
+	r.Dispatch("MESSAGE_UPDATE", map[string]any{"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "embeds": []any{}}) // no edit
 	r.Edit(r.square, m.ID, "the plan of <@"+r.ann.ID+">")
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)
-	r.converse("go on", 1)
+	r.converse(r.square, "go on", 1)
 	check.EqualAll(t, "the transcript", r.texts(name, 2), []string{"the plan of @ann", "go on"})
 	check.Equal(t, "how often the model was asked; edits start no turn", len(r.Model.Requests()), 1)
 
@@ -203,5 +205,91 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
 	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
 	update("newer")
-	r.converse("still there?", 2) // no message waits for it
+	r.converse(r.square, "still there?", 2) // no message waits for it
+}
+
+func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	for _, e := range []struct{ name, data string }{
+		{"CHANNEL_UPDATE", `{"id":"20","type":0,"name":"general"}`},
+		{"THREAD_CREATE", `{"id":"30","type":11,"name":"plans","parent_id":"20"}`},
+		{"THREAD_CREATE", `{"id":"31","type":11,"name":"plans","parent_id":"21"}`}, // of which nothing is known
+	} {
+		d.updateState(e.name, json.RawMessage(e.data))
+	}
+	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
+		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(), want)
+	}
+	check.Equal(t, "the labels", d.state.label("20")+d.state.label("30"), "#general · Townplans in #general · Town")
+}
+
+func TestWhoMayReadAPlace(t *testing.T) {
+	t.Parallel()
+	const seen = 1<<10 | 1<<16 // View Channel, Read Message History
+	d := bot(t)
+	d.updateState("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
+		"roles":[{"id":"9","name":"@everyone","permissions":"%d"},{"id":"5","name":"helpers","permissions":"8"}],
+		"channels":[
+			{"id":"20","type":0,"name":"open","permission_overwrites":[]},
+			{"id":"21","type":0,"name":"closed","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"},{"id":"5","type":0,"allow":"1024","deny":"0"}]},
+			{"id":"22","type":0,"name":"for helpers less","permission_overwrites":[{"id":"5","type":0,"allow":"0","deny":"1024"}]},
+			{"id":"23","type":0,"name":"untold"},
+			{"id":"24","type":0,"name":"without a past","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"65536"}]}],
+		"threads":[
+			{"id":"30","type":11,"parent_id":"20"},{"id":"31","type":12,"parent_id":"20"},{"id":"32","type":11,"parent_id":"21"},
+			{"id":"33","type":11,"parent_id":"23"},{"id":"34","type":11,"parent_id":"99"}]}`, seen)))
+	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
+		"channels":[{"id":"40","type":0,"name":"for nobody","permission_overwrites":[]},
+			{"id":"41","type":0,"name":"for everyone","permission_overwrites":[{"id":"8","type":0,"allow":"66560","deny":"0"}]}]}`))
+	for _, c := range []struct {
+		claim, id string
+		want      channel.Audience
+	}{
+		{"a channel that nothing closes is public", "20", channel.ServerWide},
+		{"one that everyone is kept out of is its members'", "21", channel.Members},
+		{"who is kept out beside does not matter", "22", channel.ServerWide},
+		{"of one whose permissions are not told nothing is known", "23", ""},
+		{"one whose past is closed is its members'", "24", channel.Members},
+		{"a public thread of a public channel is as public", "30", channel.ServerWide},
+		{"a private thread never is", "31", channel.Members},
+		{"a public thread of a closed channel is for those who read that", "32", channel.ChannelWide},
+		{"nor is more known of one whose channel is not known", "33", channel.ChannelWide},
+		{"or is nowhere", "34", channel.ChannelWide},
+		{"a server may be closed to begin with", "40", channel.Members},
+		{"and open one channel", "41", channel.ServerWide},
+		{"a place of which nothing was told is nobody's", "77", ""},
+	} {
+		check.Equal(t, c.claim, d.state.audience(c.id), c.want)
+	}
+	d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
+	check.Equal(t, "an edit of a channel counts", d.state.audience("20"), channel.Members)
+	check.Equal(t, "for its thread, too", d.state.audience("30"), channel.ChannelWide)
+	d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
+	check.Equal(t, "an edit of a role counts", d.state.audience("22"), channel.Members)
+}
+
+func TestTheMapFollowsWhatChanges(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	d.state.add(place{ID: "21", Guild: "9"})
+	for _, e := range []struct{ name, data, want string }{
+		{"GUILD_UPDATE", `{"id":"9","name":"City","owner_id":"4"}`, "#general @helpers"},
+		{"GUILD_ROLE_UPDATE", `{"guild_id":"9","role":{"id":"5","name":"new name","permissions":"0"}}`, "#general @new name"},
+		{"CHANNEL_UPDATE", `{"id":"20","guild_id":"9","type":0,"name":"plaza"}`, "#plaza @new name"},
+		{"GUILD_ROLE_DELETE", `{"guild_id":"9","role_id":"5"}`, "#plaza @unknown role"},
+		{"GUILD_UPDATE", `{"id":"9","owner_id":"5"}`, "#plaza @unknown role"},
+	} {
+		d.updateState(e.name, json.RawMessage(e.data))
+		in, _ := d.inbound(read[message](json.RawMessage(`{"id":"10","author":{"id":"3"},"content":"<#20> <@&5>"}`)), place{Guild: "9"})
+		check.Equal(t, e.name, in.Text, e.want)
+	}
+	check.Equal(t, "the label", d.state.label("20"), "#plaza · City")
+	check.That(t, d.state.guild("9").trusts("5", nil) && !d.state.guild("9").trusts("4", nil), "the earlier owner is trusted")
+	d.updateState("CHANNEL_DELETE", json.RawMessage(`{"id":"20","guild_id":"9","type":0}`))
+	check.Equal(t, "places", len(d.state.places), 1)
+	d.updateState("GUILD_DELETE", json.RawMessage(`{"id":"9"}`))
+	check.Equal(t, "places and servers", len(d.state.places)+len(d.state.guilds), 0)
+	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
+	check.That(t, d.state.guild("8").hasRole([]string{"6"}), "the role that Discord made for the bot is not the bot's")
 }

@@ -4,25 +4,26 @@ package discord
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/memory"
+	"cairn/words/wordstest"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.Say(r.square, r.ann.ID, "nobody in particular") // is context only
-	m := r.ask(r.square, "how are you?")
-	r.answersLast(r.square, 1, "echo: how are you?")
+	m := r.converse(r.square, "how are you?", 1)
 	to := r.sent(r.square)[0].MessageReference
 	check.That(t, to != nil && to.MessageID == m.ID, "the answer refers to %+v", to)
 	said := r.heard(r.place(r.square), 2)
@@ -50,47 +51,28 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	r.answersLast(place, 1, "echo: @helpers who knows?")
 
 	thread := r.Thread(r.square, r.ann.ID, "plans").ID // is a conversation of its own
-	r.ask(thread, "first")
-	r.answers(thread, 1)
+	r.converse(thread, "first", 1)
 	r.Say(thread, r.ann.ID, "second, unasked")
 	r.answersLast(thread, 2, "echo: second, unasked")
 	check.EqualAll(t, "in the thread", r.texts(r.place(r.square)+"/"+thread, 2), []string{"first", "second, unasked"})
 	r.connector.state.remove(thread) // as one that was archived when the bot came: it is looked up
 	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
-	r.ask(thread, "still here?")
-	r.answersLast(thread, 3, "echo: still here?")
+	r.converse(thread, "still here?", 3)
 	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 2)
 }
 
-func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	friend, stranger := r.OtherBot("friend"), r.OtherBot("stranger")
-	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
-	r.start()
-	mention := "<@" + r.Bot.ID + "> "
-	r.Say(r.square, stranger.ID, mention+"from a stranger")
-	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from an unknown webhook", Webhook: "99"})
-	r.Say(r.square, friend.ID, mention+"from a friend")
-	r.answersLast(r.square, 1, "echo: from a friend")
-	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from a webhook", Webhook: "4242"})
-	r.answersLast(r.square, 2, "echo: from a webhook")
-}
-
 func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
-	t.Parallel()
 	const burst = 250 // more than a batch of a queue; each message is a commit
 	r := newRig(t, discordtest.Options{}).start()
 	park := r.Channel(r.guild.ID, "park").ID
 	for i := range burst {
 		r.Say(r.square, r.ann.ID, fmt.Sprint("line ", i))
 	}
-	r.ask(park, "and here?")
-	r.answers(park, 1)
+	r.converse(park, "and here?", 1)
 	r.Repeat(1) // an event that comes twice is one message
-	r.converse("the last", 1)
+	r.converse(r.square, "the last", 1)
 	r.Repeat(4)
-	r.converse("more", 2)
+	r.converse(r.square, "more", 2)
 	said := r.texts(r.place(r.square), burst+2)
 	check.Len(t, "messages", said, burst+2)
 	for i, text := range said[:burst] {
@@ -99,12 +81,11 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 }
 
 func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	r.opts.MentionOnly = true
 	r.start()
 	r.Say(r.square, r.ann.ID, "not for the bot")
-	r.converse("for the bot", 1)
+	r.converse(r.square, "for the bot", 1)
 	direct := r.Direct(r.ann.ID).ID
 	r.Say(direct, r.ann.ID, "and this")
 	r.answers(direct, 1)
@@ -112,31 +93,10 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordgo.IntentMessageContent, 0)
 }
 
-func TestTheMapFollowsWhatChanges(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	role := r.Role(r.guild.ID, "old name", 0)
-	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
-	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
-	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")
-	r.answersLast(r.square, 1, "echo: #plaza @new name")
-	r.Dispatch("GUILD_ROLE_DELETE", map[string]any{"guild_id": r.guild.ID, "role_id": role.ID})
-	r.ask(r.square, "<@&"+role.ID+">")
-	r.answersLast(r.square, 2, "echo: @unknown role")
-	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
-	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
-	r.until("the server to be forgotten", func() bool {
-		r.connector.state.mu.Lock()
-		defer r.connector.state.mu.Unlock()
-		return len(r.connector.state.places) == 0 && len(r.connector.state.guilds) == 0
-	})
-}
-
 // "Translate this" and the like are written as replies, also to messages from before the bot came.
 func TestRepliesToWhatIsNotTold(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.converse("one", 1) // after which no older history is read
+	r.converse(r.square, "one", 1) // after which no older history is read
 	at := time.Now()
 	reply := func(to, text string) { // does not say to what, but for its id
 		at = at.Add(time.Second)
@@ -158,7 +118,6 @@ func TestRepliesToWhatIsNotTold(t *testing.T) {
 }
 
 func TestFilesAreReadOrDescribed(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.opts.AttachmentTokens, r.opts.Pictures = 100, true
 	r.start()
@@ -183,4 +142,45 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	r.until("the edit", func() bool { return r.Transcript(r.place(r.square))[0].Text == "look here" })
 	check.Equal(t, "the text of a file after an edit", r.Transcript(r.place(r.square))[0].Attachments[0].Text, "the plan is simple")
 	check.Equal(t, "files that were fetched", r.count("GET /attachments/*/*/*"), fetched)
+}
+
+func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
+	r := newRig(t, discordtest.Options{}).start()
+	memory.In(r.Store).Share(true)
+	for n, deny := range []string{"0", "1024"} { // View Channel
+		r.Dispatch("GUILD_CREATE", map[string]any{
+			"id": r.guild.ID, "roles": []any{map[string]any{"id": r.guild.ID, "name": "@everyone", "permissions": "66560"}},
+			"channels": []any{map[string]any{"id": r.square, "type": 0, "name": "square", "permission_overwrites": []any{map[string]any{"id": r.guild.ID, "type": 0, "allow": "0", "deny": deny}}}},
+		})
+		r.converse(r.square, "hello", n+1)
+		c := check.Must(r.Store.Find(t.Context(), r.place(r.square)))(t)
+		_, here, err := memory.Of(c).Shared(t.Context())
+		check.NoError(t, err)
+		check.Equal(t, "a channel shares its memories where everyone is denied "+deny, here, deny == "0")
+	}
+}
+
+// FuzzEvent reads any data as each event that carries what people said, as their use of
+// a command, or as a button.
+func FuzzEvent(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		quoted, _ := json.Marshal(text)
+		f.Add([]byte(`{"id":"12","channel_id":"20","author":{"id":"3","username":` + string(quoted) + `},"content":` + string(quoted) + `,"attachments":[{"filename":` + string(quoted) + `}],"data":{"name":"forget","custom_id":` + string(quoted) + `,"options":[{"name":"which","value":` + string(quoted) + `}]}}`))
+		f.Add([]byte(text))
+	}
+	f.Add([]byte(`{"id":"1","author":{"id":"3"},"content":"<t:9223372036854775807:R> <t:-99999999999999:R> <@99999999999999999999>","type":19,"referenced_message":{"referenced_message":{}},"message_snapshots":[{}],"poll":{"answers":[{}]},"embeds":[{}],"mentions":[{}]}`))
+	f.Add([]byte(`{"id":5,"author":[],"content":{},"member":"x","data":{"name":"memories","custom_id":"page 99999999999999999999 /memories","options":[{"name":"query","value":{"a":1}}]}}`))
+	d := bot(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in, ok := d.inbound(read[message](data), place{Guild: "9"})
+		if ok && (in.ID == "" || in.AuthorID == "" || in.AuthorID == "1" || in.Time.IsZero() || !utf8.ValidString(in.Text+in.Author+in.Quote) || in.Text == "" && len(in.Attachments) == 0) {
+			t.Fatalf("%q is heard as %+v", data, in)
+		}
+		i := read[interaction](data)
+		check.HasPrefix(t, "a command", i.line(), "/")
+		check.That(t, !i.person().Manager || i.Member == nil || i.Member.Permissions != 0, "%q manages", data)
+		line, _, ok := parseCustomID(i.Data.CustomID)
+		check.That(t, !ok || strings.Contains(i.Data.CustomID, line), "the button %q runs %q", i.Data.CustomID, line)
+		_, _, _ = read[deletion](data), read[guildData](data), read[place](data)
+	})
 }

@@ -119,24 +119,28 @@ func TestErrorsNameNoSecrets(t *testing.T) {
 }
 
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
 		body   string
 		gone   bool
+		tries  int
 	}{
-		"missing access":          {403, `{"message":"Missing Access","code":50001}`, true},
-		"unknown channel":         {404, `{"message":"Unknown Channel","code":10003}`, true},
-		"a form that is refused":  {400, `{"message":"Invalid Form Body","code":50035}`, true},
-		"a bad token":             {401, `{"message":"401: Unauthorized","code":0}`, false},
-		"a proxy's page":          {403, `<html>Forbidden</html>`, false},
-		"a limit":                 {429, `{"message":"You are being rate limited.","retry_after":0.01}`, false},
-		"the ban of the address":  {429, `error code: 1015`, false},
-		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false},
-		"a redirect, to anywhere": {302, ``, false},
+		"missing access":          {403, `{"message":"Missing Access","code":50001}`, true, 1},
+		"unknown channel":         {404, `{"message":"Unknown Channel","code":10003}`, true, 1},
+		"a form that is refused":  {400, `{"message":"Invalid Form Body","code":50035}`, true, 1},
+		"a bad token":             {401, `{"message":"401: Unauthorized","code":0}`, false, 1},
+		"a proxy's page":          {403, `<html>Forbidden</html>`, false, 1},
+		"a limit":                 {429, `{"message":"You are being rate limited.","retry_after":0.01}`, false, maxWaits + 1},
+		"the ban of the address":  {429, `error code: 1015`, false, maxWaits + 1},
+		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false, maxTries},
+		"a redirect, to anywhere": {302, ``, false, 1},
 	} {
-		err := offline(t, func(*http.Request) (int, string) { return c.status, c.body }).rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
-		check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone, "%s: %v", name, err)
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			rest := offline(t, func(*http.Request) (int, string) { tries++; return c.status, c.body }).rest
+			err := rest.do(t.Context(), call{method: "GET", path: "/users/@me"})
+			check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone && tries == c.tries, "%s: %v after %d tries", name, err, tries)
+		})
 	}
 }
 
@@ -160,25 +164,23 @@ func (r *rig) send(place string, p channel.Piece) (string, error) {
 }
 
 func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	m := r.Say(r.square, r.ann.ID, "question")
-	const posts = "POST /channels/*/messages"
-	n := 0
 	for name, fault := range map[string]discordtest.Fault{
-		"a 503 that took no effect":    {Route: posts, Status: 503},
-		"a 502 that took effect":       {Route: posts, Status: 502, Done: true, Times: 2},
-		"a cut after it took effect":   {Route: posts, Cut: true, Done: true},
-		"an answer without its end":    {Route: posts, CutBody: true},
-		"a 429":                        {Route: posts, Status: 429, RetryAfter: 100 * time.Millisecond, Times: 2},
-		"a 429 that the channel asked": {Route: posts, Status: 429, RetryAfter: 100 * time.Millisecond, Shared: true},
+		"a 503 that took no effect":  {Status: 503},
+		"a 502 that took effect":     {Status: 502, Done: true, Times: 2},
+		"a cut after it took effect": {Cut: true, Done: true},
+		"an answer without its end":  {CutBody: true},
+		"a 429":                      {Status: 429, RetryAfter: 100 * time.Millisecond, Times: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place := r.Channel(r.guild.ID, "place").ID
+			fault.Route = "POST /channels/" + place + "/messages"
+			m := r.Say(place, r.ann.ID, "question")
 			r.Fail(fault)
-			n++
-			id := check.Must(r.send(r.place(r.square), channel.Piece{Reply: name, Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
-			s := r.Sent(r.square)
-			check.That(t, len(s) == n && s[n-1].ID == id && s[n-1].Content == "answer", "%d messages: %+v", len(s), s)
+			id := check.Must(r.send(r.place(place), channel.Piece{Reply: name, Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
+			s := r.Sent(place)
+			check.That(t, len(s) == 1 && s[0].ID == id && s[0].Content == "answer", "%d messages: %+v", len(s), s)
 		})
 	}
 }
@@ -186,7 +188,6 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 // TestAPieceThatMayHaveArrivedIsLookedUp is the crash between sending and the note
 // that it was sent, long after Discord forgot the nonce.
 func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
 	place := r.place(r.square)
 	m := r.Say(r.square, r.ann.ID, "question")
@@ -211,22 +212,15 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 }
 
 func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	mute, locked := r.Channel(r.guild.ID, "mute").ID, r.Thread(r.square, r.ann.ID, "closed").ID
 	r.Deny(mute, discordgo.PermissionSendMessages)
 	r.Archive(locked, true)
-	hello := channel.Piece{Reply: "r", Parts: 1, Text: "hello"}
 	for _, place := range []string{r.place(mute), r.place(r.square) + "/" + locked, r.place("1")} { // where nothing is
-		check.Error(t, check.ErrorOf(r.send(place, hello)), channel.ErrGone)
+		check.Error(t, check.ErrorOf(r.send(place, channel.Piece{Reply: "r", Parts: 1, Text: "hello"})), channel.ErrGone)
 	}
-	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 503, Times: maxTries})
-	_, err := r.send(r.place(r.square), hello)
-	check.That(t, err != nil && !errors.Is(err, channel.ErrGone), "a fault of the server is worth trying again, got %v", err)
-
 	r.Deny(r.square, discordgo.PermissionReadMessageHistory) // without the permission to reply it answers all the same
-	r.ask(r.square, "hello")
-	r.answersLast(r.square, 1, "echo: hello")
+	r.converse(r.square, "hello", 1)
 	check.That(t, r.sent(r.square)[0].MessageReference == nil, "it replied")
 }
 

@@ -18,17 +18,15 @@ import (
 	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	flag.Parse()
 	// The tests mostly wait, side by side.
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	if err := flag.Set("test.parallel", "32"); err != nil {
 		panic(err)
 	}
 	check.InMemory()
@@ -53,13 +51,12 @@ type rig struct {
 	opts      Options
 }
 
-// newRig has nothing running yet: see start.
-func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
+// newRig has nothing running yet: see start. Its test runs beside others.
+func newRig(t *testing.T, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-	t.Cleanup(cancel)
+	t.Parallel()
 	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
-	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: ctx, tune: tune}
+	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: t.Context(), tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
 	r.guild = r.Guild("town", r.ann)
@@ -67,22 +64,11 @@ func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	return r
 }
 
-// echo answers with the last line of what was said.
+// echo answers with the text of the newest message, without who said it and when.
 func echo(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-	return llmtest.Say("echo: " + lastSaid(req)), nil
-}
-
-// lastSaid is the text of the newest message, without who said it and when.
-func lastSaid(req llm.Request) string {
-	for _, m := range slices.Backward(req.Messages) {
-		if m.Role == llm.RoleUser {
-			said, _, _ := strings.Cut(m.Text, "\n\n<now>")
-			said = said[strings.LastIndexByte(said, '\n')+1:]
-			_, text, _ := strings.Cut(said, "] ")
-			return text
-		}
-	}
-	return ""
+	said, _, _ := strings.Cut(req.Messages[len(req.Messages)-1].Text, "\n<now>")
+	_, text, _ := strings.Cut(said[max(strings.LastIndex(said, "[#"), 0):], "] ")
+	return llmtest.Say("echo: " + strings.TrimSpace(text)), nil
 }
 
 // start opens the connector, and waits until it is connected.
@@ -143,19 +129,10 @@ func (r *rig) restart(meanwhile ...func()) {
 	r.connected(before + 1)
 }
 
-// until waits until ok, which is asked again whenever something happened on the double,
-// and from time to time.
+// until waits until ok.
 func (r *rig) until(what string, ok func() bool) {
 	r.T.Helper()
-	for {
-		ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
-		err := r.Wait(ctx, ok)
-		cancel()
-		if err == nil {
-			return
-		}
-		check.Require(r.T, r.ctx.Err() == nil, "waited in vain for %s", what)
-	}
+	check.Require(r.T, check.Soon(ok), "waited in vain for %s", what)
 }
 
 // ask says something to the bot.
@@ -166,11 +143,8 @@ func (r *rig) ask(place, text string) discordtest.Message {
 // answers waits until the bot has posted n messages in a place, and returns the texts.
 func (r *rig) answers(place string, n int) (texts []string) {
 	r.T.Helper()
-	r.until(fmt.Sprintf("%d answers", n), func() bool { return len(r.sent(place)) >= n })
-	for _, m := range r.sent(place) {
-		texts = append(texts, m.Content)
-	}
-	check.Require(r.T, len(texts) <= n, "%d answers, want %d: %q", len(texts), n, texts)
+	r.until(fmt.Sprintf("%d answers", n), func() bool { texts = r.contents(place); return len(texts) >= n })
+	check.Len(r.T, "answers", texts, n)
 	return texts
 }
 
@@ -180,23 +154,20 @@ func (r *rig) answersLast(place string, n int, want string) {
 	check.Equal(r.T, "it answered", r.answers(place, n)[n-1], want)
 }
 
-// converse asks the bot in the square, and waits until it has answered n times there.
-func (r *rig) converse(text string, n int) {
+// converse asks the bot, and waits for its n-th answer in this place, which repeats the question.
+func (r *rig) converse(place, text string, n int) (question discordtest.Message) {
 	r.T.Helper()
-	r.ask(r.square, text)
-	r.answers(r.square, n)
+	question = r.ask(place, text)
+	r.answersLast(place, n, "echo: "+text)
+	return question
 }
 
-// notice restarts the bot, and has a conversation say a line that is no answer.
-func (r *rig) notice(place, text string) {
-	r.T.Helper()
-	conv, err := r.Store.Conversation(r.ctx, r.place(place))
-	if err == nil {
-		err = conv.Outbox().Post(r.ctx, store.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
+// contents are what the bot's messages say in a place.
+func (r *rig) contents(place string) (all []string) {
+	for _, m := range r.sent(place) {
+		all = append(all, m.Content)
 	}
-	check.NoError(r.T, err)
-	r.restart()
-	r.Idle(r.place(place))
+	return all
 }
 
 // sent is what the bot posted and did not take back.
@@ -212,13 +183,11 @@ func (r *rig) count(route string) int { return len(r.Requests(route)) }
 // heard waits until so many messages of people stand in a conversation's transcript.
 func (r *rig) heard(name string, n int) (all []chat.Message) {
 	r.T.Helper()
-	for {
-		all = slices.DeleteFunc(r.Transcript(name), func(m chat.Message) bool { return m.Role != "user" })
-		if len(all) >= n {
-			return all
-		}
-		check.Require(r.T, platform.Sleep(r.ctx, 20*time.Millisecond) == nil, "%d messages were heard, want %d", len(all), n)
-	}
+	r.until(fmt.Sprint(n, " messages"), func() bool {
+		all = slices.DeleteFunc(r.Transcript(name), func(m chat.Message) bool { return m.Role != llm.RoleUser })
+		return len(all) >= n
+	})
+	return all
 }
 
 // texts are what people have said, as it is stored of a conversation, once that is so many messages.

@@ -3,15 +3,14 @@
 package discord
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,34 +34,30 @@ func gateway(do func(ws *websocket.Conn, address string)) http.Handler {
 	})
 }
 
-// gate is a gateway that says what a test wants, and notes the address and the opcode of each first packet.
+// gate is a gateway whose connections end soon after READY or RESUMED. It notes the opcode of each first packet
+// and its address.
 type gate struct {
 	*httptest.Server
-	mu    sync.Mutex // guards calls
-	calls []string
+	calls  chan string
+	resume string // address that READY tells
+	refuse int    // the close code instead of RESUMED; 0: none
 }
 
-// newGate answers each first packet with what answer returns, or, if that is empty, with a close code; then
-// the connection ends.
-func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
-	g := new(gate)
+func newGate(t *testing.T) *gate {
+	g := &gate{calls: make(chan string, 20)}
 	g.Server = httptest.NewServer(gateway(func(ws *websocket.Conn, address string) {
 		_ = ws.WriteMessage(websocket.TextMessage, []byte(hello))
-		var p struct {
-			Op int `json:"op"`
-		}
+		var p packet
 		if ws.ReadJSON(&p) != nil {
 			return
 		}
-		g.mu.Lock()
-		g.calls = append(g.calls, map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op]+" "+address)
-		g.mu.Unlock()
-		say, code := answer(g, p.Op)
-		if say != "" {
+		g.calls <- map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op] + " " + address
+		say := map[int]string{2: ready(g.resume), 6: `{"op":0,"s":2,"t":"RESUMED","d":{}}`}[p.Op]
+		if p.Op == 2 || g.refuse == 0 {
 			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
 			_, _, _ = ws.ReadMessage() // the first heartbeat
 		}
-		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(cmp.Or(g.refuse, 4000), ""), time.Now().Add(time.Second))
 		_, _, _ = ws.ReadMessage()
 	}))
 	t.Cleanup(g.Close)
@@ -71,20 +66,11 @@ func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) 
 
 func (g *gate) address(path string) string { return "ws" + strings.TrimPrefix(g.URL, "http") + path }
 
-func (g *gate) came() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.calls)
-}
-
 func ready(resume string) string {
 	return `{"op":0,"s":1,"t":"READY","d":{"v":9,"session_id":"s","user":{"id":"1"},"guilds":[],"resume_gateway_url":"` + resume + `"}}`
 }
 
-const (
-	hello   = `{"op":10,"d":{"heartbeat_interval":45000}}`
-	resumed = `{"op":0,"s":2,"t":"RESUMED","d":{}}`
-)
+const hello = `{"op":10,"d":{"heartbeat_interval":45000}}`
 
 func sessionWith(gateway string) *session {
 	return &session{
@@ -96,43 +82,34 @@ func sessionWith(gateway string) *session {
 func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		begin  string
-		resume func(g *gate) string
-		want   string // where it begins, and where it is resumed
+		begin, resume string // where it begins, and where READY says to resume it
+		want          string // where it came
 	}{
-		"resumed where READY says":                              {"/ws", func(g *gate) string { return g.address("/again") }, "/ws /again"},
-		"resumed where it began, if READY says nothing":         {"/ws", func(*gate) string { return "" }, "/ws /ws"},
-		"resumed where it began, if nobody is where READY says": {"/ws", func(*gate) string { return "ws://127.0.0.1:1" }, "/ws /ws"},
-		"at a host alone":                                       {"", func(*gate) string { return "" }, "/ /"},
+		"resumed where READY says":                              {"/ws", "/again", "/ws /again"},
+		"resumed where it began, if READY says nothing":         {"/ws", "", "/ws /ws"},
+		"resumed where it began, if nobody is where READY says": {"/ws", "ws://127.0.0.1:1", "/ws /ws"},
+		"at a host alone":                                       {"", "", "/ /"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g := newGate(t, func(g *gate, op int) (string, int) {
-				if op == 2 {
-					return ready(c.resume(g)), 4000
-				}
-				return resumed, 4000
-			})
-			s := sessionWith(g.address(c.begin))
-			for range 3 {
-				if err := s.connect(t.Context()); closeCode(err) != 4000 && closeCode(err) != 0 {
-					t.Fatal(err)
-				}
-			}
-			begin, again, _ := strings.Cut(c.want, " ")
-			const query = "?encoding=json&v=9"
-			check.EqualAll(t, "it came with", g.came()[:2], []string{"IDENTIFY " + begin + query, "RESUME " + again + query})
-		})
+		g := newGate(t)
+		if g.resume = c.resume; strings.HasPrefix(c.resume, "/") {
+			g.resume = g.address(c.resume)
+		}
+		s := sessionWith(g.address(c.begin))
+		for range 3 {
+			err := s.connect(t.Context())
+			check.Require(t, closeCode(err) == 4000 || closeCode(err) == 0, "%s: %v", name, err)
+		}
+		begin, again, _ := strings.Cut(c.want, " ")
+		const query = "?encoding=json&v=9"
+		check.Equal(t, name, <-g.calls, "IDENTIFY "+begin+query)
+		check.Equal(t, name, <-g.calls, "RESUME "+again+query)
 	}
 }
 
 func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(_ *gate, op int) (string, int) {
-		if op == 2 {
-			return ready(""), 4000
-		}
-		return "", 4003
-	})
+	g := newGate(t)
+	g.refuse = 4003
 	s := sessionWith(g.address(""))
 	err := s.connect(t.Context())
 	check.Require(t, s.id != "", "%v", err)
@@ -141,26 +118,21 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 			break
 		}
 	}
-	n := len(g.came())
+	n := len(g.calls)
 	check.That(t, s.id == "" && n >= 3, "after %d connections it is resumable: %v", n, s.id != "")
 }
 
-// oneConn is a listener for one connection.
-type oneConn struct {
+// piped answers a request over a pipe, which becomes a WebSocket.
+type piped struct {
+	http.ResponseWriter
 	net.Conn
-	taken bool
 }
 
-func (l *oneConn) Accept() (net.Conn, error) {
-	if l.taken {
-		return nil, io.EOF
-	}
-	l.taken = true
-	return l.Conn, nil
+func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return p, bufio.NewReadWriter(bufio.NewReader(p), bufio.NewWriter(p)), nil
 }
 
-func (l *oneConn) Close() error   { return nil }
-func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
+func (p piped) Write(b []byte) (int, error) { return p.Conn.Write(b) }
 
 // TestASilentGatewayIsLeftSoThatTheSessionIsResumed runs over a pipe: a network would stop the test's own clock.
 func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
@@ -178,8 +150,7 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended := make(chan error, 1)
 				client, server := net.Pipe()
-				//nolint:errcheck // it always ends with one
-				go http.Serve(&oneConn{Conn: server}, gateway(func(ws *websocket.Conn, _ string) {
+				answer := gateway(func(ws *websocket.Conn, _ string) {
 					for _, text := range c.say {
 						_ = ws.WriteMessage(websocket.TextMessage, []byte(text))
 					}
@@ -196,7 +167,12 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 							return
 						}
 					}
-				}))
+				})
+				go func() {
+					if q, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
+						answer.ServeHTTP(piped{httptest.NewRecorder(), server}, q)
+					}
+				}()
 				dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
 				ws, _, err := dialer.DialContext(t.Context(), "ws://gateway", nil)
 				check.NoError(t, err)

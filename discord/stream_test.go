@@ -20,8 +20,10 @@ import (
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 // slowly makes a model write words one by one.
@@ -125,7 +127,6 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 }
 
 func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	m := r.Say(r.square, r.ann.ID, "question")
 	r.open()
@@ -149,22 +150,21 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	const posts, edits = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 	for name, faults := range map[string][]discordtest.Fault{
 		"edits that fail one after the other": {
-			{Route: edits, Status: 429, RetryAfter: 300 * time.Millisecond, Skip: 1},
-			{Route: edits, Delay: 400 * time.Millisecond}, // it hangs
+			{Route: edits, Status: 429, RetryAfter: 150 * time.Millisecond, Skip: 1},
+			{Route: edits, Delay: 200 * time.Millisecond}, // it hangs
 			{Route: edits, Status: 502, Done: true, Times: 2},
 			{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}, // nobody sees it type
 		},
-		"a 429 for all routes":                  {{Route: edits, Status: 429, RetryAfter: 500 * time.Millisecond, Global: true}},
+		"a 429 for all routes":                  {{Route: edits, Status: 429, RetryAfter: 250 * time.Millisecond, Global: true}},
 		"a first message without an answer":     {{Route: posts, Cut: true, Done: true}},
 		"a second message that came and failed": {{Route: posts, Status: 502, Done: true, Skip: 1}},
 		"a second message that did not come":    {{Route: posts, Status: 502, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
-			text := slowly(r, 40, 30*time.Millisecond)
+			text := slowly(r, 40, 15*time.Millisecond)
 			if faults[0].Skip > 0 && faults[0].Route == posts {
-				text = slowly(r, 400, 3*time.Millisecond)
+				text = slowly(r, 400, 2*time.Millisecond)
 			}
 			r.Fail(faults...)
 			m := r.ask(r.square, "tell me slowly")
@@ -187,14 +187,6 @@ func wordsOf(n int) string {
 	return strings.Join(all, " ")
 }
 
-// contents are what the bot's messages say in a place.
-func (r *rig) contents(place string) (all []string) {
-	for _, m := range r.sent(place) {
-		all = append(all, m.Content)
-	}
-	return all
-}
-
 // shows waits until the bot's messages say just the pieces of a text.
 func (r *rig) shows(place, text string) {
 	r.T.Helper()
@@ -211,7 +203,6 @@ func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 }
 
 func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, final := range map[string]string{
 		"and is finished in its place":          wordsOf(1000),
@@ -219,6 +210,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 		"and leaves one if it is short at last": "Sorry, no.",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			place := r.Channel(r.guild.ID, "place").ID
 			w := r.connector.Reply(r.place(place), nil)
 			for _, n := range []int{10, 400, 700} { // one piece, two, three
@@ -226,7 +218,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 				r.shows(place, wordsOf(n))
 			}
 			first := r.sent(place)
-			r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+			r.Fail(discordtest.Fault{Route: "DELETE /channels/" + place + "/messages/*", Delay: 100 * time.Millisecond})
 			r.sendAll(w, final)
 			check.EqualAll(t, "the messages when it is sent", r.contents(place), r.connector.Split(final))
 			for i, m := range r.sent(place) {
@@ -248,7 +240,6 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 		"by a shorter one, streamed": {true, "Short."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
@@ -257,7 +248,10 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			first := create("the first half", m.ID)
 			r.Say(r.square, r.ann.ID, "chatter")
 			r.heard(r.place(r.square), 2)
-			r.notice(r.square, "older messages were summarized")
+			outcome := store.Outcome{Reply: "a notice", Pieces: []string{"older messages were summarized"}, Failure: true}
+			check.NoError(t, storetest.Find(t, r.Store, r.place(r.square)).Outbox().Post(r.ctx, outcome))
+			r.restart() // so that it is posted
+			r.Idle(r.place(r.square))
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)

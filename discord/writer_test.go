@@ -24,7 +24,6 @@ import (
 )
 
 func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	text := slowly(r, 200, 30*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
@@ -36,7 +35,6 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 }
 
 func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
@@ -51,44 +49,36 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r.answers(r.square, 1)
 }
 
-// begun is the writer of an answer that an earlier process may have begun, and of which half is shown.
-func (r *rig) begun() (w channel.Writer, question string) {
-	r.T.Helper()
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.heard(r.place(r.square), 1)
-	check.NoError(r.T, platform.Sleep(r.ctx, 5*time.Millisecond))
-	r.connector.started = time.Now()
-	w = r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("half an answer")
-	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
-	return w, m.ID
-}
-
-// After a failed attempt at an answer comes another one, or a sentence that says so.
-func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
-	t.Parallel()
+func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start()
-	w, question := r.begun()
-	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
-	w.Cancel()
-	r.sendAll(r.connector.Reply(r.place(r.square), []string{question}), "That did not work.", question)
-	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
-	r.stop() // what was begun is done
-	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
-}
-
-func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	w, question := r.begun()
+	begun := func(place string) (w channel.Writer, question string) { // maybe by an earlier process; half of the answer is shown
+		m := r.Say(place, r.ann.ID, "question")
+		r.heard(r.place(place), 1)
+		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+		r.connector.started = time.Now()
+		w = r.connector.Reply(r.place(place), []string{m.ID})
+		w.Show("half an answer")
+		r.until("the words", func() bool { return len(r.sent(place)) == 1 })
+		return w, m.ID
+	}
+	w, question := begun(r.square)
 	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
-	check.Must(r.connector.Reply(r.place(r.square), notice.To).Send(r.ctx, notice))(t)
+	check.Must(r.send(r.place(r.square), notice))(t)
+	check.That(t, r.sent(r.square)[1].MessageReference == nil, "a notice replies to the question")
 	r.sendAll(w, "the answer", question)
 	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
+
+	place := r.Channel(r.guild.ID, "place").ID
+	w, question = begun(place) // after a failed attempt at an answer comes another one, or a sentence that says so
+	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+	w.Cancel()
+	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
+	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
+	r.stop() // what was begun is done
+	check.EqualAll(t, "it says", r.contents(place), []string{"That did not work."})
 }
 
 func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
 		t.Run(name, func(*testing.T) {
@@ -118,40 +108,30 @@ func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
 }
 
 func TestResultOfATaskIsAnswered(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
 	r.start()
-	r.converse("count", 2)
+	r.ask(r.square, "count")
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
 	r.Idle(r.place(r.square))
+	place := r.Channel(r.guild.ID, "place").ID
+	for n, text := range []string{"go", "go on"} {
+		r.ask(place, text)
+		r.answersLast(place, n+1, "started")
+	}
+	r.Idle(r.place(place))
+	questions := r.heard(r.place(place), 2)
 	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
 	r.answersLast(r.square, 3, "yes")
-}
-
-// TestResultOfATaskReplacesNoAnswer: both answer the same message, and the result comes after a restart.
-func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	r.Model.Func = channeltest.Delegate
-	r.start()
-	r.converse("go", 1)
-	r.converse("go on", 2)
-	asked := r.answers(r.square, 2)
-	r.Idle(r.place(r.square))
-	questions := r.heard(r.place(r.square), 2)
-	r.restart()
-	for i, sending := range []bool{false, true} { // when it is sent, and when it may have been sent
+	for i, sending := range []bool{false, true} { // it replaces no answer, when it is sent and when it may have been sent
 		piece := channel.Piece{Row: 99, Reply: fmt.Sprint("reply-", i), Parts: 1, Text: fmt.Sprint("they say ", i), To: []string{questions[i].ID}, Sending: sending}
-		asked = append(asked, piece.Text)
-		check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
-		check.EqualAll(t, "answers", r.answers(r.square, len(asked)), asked)
+		check.Must(r.send(r.place(place), piece))(t)
 	}
+	check.EqualAll(t, "answers", r.answers(place, 4), []string{"started", "started", "they say 0", "they say 1"})
 }
 
 // TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.
 func TestResultOfATaskIsLookedFor(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	name := r.place(r.square)
 	first := r.Say(r.square, r.ann.ID, "by the way")
@@ -171,7 +151,6 @@ func TestResultOfATaskIsLookedFor(t *testing.T) {
 }
 
 func TestAToolIsAllowedByAButton(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r.Tools, r.Model.Func = box, channeltest.Add
@@ -209,7 +188,6 @@ func (r *rig) marks(id string) (names []string) {
 const reactions = "PUT /channels/*/messages/*/reactions/*/@me"
 
 func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	for i := range 12 {
 		r.Say(r.square, r.ann.ID, fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20)))
@@ -226,20 +204,17 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	text := r.tell("/compact").Then(r.ctx)
 	check.HasPrefix(t, "the result", text, "Summarized")
 	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
-	r.stop() // waits for what still asks
+	r.restart() // waits for what still asks
 	check.EqualAll(t, "the marks", r.marks(newest), []string{summarizedReaction + "1"})
 	check.Equal(t, "requests", r.count(reactions), 3)
 	check.Equal(t, "the bot has said things", len(r.sent(r.square)), 1)
-}
 
-func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.Deny(r.square, discordgo.PermissionAddReactions)
-	m := r.Say(r.square, r.ann.ID, "hello")
-	for range 3 {
-		check.NoError(t, r.connector.React(r.ctx, r.place(r.square), m.ID))
+	place := r.Channel(r.guild.ID, "place").ID
+	r.Deny(place, discordgo.PermissionAddReactions)
+	m := r.Say(place, r.ann.ID, "hello")
+	for range 3 { // it is told once that it may not
+		check.NoError(t, r.connector.React(r.ctx, r.place(place), m.ID))
 	}
-	check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN"), 1)
-	check.Contains(t, "the log", r.Log.String(), "Add Reactions", r.square)
+	check.Equal(t, "refusals logged", strings.Count(r.Log.String(), "reaction_refused"), 1)
+	check.Contains(t, "the log", r.Log.String(), "level=WARN msg=reaction_refused", "Add Reactions", place)
 }

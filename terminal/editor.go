@@ -15,20 +15,18 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 )
 
 // editor shows an input line at the bottom of the terminal. Finished output is printed above it and
 // scrolls away.
 type editor struct {
 	spectator
+	client       // set by Run
 	in, out      *os.File
 	conversation string
 	who          channel.Person
 	history      string
 	color        bool
-	log          *slog.Logger
-	saving       *platform.Incident
 
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written directly
@@ -53,22 +51,22 @@ func newEditor(o Options, in, out *os.File, conversation string, who channel.Per
 
 // Run implements mode.
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	e.log, e.saving = log, saving(log)
+	e.client = newClient(hub, log)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands
-	if err := e.loop(ctx, hub); err != nil {
+	if err := e.loop(ctx); err != nil {
 		return err
 	}
 	e.left.Store(true)
 	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately")) })
 	defer patience.Stop()
-	return hub.Drain(ctx)
+	return e.hub.Drain(ctx)
 }
 
 // loop handles typed lines until the person leaves. It restores the terminal before it returns, so
 // that Ctrl-C is a signal again.
-func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
+func (e *editor) loop(ctx context.Context) error {
 	kept, err := openHistory(e.history)
 	if err != nil {
 		return err
@@ -76,21 +74,21 @@ func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
 	defer kept.file.Close() // which does nothing to a missing file
 	lines := make(chan entry, maxTyped)
 	screen := newScreen(kept, lines, &e.waiting, e.color)
-	screen.status = func() string { return e.status(ctx, hub) }
+	screen.status = func() string { return e.status(ctx) }
 	e.note("Cairn · #" + shortName(e.conversation) + " · / for commands, Ctrl-D to quit")
 	ended := e.start(screen)
 	defer e.stop(ended)
-	if err := hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
+	if err := e.hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
 		return err
 	}
 	for {
 		select {
 		case entry := <-lines:
-			line, err := parseTyped(e.expandAnswer(hub, entry.text))
+			line, err := parseTyped(e.expandAnswer(entry.text))
 			if line.quit {
 				return nil
 			}
-			if err := e.say(ctx, hub, entry.shown, line, err); err != nil {
+			if err := e.say(ctx, entry.shown, line, err); err != nil {
 				return err
 			}
 		case err := <-ended:
@@ -151,16 +149,16 @@ var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ",
 
 // expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise
 // text itself.
-func (e *editor) expandAnswer(hub *channel.Hub, text string) string {
+func (e *editor) expandAnswer(text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
-	if asked := hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
+	if asked := e.hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
 		return command + asked[0].Code
 	}
 	return text
 }
 
 // say handles a typed line. parseErr, if not nil, says why it is invalid.
-func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line typed, parseErr error) error {
+func (e *editor) say(ctx context.Context, shown string, line typed, parseErr error) error {
 	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(shown), "\n", "\n  ")) + "\n"); err != nil {
 		return err
 	}
@@ -169,9 +167,9 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 		return nil
 	}
 	if line.command == "" {
-		return e.sayMessage(ctx, hub, line.text)
+		return e.sayMessage(ctx, line.text)
 	}
-	answer, err := command(ctx, hub, e.log, e.conversation, e.who, line.text)
+	answer, err := e.command(ctx, e.conversation, e.who, line.text)
 	if err != nil {
 		return e.report(ctx, err)
 	}
@@ -196,22 +194,22 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 
 // sayMessage sends a message. The person waits until the conversation is idle: not every message is
 // answered.
-func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) error {
+func (e *editor) sayMessage(ctx context.Context, text string) error {
 	e.sent++
 	message := e.sent
 	e.waiting.Store(message)
 	e.mu.Lock()
 	e.sendLocked(waitMsg{}) // the screen shows for how long
 	e.mu.Unlock()
-	err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, text))
+	err := e.deliver(ctx, e.conversation, inbound(e.who, text))
 	e.background.Go(func() { // after an error, too: an earlier message may still be answered
-		_ = hub.Idle(ctx, e.conversation) // after an error of its own there is nothing to stop now
+		_ = e.hub.Idle(ctx, e.conversation) // after an error of its own there is nothing to stop now
 		e.waiting.CompareAndSwap(message, 0)
 	})
 	if err != nil {
 		return e.report(ctx, err)
 	}
-	if why := hub.Operator().WhySilent(ctx, e.conversation); why != "" {
+	if why := e.hub.Operator().WhySilent(ctx, e.conversation); why != "" {
 		e.note(why)
 	}
 	return nil
@@ -228,8 +226,8 @@ func (e *editor) report(ctx context.Context, err error) error {
 }
 
 // status returns the model's name and how full the window is; empty if unknown.
-func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
-	now, err := hub.Operator().Context(ctx, e.conversation)
+func (e *editor) status(ctx context.Context) string {
+	now, err := e.hub.Operator().Context(ctx, e.conversation)
 	if err != nil {
 		return ""
 	}

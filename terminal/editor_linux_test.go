@@ -22,14 +22,19 @@ import (
 )
 
 func TestEditorShowsReplies(t *testing.T) {
-	opened := func(k *keyboard) { // a conversation that has just been opened looks for unsent replies before it shows a new one
-		check.NoError(t, k.hub.Idle(t.Context(), "terminal:general"))
-	}
+	t.Parallel()
 	t.Run("text is shown before the server has sent the rest, and what is not the reply after its last row", func(t *testing.T) {
 		var k *keyboard
-		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
+		asked := 0
+		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
+			if asked++; asked == 2 {
+				k.screen.until(t, "the second answer", func(screen string) bool { return strings.Count(screen, "One two") == 2 })
+				k.typed(t, "\x03")
+				x.Wait(20 * time.Second)
+				return
+			}
 			k.screen.wait(t, "One two three four five six seven eight\nnine\n")
 			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 			_, _ = k.connector.Notes().Write([]byte("a log line\n"))
@@ -37,25 +42,14 @@ func TestEditorShowsReplies(t *testing.T) {
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
 		}))
-		opened(k)
+		check.NoError(t, k.hub.Idle(t.Context(), "terminal:general")) // just opened, it looks for unsent replies before it shows a new one
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
 			return strings.Contains(screen, "nine ten\n") && strings.Count(screen, "One two") == 1
 		})
 		inOrder(t, k.screen.String(), "One two", "nine ten", "· compacting messages 1 to 9", "a log line")
-	})
-	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
-		var k *keyboard
-		k = monochrome(t, served(t, func(x *llmtest.Exchange) {
-			x.Piece("One two three four five six seven eight ")
-			x.Piece("nine")
-			k.screen.wait(t, "One two three four five six seven eight")
-			k.typed(t, "\x03")
-			x.Wait(20 * time.Second)
-		}))
-		opened(k)
-		k.shows(t, "count\r", "Stopped.")
-		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
+		k.shows(t, "again\r", "Stopped.") // which comes after the last row of what it stopped
+		inOrder(t, k.screen.String(), "a log line", "One two", "nine", "Stopped.")
 	})
 	t.Run("Markdown is shown as what it means, and what a stranger wrote cannot change the terminal", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(says("# Tides\n\nThe **wall** is `high`.\n\n- one\n- two\n\nred \x1b[31malert\x07 \u009b2J")))
@@ -77,6 +71,7 @@ func TestEditorShowsReplies(t *testing.T) {
 // Ctrl-C stops an answer, then clears the line, then leaves. A message that is not saved leaves an
 // earlier one waiting.
 func TestCtrlC(t *testing.T) {
+	t.Parallel()
 	model := scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
@@ -90,12 +85,12 @@ func TestCtrlC(t *testing.T) {
 	k.shows(t, "\x03", "Stopped.")
 	k.typed(t, "half a line\x03")
 	k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
-	k.typed(t, "\x03")
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x03")
 	check.Len(t, "requests", model.Requests(), 1)
 }
 
 func TestPauseAndSlowCommand(t *testing.T) {
+	t.Parallel()
 	k := sit(t, Options{}, scripted(echo))
 	k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")
 	k.shows(t, "/recap\r", "one moment.")
@@ -103,12 +98,12 @@ func TestPauseAndSlowCommand(t *testing.T) {
 	k.shows(t, "/pause\r", "listening.")
 	k.shows(t, "hello\r", "I am still paused here; /resume ends\nthat.")
 	check.That(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
-	k.typed(t, "\x03")
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x03")
 }
 
 // The keys of one session: each part begins and ends with an empty line.
 func TestEditorKeys(t *testing.T) {
+	t.Parallel()
 	model := scripted(echo)
 	k := sit(t, Options{History: filepath.Join(t.TempDir(), "history")}, model)
 	t.Run("Ctrl-R finds an earlier line with what was typed, which may be changed", func(t *testing.T) {
@@ -144,14 +139,14 @@ func TestEditorKeys(t *testing.T) {
 		k.typed(t, "a\xff\xc3(b\xe2\x82")
 		k.shows(t, "\xac\r", "you said a(b€")
 	})
-	k.typed(t, "\x04")
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x04")
 }
 
 // What the screen shows of a session without colour, whose disk fails at its end.
 func TestEditorLines(t *testing.T) {
 	model := scripted(echo)
-	k := monochrome(t, model)
+	t.Setenv("NO_COLOR", "1")
+	k := sit(t, Options{}, model)
 	t.Run("a slash shows the commands and their help, and Tab completes", func(t *testing.T) {
 		k.shows(t, "/", "▸ /compact [focus]")
 		k.shows(t, "co", "  /context          show how full")
@@ -174,15 +169,15 @@ func TestEditorLines(t *testing.T) {
 		k.lose(t)
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
 		k.shows(t, "/context\r", "That did not work; the reason is in my")
-		k.typed(t, "/quit\r") // no answer is pending
-		check.NoError(t, k.end(t))
+		k.leave(t, "/quit\r") // no answer is pending
 		k.logged.wait(t, "database is closed")
 		check.Lacks(t, fmt.Sprintf("internal words on the terminal: %q", k.screen), k.screen.String(), "database")
 	})
 }
 
 func TestApprovals(t *testing.T) {
-	k := monochrome(t, scripted(channeltest.Add))
+	t.Parallel()
+	k := sit(t, Options{}, scripted(channeltest.Add))
 	asked := func(keys string, times int) {
 		t.Helper()
 		k.typed(t, keys)
@@ -197,14 +192,14 @@ func TestApprovals(t *testing.T) {
 	asked("please add\r", 3)
 	k.shows(t, "/stop\r", "Stopped.")
 	asked("y\r", 4)    // a message, for which the model asks again
-	k.typed(t, "\x04") // who leaves need not wait until the question times out
-	check.NoError(t, k.end(t))
+	k.leave(t, "\x04") // who leaves need not wait until the question times out
 	k.screen.until(t, "the refusal", func(screen string) bool {
 		return strings.Contains(strings.ReplaceAll(screen, "\n", " "), "there is no one to ask here")
 	})
 }
 
 func TestEditorShowsTheRest(t *testing.T) {
+	t.Parallel()
 	model := scripted(says("yes"))
 	k := sit(t, Options{}, model)
 	k.shows(t, "half a li", "> half a li")
@@ -223,12 +218,12 @@ func TestEditorShowsTheRest(t *testing.T) {
 }
 
 func TestEditorEnds(t *testing.T) {
+	t.Parallel()
 	t.Run("an end from outside leaves the terminal as it was", func(t *testing.T) {
 		pty, tty := pseudoTerminal(t)
 		defer tty.Close()
 		defer pty.Close()
-		t.Setenv("TERM", "xterm")
-		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
+		s := open(t, Options{In: tty, Out: tty, Err: tty}, scripted(echo))
 		before := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
@@ -240,8 +235,7 @@ func TestEditorEnds(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "history")
 		k := sit(t, Options{History: file}, scripted(echo))
 		k.shows(t, "remember me\r", "you said remember me")
-		k.typed(t, "\x04")
-		check.NoError(t, k.end(t))
+		k.leave(t, "\x04")
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")

@@ -39,8 +39,6 @@ type keyboard struct {
 // display is the visible screen.
 type display struct{ terminal vt10x.Terminal }
 
-func newDisplay() display { return display{vt10x.New(vt10x.WithSize(screenColumns, screenRows))} }
-
 // String returns the rows from the top, without trailing blanks.
 func (d display) String() string {
 	var rows []string
@@ -73,29 +71,16 @@ func (k *keyboard) shows(t *testing.T, keys, text string) {
 	k.screen.wait(t, text)
 }
 
-func (k *keyboard) end(t *testing.T) error {
+// leave types keys after which the run ends.
+func (k *keyboard) leave(t *testing.T, keys string) {
 	t.Helper()
+	k.typed(t, keys)
 	select {
 	case err := <-k.ended:
-		return err
+		check.NoError(t, err)
 	case <-time.After(20 * time.Second):
 		t.Fatalf("the terminal did not end; screen\n%s", k.screen)
-		return nil
 	}
-}
-
-// sit opens a pseudo-terminal of 40 columns, and runs a terminal on it.
-func sit(t *testing.T, o Options, model llm.Model) *keyboard {
-	t.Helper()
-	t.Setenv("NO_COLOR", "")
-	return sitDown(t, o, model)
-}
-
-// monochrome is sit without colours and styles.
-func monochrome(t *testing.T, model llm.Model) *keyboard {
-	t.Helper()
-	t.Setenv("NO_COLOR", "1")
-	return sitDown(t, Options{}, model)
 }
 
 // served is a model on a server.
@@ -106,13 +91,13 @@ func served(t *testing.T, script func(x *llmtest.Exchange)) llm.Model {
 	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 }
 
-func sitDown(t *testing.T, o Options, model llm.Model) *keyboard {
+// sit opens a pseudo-terminal, and runs a terminal on it.
+func sit(t *testing.T, o Options, model llm.Model) *keyboard {
 	t.Helper()
 	pty, tty := pseudoTerminal(t)
-	t.Setenv("TERM", "xterm")
-	k := &keyboard{pty: pty, raw: &buffer{}, screen: newDisplay(), ended: make(chan error, 1)}
+	k := &keyboard{pty: pty, raw: &buffer{}, screen: display{vt10x.New(vt10x.WithSize(screenColumns, screenRows))}, ended: make(chan error, 1)}
 	o.In, o.Out, o.Err = tty, tty, tty
-	k.session = openWith(t, o, model)
+	k.session = open(t, o, model)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -146,29 +131,13 @@ func sitDown(t *testing.T, o Options, model llm.Model) *keyboard {
 
 func pseudoTerminal(t *testing.T) (pty, tty *os.File) {
 	t.Helper()
-	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Skip("no pseudo-terminals here: ", err)
 	}
-	raw, err := pty.SyscallConn() // Fd would make reads that Close cannot end
-	check.NoError(t, err)
-	var number int
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		size := &unix.Winsize{Row: screenRows, Col: screenColumns}
-		failed = errors.Join(
-			unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0),
-			unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, size),
-		)
-		if failed == nil {
-			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
-		}
-	})
-	if err = errors.Join(err, failed); err != nil {
-		t.Fatal(err)
-	}
-	if tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
-	return pty, tty
+	pty = os.NewFile(uintptr(fd), "/dev/ptmx") // as it does not block, Close ends its reads
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	size := &unix.Winsize{Row: screenRows, Col: screenColumns}
+	check.NoError(t, errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size)))
+	return pty, check.Must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 }

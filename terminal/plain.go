@@ -4,7 +4,6 @@ package terminal
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -12,19 +11,17 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 )
 
 // plain writes replies to out and everything else to err. A reply is written when it is complete,
 // because output to a pipe cannot be revised.
 type plain struct {
 	spectator
+	client       // set by Run
 	in           io.Reader
 	out          output
 	conversation string
 	who          channel.Person
-	log          *slog.Logger
-	saving       *platform.Incident
 
 	mu  sync.Mutex // guards err, so that lines are not interleaved
 	err io.Writer
@@ -32,15 +29,15 @@ type plain struct {
 
 // Run implements mode.
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.log, p.saving = log, saving(log)
-	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
+	p.client = newClient(hub, log)
+	return p.out.run(ctx, p.loop)
 }
 
-func (p *plain) loop(ctx context.Context, hub *channel.Hub) error {
-	if err := hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
+func (p *plain) loop(ctx context.Context) error {
+	if err := p.hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
 		return err
 	}
-	if err := hub.Idle(ctx, p.conversation); err != nil {
+	if err := p.hub.Idle(ctx, p.conversation); err != nil {
 		return err
 	}
 	for line := range Lines(ctx, p.in) {
@@ -59,48 +56,34 @@ func (p *plain) loop(ctx context.Context, hub *channel.Hub) error {
 		if typed.quit {
 			break
 		}
-		if err := p.say(ctx, hub, typed); err != nil {
+		if err := p.say(ctx, typed); err != nil {
 			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return drain(ctx, hub, func(name string) bool { return name == p.conversation }, p.note)
+	return p.drain(ctx, func(name string) bool { return name == p.conversation }, p.note)
 }
 
-// drain waits until all requests are done, including tasks.
-func drain(ctx context.Context, hub *channel.Hub, match func(conversation string) bool, note func(text string)) error {
-	if err := hub.Drain(ctx); err != nil {
-		return err
-	}
-	return hub.Operator().DrainTasks(ctx, match, func(open int) {
-		what := "a task"
-		if open > 1 {
-			what = fmt.Sprintf("%d tasks", open)
-		}
-		note(fmt.Sprintf("cairn: waiting for %s; Ctrl-C leaves, and the next start goes on\n", what))
-	})
-}
-
-func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
+func (p *plain) say(ctx context.Context, line typed) error {
 	if strings.TrimSpace(line.text) == "" {
 		return nil
 	}
 	if line.command != "" {
-		answer, err := command(ctx, hub, p.log, p.conversation, p.who, line.text)
+		answer, err := p.command(ctx, p.conversation, p.who, line.text)
 		if err != nil {
 			return err
 		}
 		return p.out.write(completeLines(complete(ctx, answer)))
 	}
-	if err := deliver(ctx, hub, p.saving, p.conversation, inbound(p.who, line.text)); err != nil {
+	if err := p.deliver(ctx, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
-	if why := hub.Operator().WhySilent(ctx, p.conversation); why != "" {
+	if why := p.hub.Operator().WhySilent(ctx, p.conversation); why != "" {
 		p.note(why)
 	}
-	return hub.Idle(ctx, p.conversation)
+	return p.hub.Idle(ctx, p.conversation)
 }
 
 // complete returns the whole output of a command, and waits for a slow one if the output is

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,16 +15,18 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/words/wordstest"
 )
 
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	t.Run("messages are answered one after the other, commands too, and nothing else is on the output", func(t *testing.T) {
 		var s *session
 		const input = "\ufeffone\n\n   \n/usr/bin is full\n//contxt\nAda moved to Turin in May.\n/contxt\n/recap\n/\n/quit\nnever read\n"
-		s = open(t, Options{In: strings.NewReader(input)}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		s = open(t, Options{In: strings.NewReader(input)}, scripted(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			check.Equal(t, fmt.Sprintf("answers before request %d", n), strings.Count(s.out.String(), "\n"), n-1)
 			return echo(ctx, n, req)
-		})
+		}))
 		check.NoError(t, s.run(t))
 		out := s.out.String()
 		check.HasPrefix(t, "output", out, "you said one\nyou said /usr/bin is full\nyou said /contxt\nyou said Ada moved to Turin in May.\n")
@@ -31,30 +34,20 @@ func TestPlain(t *testing.T) {
 		check.Lacks(t, "output", out, "never read", "one moment")
 		check.HasPrefix(t, "the error stream", s.err.String(), "cairn: There is no command /contxt, did you mean /context?")
 	})
-	t.Run("what a stranger wrote reaches no terminal behind the pipe", func(t *testing.T) {
-		s := talk(t, Options{}, "hello\n", says("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"))
-		check.Equal(t, "the output", s.out.String(), "]52;c;xred 2Jok\tend\n")
-	})
-	t.Run("a message that is not answered because of a pause is followed by why", func(t *testing.T) {
-		s := talk(t, Options{}, "/pause\none\n/resume\ntwo\n", echo)
-		check.Equal(t, "the output", s.out.String(), "I am paused here until /resume. I keep listening.\nI am answering again.\nyou said two\n")
-		check.Equal(t, "the error stream", s.err.String(), "I am still paused here; /resume ends that.\n")
-	})
-	t.Run("where the bot only listens, it says so", func(t *testing.T) {
-		s := open(t, Options{In: strings.NewReader("one\n")}, echo)
-		s.hub.Renew(channel.Rules{Respond: func(string) channel.Respond { return channel.RespondNever }})
-		check.NoError(t, s.run(t))
-		check.Equal(t, "both outputs", s.out.String()+s.err.String(), "I do not answer here.\n")
-	})
-	t.Run("a failure is printed on the error stream", func(t *testing.T) {
-		s := talk(t, Options{}, "one\n", refuses)
-		check.Equal(t, "the output", s.out.String(), "")
-		check.Contains(t, "the error stream", s.err.String(), "rejects my API key")
-		check.Lacks(t, "the error stream", s.err.String(), "internal")
-	})
-	t.Run("a pipe asks for no approval", func(t *testing.T) {
-		check.Contains(t, "the output", talk(t, Options{}, "please add\n", channeltest.Add).out.String(), "there is no one to ask here")
-	})
+	s := talk(t, Options{}, "hello\n", says("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"))
+	check.Equal(t, "what a stranger wrote, for a terminal behind the pipe", s.out.String(), "]52;c;xred 2Jok\tend\n")
+	s = talk(t, Options{}, "/pause\none\n/resume\ntwo\n", echo)
+	check.Equal(t, "the output during a pause", s.out.String(), "I am paused here until /resume. I keep listening.\nI am answering again.\nyou said two\n")
+	check.Equal(t, "the error stream, which says why", s.err.String(), "I am still paused here; /resume ends that.\n")
+	s = talk(t, Options{}, "one\n", refuses)
+	check.Equal(t, "the output after a failure", s.out.String(), "")
+	check.Contains(t, "the error stream", s.err.String(), "rejects my API key")
+	check.Lacks(t, "the error stream", s.err.String(), "internal")
+	check.Contains(t, "a pipe asks for no approval", talk(t, Options{}, "please add\n", channeltest.Add).out.String(), "there is no one to ask here")
+	s = open(t, Options{In: strings.NewReader("one\n")}, scripted(echo)) // where the bot only listens, it says so
+	s.hub.Renew(channel.Rules{Respond: func(string) channel.Respond { return channel.RespondNever }})
+	check.NoError(t, s.run(t))
+	check.Equal(t, "both outputs", s.out.String()+s.err.String(), "I do not answer here.\n")
 }
 
 func refuses(context.Context, int, llm.Request) (llm.Response, error) {
@@ -62,41 +55,41 @@ func refuses(context.Context, int, llm.Request) (llm.Response, error) {
 }
 
 func TestPlainEnds(t *testing.T) {
+	t.Parallel()
 	t.Run("a long line is taken whole, one that is too long is refused in words", func(t *testing.T) {
-		long := strings.Repeat("word ", 40_000)
+		long := strings.Repeat("word ", 14_000) // more than a buffer
 		s := talk(t, Options{}, long+"\n"+strings.Repeat("x", maxLine+1)+"\nafter\n", says("yes"))
 		check.Equal(t, "the output", s.out.String(), "yes\nyes\n")
 		check.Contains(t, "the errors", s.err.String(), "more than 4 MB")
-		messages := s.messages(t)
+		messages := s.messages(t, "terminal:general")
 		check.Len(t, "messages", messages, 4)
 		check.Equal(t, "the first", strings.TrimSpace(messages[0].Text), strings.TrimSpace(long))
 	})
 	t.Run("an error stream that cannot be written does not keep the run from its end", func(t *testing.T) {
-		s := open(t, Options{In: strings.NewReader("hello\n"), Out: io.Discard, Err: failing{}}, refuses)
-		check.NoError(t, s.run(t))
+		talk(t, Options{Out: io.Discard, Err: failing{}}, "hello\n", refuses)
 	})
 	t.Run("a message that could not be written is told in a sentence, and ends the run", func(t *testing.T) {
-		s := open(t, Options{In: strings.NewReader("hello\n")}, echo)
+		s := open(t, Options{}, scripted(echo))
 		check.NoError(t, s.hub.Idle(t.Context(), "terminal:general"))
 		s.lose(t)
 		p := s.connector.mode.(*plain)
-		p.log, p.saving = s.log, saving(s.log)
-		check.ErrorContains(t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), "was not accepted. Send it again later.")
+		p.client = newClient(s.hub, s.log)
+		check.ErrorContains(t, "the result", p.say(t.Context(), typed{text: "hello"}), "was not accepted. Send it again later.")
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
 		in, _ := io.Pipe()
-		defer in.Close()
-		s := open(t, Options{In: in}, echo)
+		s := open(t, Options{In: in}, scripted(echo))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
 		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
+		_ = in.Close()
 	})
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
-		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
+		s := open(t, Options{In: strings.NewReader("now\n")}, scripted(echo))
 		for _, name := range []string{"terminal:general", "terminal:other"} {
 			conversation := check.Must(s.store.Conversation(t.Context(), name))(t)
-			check.Must(conversation.Inbox().Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
+			check.Must(conversation.Inbox().Deliver(t.Context(), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left in "+name)))(t)
 		}
 		check.NoError(t, s.run(t))
 		check.Equal(t, "the output", s.out.String(), "you said left in terminal:general\nyou said now\n")
@@ -119,12 +112,12 @@ func TestStatus(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, o := range []Options{
-		{Channel: "", User: "Ada"},
+		{User: "Ada"},
 		{Channel: "  ", User: "Ada"},
 		{Channel: "a\nb", User: "Ada"},
 		{Channel: strings.Repeat("x", 101), User: "Ada"},
 		{Channel: "a\xff", User: "Ada"},
-		{Channel: "general", User: ""},
+		{Channel: "general"},
 		{Channel: "general", User: "A\x1b[2J"},
 	} {
 		check.That(t, check.ErrorOf(New(o)) != nil, "%+v was accepted", o)
@@ -146,6 +139,33 @@ func TestReadLine(t *testing.T) {
 	for last = range Lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
 	}
 	check.That(t, last.Err != nil && last.Err != ErrTooLong, "got %v", last)
+}
+
+// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a
+// message needs.
+func FuzzRequest(f *testing.F) {
+	for _, text := range append(wordstest.Texts(), "hello", "/stop", " ") {
+		quoted, _ := json.Marshal(text)
+		f.Add(`{"text":` + string(quoted) + `,"user":` + string(quoted) + `,"channel":"c","id":"1"}`)
+		f.Add(text)
+	}
+	f.Add(`{"channel":"general","user":"Ada","text":"hello","id":"42","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}`)
+	f.Add(`{"text":"a","time":null,"mention":null,"id":"\ud800"}`)
+	p := newProtocol(Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: "general", User: "Ada"})
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := p.parse(Line{Number: 1, Text: strings.ToValidUTF8(text, "\ufffd")})
+		switch {
+		case err != nil && err.Error() == "":
+			t.Fatal("no words")
+		case err != nil || strings.TrimSpace(text) == "":
+		default:
+			m := r.inbound()
+			if m.ID == "" || m.Author == "" || strings.TrimSpace(m.Text) == "" || m.Time.IsZero() || !strings.HasPrefix(r.conversation, prefix) ||
+				checkName("", m.ID) != nil || checkName("", m.Author) != nil || checkName("", r.Channel) != nil {
+				t.Fatalf("%q: got %+v", text, r)
+			}
+		}
+	})
 }
 
 type failing struct{}

@@ -72,14 +72,13 @@ const maxWaiting = 64 << 20
 // protocol handles JSON Lines. Lines of one channel are handled in order; channels do not wait for
 // each other.
 type protocol struct {
+	client        // set by Run
 	in            io.Reader
 	out           output
 	err           io.Writer
 	channel, user string         // of lines that do not set them
 	answers       platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
-	log           *slog.Logger
-	saving        *platform.Incident
-	inputEnded    atomic.Bool // the input has ended
+	inputEnded    atomic.Bool    // the input has ended
 }
 
 func newProtocol(o Options) *protocol {
@@ -91,12 +90,12 @@ func shortName(conversation string) string { return strings.TrimPrefix(conversat
 
 // Run implements mode.
 func (p *protocol) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.log, p.saving = log, saving(log)
-	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
+	p.client = newClient(hub, log)
+	return p.out.run(ctx, p.loop)
 }
 
-func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
-	if err := hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
+func (p *protocol) loop(ctx context.Context) error {
+	if err := p.hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
@@ -116,7 +115,7 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 			continue // an empty line
 		}
 		if request.immediate { // it would have to wait for the turn that it should stop
-			p.command(ctx, hub, request)
+			p.answer(ctx, request)
 			continue
 		}
 		size := int64(len(line.Text)) + 1<<10
@@ -125,7 +124,7 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 		}
 		queue.Add(request.conversation, func() {
 			defer room.Release(size)
-			p.handle(ctx, hub, request)
+			p.handle(ctx, request)
 		})
 	}
 	p.inputEnded.Store(true)
@@ -133,29 +132,29 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return drain(ctx, hub, func(name string) bool { return strings.HasPrefix(name, prefix) }, p.note)
+	return p.drain(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }, p.note)
 }
 
 // handle handles one line after the earlier lines of its channel. A command waits until they are
 // answered.
-func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
+func (p *protocol) handle(ctx context.Context, r request) {
 	if r.command == "" {
-		if err := deliver(ctx, hub, p.saving, r.conversation, r.inbound()); err != nil {
+		if err := p.deliver(ctx, r.conversation, r.inbound()); err != nil {
 			p.fail(ctx, r, err)
 		}
 		return
 	}
-	_ = hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
-	p.command(ctx, hub, r)
+	_ = p.hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
+	p.answer(ctx, r)
 }
 
-// command runs a command. If it has run before, command repeats the output.
-func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
+// answer runs a command. If it has run before, answer repeats the output.
+func (p *protocol) answer(ctx context.Context, r request) {
 	if line, known := p.answers.Find(r.commandKey()); known {
 		_ = p.out.write(line)
 		return
 	}
-	answer, err := command(ctx, hub, p.log, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	if err != nil {
 		p.fail(ctx, r, err)
 		return

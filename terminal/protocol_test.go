@@ -22,10 +22,8 @@ import (
 	"cairn/store"
 )
 
-var asJSON = Options{JSON: true}
-
-// of returns the output lines of one type.
-func (s *session) of(t *testing.T, kind string) (lines []string) {
+// of returns the output lines of one type, after checking that there are n; n < 0: any number.
+func (s *session) of(t *testing.T, n int, kind string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(s.out.String()) {
 		var head struct{ Type string }
@@ -34,22 +32,32 @@ func (s *session) of(t *testing.T, kind string) (lines []string) {
 			lines = append(lines, strings.TrimSuffix(line, "\n"))
 		}
 	}
+	if n >= 0 {
+		check.Len(t, kind, lines, n)
+	}
 	return lines
 }
 
-// jsonLines joins input lines.
+// jsonLines joins lines.
 func jsonLines(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
+// talkJSON runs the terminal on lines until their end.
+func talkJSON(t *testing.T, model answer, lines ...string) *session {
+	t.Helper()
+	return talk(t, Options{JSON: true}, jsonLines(lines...), model)
+}
+
 func TestProtocol(t *testing.T) {
+	t.Parallel()
 	t.Run("a message is accepted and answered, keys in their order", func(t *testing.T) {
-		s := talk(t, asJSON, "\ufeff"+jsonLines(`{"text":"<hello>","id":"a1"}`), echo)
+		s := talkJSON(t, echo, "\ufeff"+`{"text":"<hello>","id":"a1"}`)
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"accepted","channel":"general","id":"a1","seq":1}`,
 			`{"type":"reply","channel":"general","id":"reply-2","to":["a1"],"text":"you said <hello>"}`,
 		))
 	})
 	t.Run("compactions, memories, usage and pieces of replies are reported", func(t *testing.T) {
-		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
+		s := open(t, Options{JSON: true}, scripted(echo))
 		s.connector.Compaction("terminal:x", compactor.Event{
 			ID: 3, State: compactor.EventApplied, Trigger: compactor.OnManual, Kind: compactor.Leaf, By: compactor.ByWorker,
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
@@ -67,59 +75,55 @@ func TestProtocol(t *testing.T) {
 		))
 	})
 	t.Run("usage is reported, and a message's settings apply", func(t *testing.T) {
-		s := talk(t, asJSON, jsonLines(`{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`), func(context.Context, int, llm.Request) (llm.Response, error) {
+		s := talkJSON(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 			resp := llmtest.Say("yes")
 			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
 			return resp, nil
-		})
-		used := s.of(t, "usage")
-		check.Len(t, "usage events", used, 1)
-		check.Contains(t, "usage", used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
+		}, `{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`)
+		check.Contains(t, "usage", s.of(t, 1, "usage")[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
-		long := strings.Repeat("The tide rises twice a day. ", 1000)
-		s := talk(t, asJSON, jsonLines(`{"id":"1","text":"`+long+`"}`), says("yes"), 4000)
-		notices := s.of(t, "notice")
-		check.Len(t, "notices", notices, 1)
-		check.Contains(t, "notice", notices[0], `"to":["1"]`, "of 28000 characters")
-		check.Len(t, "errors", s.of(t, "error"), 0)
+		input := `{"id":"1","text":"` + strings.Repeat("The tide rises twice a day. ", 1000) + `"}`
+		s := open(t, Options{JSON: true, In: strings.NewReader(input)}, &llmtest.Model{Func: says("yes"), Tokens: 4000})
+		check.NoError(t, s.run(t))
+		check.Contains(t, "notice", s.of(t, 1, "notice")[0], `"to":["1"]`, "of 28000 characters")
+		s.of(t, 0, "error")
 	})
 	t.Run("a failed turn is an error for the message, without internal words", func(t *testing.T) {
-		got := talk(t, asJSON, jsonLines(`{"text":"a","id":"1"}`), refuses).of(t, "error")
-		check.Len(t, "errors", got, 1)
-		check.HasPrefix(t, "the line", got[0], `{"type":"error","channel":"general","to":["1"],"text":"`)
-		check.Lacks(t, "the line", got[0], "internal")
+		got := talkJSON(t, refuses, `{"text":"a","id":"1"}`).of(t, 1, "error")[0]
+		check.HasPrefix(t, "the line", got, `{"type":"error","channel":"general","to":["1"],"text":"`)
+		check.Lacks(t, "the line", got, "internal")
 	})
-	t.Run("unaddressed messages are stored and not answered, unless alone with the bot", func(t *testing.T) {
-		s := talk(t, asJSON, jsonLines(
+	t.Run("unaddressed messages are stored and not answered, unless alone with the bot; a command is answered when it is done", func(t *testing.T) {
+		s := talkJSON(t, echo,
 			`{"text":"a","id":"1","mention":false}`,
 			`{"text":"/context"}`,
 			`{"text":"b","id":"2","mention":false,"dm":true,"user":"Bo","time":"2026-01-31T15:04:05+01:00","channel":"terminal:general"}`,
-		), echo)
-		check.Len(t, "accepted", s.of(t, "accepted"), 2)
-		replies := s.of(t, "reply")
-		check.Len(t, "replies", replies, 2)
+			`{"text":"/recap","id":"3"}`,
+		)
+		s.of(t, 2, "accepted")
+		replies := s.of(t, 3, "reply")
 		check.Contains(t, "the second reply", replies[1], `"to":["2"]`)
-		stored := s.messages(t)[1]
+		check.Contains(t, "the third reply", replies[2], `"to":["3"]`, "Made without a model")
+		stored := s.messages(t, "terminal:general")[1]
 		check.Equal(t, "author", stored.Author, "Bo")
 		check.Equal(t, "time", stored.Time.UTC(), time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC))
 	})
 }
 
 func TestProtocolRepetitions(t *testing.T) {
+	t.Parallel()
 	const once, remember = `{"text":"once","id":"a1"}`, `{"text":"/remember tea is at five","id":"c1"}`
 	t.Run("a repeated id gets its seq again, and is not stored twice", func(t *testing.T) {
-		s := talk(t, asJSON, jsonLines(once, once, `{"text":"/context"}`, once), echo)
-		check.Contains(t, "accepted", s.of(t, "accepted")[2], `"id":"a1","seq":1}`)
-		check.Len(t, "replies", s.of(t, "reply"), 2)
+		s := talkJSON(t, echo, once, once, `{"text":"/context"}`, once)
+		check.Contains(t, "accepted", s.of(t, 3, "accepted")[2], `"id":"a1","seq":1}`)
+		s.of(t, 2, "reply")
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
-		s := talk(t, asJSON, jsonLines(remember, remember, strings.Replace(remember, `"text"`, `"channel":"b","text"`, 1)), echo)
-		same := map[string]int{}
-		for _, text := range s.of(t, "reply") {
-			same[text]++
-		}
-		check.That(t, len(same) == 2, "got %v, want one twice here, and one in b", same)
+		s := talkJSON(t, echo, remember, remember, strings.Replace(remember, `"text"`, `"channel":"b","text"`, 1))
+		replies := s.of(t, 3, "reply")
+		slices.Sort(replies)
+		check.Len(t, "different replies, one of them in b", slices.Compact(replies), 2)
 		_, total, err := memory.In(s.store).List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9})
 		check.NoError(t, err)
 		check.Equal(t, "memories", total, 1)
@@ -127,43 +131,42 @@ func TestProtocolRepetitions(t *testing.T) {
 	t.Run("a message that comes while a turn runs is on disk at once, and told its place later", func(t *testing.T) {
 		in, write := io.Pipe()
 		var s *session
-		s = open(t, Options{JSON: true, In: in}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		s = open(t, Options{JSON: true, In: in}, scripted(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
 				_, _ = io.WriteString(write, jsonLines(`{"text":"b","id":"2"}`))
 				s.out.wait(t, `{"type":"accepted","channel":"general","id":"2","seq":0}`)
 				_ = write.Close()
 			}
 			return echo(ctx, n, req)
-		})
+		}))
 		go func() { _, _ = io.WriteString(write, jsonLines(`{"text":"a","id":"1"}`)) }()
 		check.NoError(t, s.run(t))
-		check.Contains(t, "accepted", strings.Join(s.of(t, "accepted"), ""), `"id":"2","seq":3}`)
+		check.Contains(t, "accepted", strings.Join(s.of(t, -1, "accepted"), ""), `"id":"2","seq":3}`)
 	})
 	t.Run("the same id in two channels is two messages, and without an id each is one", func(t *testing.T) {
-		s := talk(t, asJSON, jsonLines(`{"text":"a","id":"1"}`, `{"channel":"b","text":"a","id":"1"}`, `{"channel":"c","text":"a"}`, `{"channel":"c","text":"a"}`), echo)
-		check.That(t, len(s.of(t, "reply")) >= 3, "got %s", s.out)
-		all := check.Must(s.store.Find(t.Context(), "terminal:c"))(t).Transcript()
-		messages := check.Must(all.Page(t.Context(), 1, 10))(t)
-		messages = slices.DeleteFunc(messages, func(m chat.Message) bool { return m.Role != llm.RoleUser })
+		s := talkJSON(t, echo, `{"text":"a","id":"1"}`, `{"channel":"b","text":"a","id":"1"}`, `{"channel":"c","text":"a"}`, `{"channel":"c","text":"a"}`)
+		check.That(t, len(s.of(t, -1, "reply")) >= 3, "got %s", s.out)
+		messages := slices.DeleteFunc(s.messages(t, "terminal:c"), func(m chat.Message) bool { return m.Role != llm.RoleUser })
 		check.Len(t, "messages in c", messages, 2)
 		check.Lacks(t, "output", s.out.String(), `"id":""`)
 	})
 }
 
 func TestProtocolFailures(t *testing.T) {
+	t.Parallel()
 	for _, input := range []string{`{"text":"hello"}`, `{"text":"/help"}`, "nonsense"} {
 		in, end := io.Pipe() // which continues
-		s := open(t, Options{In: io.MultiReader(strings.NewReader(input+"\n"), in), Out: failing{}, Err: io.Discard, JSON: true}, echo)
+		s := open(t, Options{In: io.MultiReader(strings.NewReader(input+"\n"), in), Out: failing{}, Err: io.Discard, JSON: true}, scripted(echo))
 		check.ErrorContains(t, input, s.run(t), "the replies cannot be written (io: read/write on closed pipe)")
 		_ = end.Close()
 	}
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
-		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
+		s := open(t, Options{JSON: true}, scripted(echo))
 		p := s.connector.mode.(*protocol)
-		p.log, p.saving = s.log, saving(s.log)
+		p.client = newClient(s.hub, s.log)
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			p.handle(t.Context(), s.hub, check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t))
+			p.handle(t.Context(), check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t))
 		}
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,
@@ -174,26 +177,26 @@ func TestProtocolFailures(t *testing.T) {
 }
 
 func TestProtocolOrder(t *testing.T) {
+	t.Parallel()
 	t.Run("a channel does not wait for another", func(t *testing.T) {
 		var s *session
 		input := jsonLines(`{"channel":"slow","text":"a"}`, `{"channel":"slow","text":"/context"}`, `{"channel":"quick","text":"b"}`)
-		s = open(t, Options{JSON: true, In: strings.NewReader(input)}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		s = open(t, Options{JSON: true, In: strings.NewReader(input)}, scripted(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if lastWords(req) == "a" {
 				s.out.wait(t, "you said b")
 			}
 			return echo(ctx, n, req)
-		})
+		}))
 		check.NoError(t, s.run(t))
-		check.Len(t, "replies", s.of(t, "reply"), 3)
+		s.of(t, 3, "reply")
 	})
 	t.Run("a channel's messages keep their order", func(t *testing.T) {
 		var input []string
 		for i := range 40 {
 			input = append(input, fmt.Sprintf(`{"channel":"c%d","text":"m","id":"%03d"}`, i%2, i))
 		}
-		s := talk(t, asJSON, jsonLines(input...), echo)
 		last := map[string]string{}
-		for _, text := range s.of(t, "accepted") {
+		for _, text := range talkJSON(t, echo, input...).of(t, -1, "accepted") {
 			var line acceptedLine
 			check.NoError(t, json.Unmarshal([]byte(text), &line))
 			if line.Seq == 0 { // it waits, and gets its seq later
@@ -205,13 +208,13 @@ func TestProtocolOrder(t *testing.T) {
 		check.Equal(t, "last answers", last["c0"]+" "+last["c1"], "038 039")
 	})
 	t.Run("a command waits until the lines before it are answered", func(t *testing.T) {
-		s := talk(t, asJSON, jsonLines(`{"text":"first"}`, `{"text":"/Memories","id":"m"}`, `{"text":"last"}`), echo)
-		inOrder(t, strings.Join(s.of(t, "reply"), "\n"), "first", `"to":["m"]`, "last")
+		s := talkJSON(t, echo, `{"text":"first"}`, `{"text":"/Memories","id":"m"}`, `{"text":"last"}`)
+		inOrder(t, strings.Join(s.of(t, 3, "reply"), "\n"), "first", `"to":["m"]`, "last")
 	})
 	for command, want := range map[string]string{"/stop": "Stopped.", "/pause": "I am paused here until /resume."} {
 		t.Run(command+" acts at once", func(t *testing.T) {
 			in, write := io.Pipe()
-			s := open(t, Options{In: in, JSON: true}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			s := open(t, Options{In: in, JSON: true}, scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 				go func() {
 					_, _ = io.WriteString(write, jsonLines(`{"text":"`+command+`","id":"s"}`))
 					_ = write.Close()
@@ -221,18 +224,17 @@ func TestProtocolOrder(t *testing.T) {
 				case <-time.After(10 * time.Second):
 				}
 				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
-			})
+			}))
 			go func() { _, _ = io.WriteString(write, jsonLines(`{"text":"a","id":"1"}`)) }()
 			check.NoError(t, s.run(t))
-			got := s.of(t, "reply")
-			check.Len(t, "replies", got, 1)
-			check.Contains(t, "reply", got[0], `"to":["s"],"text":"`+want)
-			check.Len(t, "errors", s.of(t, "error"), 0)
+			check.Contains(t, "reply", s.of(t, 1, "reply")[0], `"to":["s"],"text":"`+want)
+			s.of(t, 0, "error")
 		})
 	}
 }
 
 func TestProtocolRefusals(t *testing.T) {
+	t.Parallel()
 	refused := []struct{ name, line, want string }{
 		{"no JSON", `hello`, `"channel":"general","to":[],"text":"line 1: invalid character 'h'`},
 		{"half an object", `{"text":"a`, `"text":"line 1: unexpected EOF"`},
@@ -255,34 +257,33 @@ func TestProtocolRefusals(t *testing.T) {
 		{"an unknown command", `{"id":"7","text":"/contxt"}`, `"to":["7"],"text":"line 1: There is no command /contxt, did you mean /context?`},
 		{"the wish to leave", `{"id":"7","text":"/quit"}`, `close the input`},
 	}
-	var input strings.Builder
+	var input []string
 	for _, c := range refused {
-		input.WriteString(c.line + "\n")
+		input = append(input, c.line)
 	}
-	s := talk(t, asJSON, input.String()+jsonLines("", `{"text":"//stop","id":"z"}`), echo) // the run goes on
-	got := s.of(t, "error")
-	check.Len(t, "errors", got, len(refused))
+	s := talkJSON(t, echo, append(input, "", `{"text":"//stop","id":"z"}`)...) // the run goes on
+	got := s.of(t, len(refused), "error")
 	for i, c := range refused {
 		check.Contains(t, c.name, got[i], strings.Replace(c.want, "line 1:", fmt.Sprintf("line %d:", i+1), 1))
 	}
-	accepted := s.of(t, "accepted")
-	check.Len(t, "accepted", accepted, 1)
-	check.Contains(t, "accepted", accepted[0], `"id":"z","seq":1`)
-	check.Contains(t, "reply", strings.Join(s.of(t, "reply"), ""), "you said /stop")
+	check.Contains(t, "accepted", s.of(t, 1, "accepted")[0], `"id":"z","seq":1`)
+	check.Contains(t, "reply", s.of(t, 1, "reply")[0], "you said /stop")
 }
 
 func TestProtocolApproval(t *testing.T) {
+	t.Parallel()
 	read, write := io.Pipe()
-	s := open(t, Options{JSON: true, In: read}, channeltest.Add)
+	s := open(t, Options{JSON: true, In: read}, scripted(channeltest.Add))
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(t) }()
-	check.Must(io.WriteString(write, jsonLines(`{"text":"please add","id":"1"}`)))(t)
+	say := func(text, id string) { check.Must(fmt.Fprintf(write, `{"text":%q,"id":%q}`+"\n", text, id))(t) }
+	say("please add", "1")
 	s.out.wait(t, `"buttons":[{"label":"Allow","line":"/allow `)
 	_, line, _ := strings.Cut(s.out.String(), `"line":"`)
 	line, _, _ = strings.Cut(line, `"`)
-	check.Must(io.WriteString(write, fmt.Sprintf(`{"text":%q,"id":"2"}`, line)+"\n"))(t)
+	say(line, "2")
 	s.out.wait(t, "The tool says: five")
-	check.Must(io.WriteString(write, jsonLines(`{"text":"please add","id":"3"}`)))(t)
+	say("please add", "3")
 	asked := func() bool { return len(s.hub.Operator().Approvals("terminal:general")) == 1 }
 	check.Require(t, check.Soon(asked), "no second question")
 	check.NoError(t, write.Close()) // no one can answer any more

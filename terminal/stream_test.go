@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/internal/check"
+	"cairn/words/wordstest"
 )
 
 func TestFinishedBlocks(t *testing.T) {
@@ -75,6 +76,28 @@ func TestPrintable(t *testing.T) {
 	} {
 		check.Equal(t, "text", Printable(text), want)
 	}
+}
+
+// FuzzPrintable checks Printable's promises for any text.
+func FuzzPrintable(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		f.Add(text, 40)
+	}
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		width = 1 + max(width, 0)%200
+		shown := printable(text)
+		if Printable(shown) != shown || strings.ContainsAny(shown, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
+			t.Fatalf("%q: got %q", text, shown)
+		}
+		for _, rows := range []string{renderMarkdown(readable(text), width), wrap(shown, width)} {
+			for _, style := range [][2]string{bold, italic, struck, code} {
+				rows = strings.NewReplacer(style[0], "", style[1], "").Replace(rows)
+			}
+			if rows = strings.ReplaceAll(rows, "\x1b[m", ""); strings.ContainsAny(rows, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
+				t.Fatalf("%q in rows of %d: %q", text, width, rows)
+			}
+		}
+	})
 }
 
 // A text that is pasted or recalled again has the same placeholder.

@@ -2,7 +2,10 @@ package terminal
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +25,10 @@ import (
 
 func TestMain(m *testing.M) {
 	check.InMemory()
+	// The tests mostly wait, side by side, each as if the terminal were a plain one with colours.
+	if err := errors.Join(flag.Set("test.parallel", "16"), os.Setenv("TERM", "xterm"), os.Unsetenv("NO_COLOR")); err != nil {
+		panic(err)
+	}
 	// The key reader's last event has no receiver if the screen closes meanwhile.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents"))
 }
@@ -72,12 +79,7 @@ func lastWords(req llm.Request) string {
 
 func scripted(f answer) *llmtest.Model { return &llmtest.Model{Func: f} }
 
-func open(t *testing.T, o Options, f answer) *session {
-	t.Helper()
-	return openWith(t, o, scripted(f))
-}
-
-func openWith(t *testing.T, o Options, model llm.Model) *session {
+func open(t *testing.T, o Options, model llm.Model) *session {
 	t.Helper()
 	s := &session{out: &buffer{}, err: &buffer{}, logged: &buffer{}}
 	s.log = slog.New(slog.NewTextHandler(s.logged, nil))
@@ -109,14 +111,10 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 }
 
 // talk runs the terminal on input until its end.
-func talk(t *testing.T, o Options, input string, model answer, window ...int) *session {
+func talk(t *testing.T, o Options, input string, model answer) *session {
 	t.Helper()
 	o.In = strings.NewReader(input)
-	m := scripted(model)
-	if len(window) > 0 {
-		m.Tokens = window[0]
-	}
-	s := openWith(t, o, m)
+	s := open(t, o, scripted(model))
 	check.NoError(t, s.run(t))
 	return s
 }
@@ -124,22 +122,15 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 // run runs the terminal and returns its error; it must not take long.
 func (s *session) run(t *testing.T) error {
 	t.Helper()
-	ended := make(chan error, 1)
-	go func() { ended <- s.connector.Run(t.Context(), s.hub, s.log) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(time.Minute):
-		t.Fatalf("the run did not end: %s", s.out)
-		return nil
-	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return s.connector.Run(ctx, s.hub, s.log)
 }
 
-// messages returns what is stored of the conversation.
-func (s *session) messages(t *testing.T) []chat.Message {
+// messages returns what is stored of a conversation.
+func (s *session) messages(t *testing.T, conversation string) []chat.Message {
 	t.Helper()
-	conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
-	return check.Must(conversation.Transcript().Page(t.Context(), 1, 10))(t)
+	return check.Must(storetest.Find(t, s.store, conversation).Transcript().Page(t.Context(), 1, 10))(t)
 }
 
 // inOrder checks that a text contains parts in this order.
@@ -152,5 +143,3 @@ func inOrder(t *testing.T, text string, parts ...string) {
 		rest = behind
 	}
 }
-
-func person(name string) channel.Person { return channel.Person{ID: name, Name: name} }

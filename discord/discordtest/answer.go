@@ -34,11 +34,11 @@ func refuseIf(wrong bool, why *apiError) {
 	}
 }
 
-type answer struct{ loopback.Reply }
+type answer = loopback.Reply
 
 // jsonAnswer returns a response with a JSON body.
 func jsonAnswer(status int, v any) answer {
-	return answer{Reply: loopback.Reply{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}}
+	return answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}
 }
 
 func (e *apiError) answer() answer {
@@ -58,7 +58,7 @@ func answerOf(respond func() any) answer {
 	case refused:
 		return refusal.answer()
 	case v == nil:
-		return answer{Reply: loopback.Reply{Status: http.StatusNoContent, Header: http.Header{}}}
+		return answer{Status: http.StatusNoContent, Header: http.Header{}}
 	}
 	return jsonAnswer(http.StatusOK, v)
 }
@@ -75,7 +75,6 @@ type Fault struct {
 	Code       int           // Discord's code in the body of the response
 	RetryAfter time.Duration // of a 429
 	Global     bool          // the 429 applies to all routes
-	Shared     bool          // the 429 is for the resource, not for the client
 	Cut        bool          // the connection ends without a response
 	CutBody    bool          // the connection ends in the middle of the response's body; alone, the request takes effect
 
@@ -121,30 +120,24 @@ func (f Fault) breaks() bool { return f.Cut || f.Status != 0 }
 func (f Fault) answer() answer {
 	switch {
 	case f.Cut:
-		return answer{Reply: loopback.Reply{Cut: true}}
+		return answer{Cut: true}
 	case f.Status == http.StatusTooManyRequests:
-		return tooMany(f.RetryAfter, f.Global, f.Shared)
+		return tooMany(f.RetryAfter, f.Global)
 	case f.Status >= 500: // a proxy's page, not Discord's JSON
-		return answer{Reply: loopback.Reply{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}}
+		return answer{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
 	}
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
 // tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
-func tooMany(after time.Duration, global, shared bool) answer {
+func tooMany(after time.Duration, global bool) answer {
 	seconds := after.Seconds()
 	a := jsonAnswer(http.StatusTooManyRequests, map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
 	header := a.Header
 	header.Set("Retry-After", strconv.Itoa(int(math.Ceil(seconds))))
-	scope := "user"
-	switch {
-	case global:
-		scope = "global"
+	if global {
 		header.Set("X-RateLimit-Global", "true")
-	case shared:
-		scope = "shared"
 	}
-	header.Set("X-RateLimit-Scope", scope)
 	return a
 }
 
@@ -159,7 +152,7 @@ func (w *world) limited(authorized bool) (answer, bool) {
 		w.second, w.inSecond = now, 0
 	}
 	w.inSecond++
-	return tooMany(time.Second-now.Sub(w.second), true, false), w.inSecond > w.options.GlobalPerSecond
+	return tooMany(time.Second-now.Sub(w.second), true), w.inSecond > w.options.GlobalPerSecond
 }
 
 // decode decodes a JSON body into v.

@@ -68,19 +68,14 @@ func (w *world) take(i *Interaction, kind discordgo.InteractionResponseType, q q
 		return
 	}
 	i.Answer = w.answerTo(i, p)
-	i.Ephemeral = i.Answer.is(discordgo.MessageFlagsEphemeral)
 }
 
-func (m *Message) is(flag discordgo.MessageFlags) bool { return m.Flags&flag != 0 }
-
-// answerTo creates a response. It is a message of the channel unless it is ephemeral.
+// answerTo creates a response.
 func (w *world) answerTo(i *Interaction, p payload) *Message {
 	m := w.newMessage(w.channel(i.Channel), w.bot, "")
 	m.Type = discordgo.MessageTypeChatInputCommand
 	w.fill(m, p)
-	if !m.is(discordgo.MessageFlagsEphemeral) {
-		w.post(m)
-	}
+	w.post(m)
 	return m
 }
 
@@ -96,9 +91,7 @@ func (w *world) update(m *Message, p payload) any {
 	} else {
 		w.change(m, p)
 	}
-	if !m.is(discordgo.MessageFlagsEphemeral) {
-		w.dispatchMessage("MESSAGE_UPDATE", m)
-	}
+	w.dispatchMessage("MESSAGE_UPDATE", m)
 	return m
 }
 
@@ -129,10 +122,7 @@ func (w *world) editAnswer(q query) any {
 }
 
 func (w *world) deleteAnswer(q query) any {
-	m := w.webhookMessage(q)
-	if m.Deleted = true; !m.is(discordgo.MessageFlagsEphemeral) {
-		w.deleted(m)
-	}
+	w.deleted(w.webhookMessage(q))
 	return nil
 }
 

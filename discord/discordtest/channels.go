@@ -28,7 +28,7 @@ func (w *world) channelOf(q query) *discordgo.Channel {
 func (w *world) messageOf(q query) *Message {
 	c := w.channelOf(q)
 	m := w.find(c.ID, q.PathValue("message"))
-	refuseIf(m == nil, unknown(10008, "Message"))
+	refuseIf(m == nil || m.is(discordgo.MessageFlagsEphemeral), unknown(10008, "Message"))
 	return m
 }
 
@@ -69,10 +69,12 @@ func (w *world) createMessage(q query) any {
 	return w.shown(m)
 }
 
-// answerable reports whether a message is not a system message (Discord, Message: Create Message,
-// Limitations).
+// answerable reports whether all see a message, and it is not a system message (Discord, Message: Create
+// Message, Limitations).
 func (m *Message) answerable() bool {
-	return m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply || m.Type == discordgo.MessageTypeChatInputCommand
+	return !m.is(discordgo.MessageFlagsEphemeral) && slices.Contains([]discordgo.MessageType{
+		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand,
+	}, m.Type)
 }
 
 // sameNonce returns the bot's recent message with this nonce (Discord, Message: Create Message:
@@ -153,7 +155,7 @@ func (w *world) getMessages(q query) any {
 	refuseIf(err != nil, invalid("before", "NUMBER_TYPE_COERCE", "Value is not snowflake."))
 	var all []*Message
 	for _, m := range w.messages[c.ID] {
-		if !m.Deleted && w.may(c, discordgo.PermissionReadMessageHistory) {
+		if !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) && w.may(c, discordgo.PermissionReadMessageHistory) {
 			all = append(all, m)
 		}
 	}

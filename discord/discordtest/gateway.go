@@ -55,7 +55,7 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	defer func() { _ = ws.Close() }()
 	c := &connection{
 		Socket: loopback.NewSocket(ws), version: r.URL.Query().Get("v"), handshake: h, gone: make(chan struct{}),
-		record: &Connection{Open: true}, window: time.Now(),
+		record: &Connection{}, window: time.Now(),
 	}
 	if !s.attach(c, r.URL.Query().Get("encoding")) {
 		return
@@ -68,7 +68,6 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	writer.Wait()
 	s.do(func(w *world) {
 		delete(w.open, c)
-		c.record.Open = false
 		if c.session != nil && c.session.conn == c {
 			c.session.conn = nil
 		}
@@ -87,9 +86,9 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 		w.connections = append(w.connections, c.record)
 		switch {
 		case c.version != "9" && c.version != "10":
-			c.End(CloseInvalidVersion)
+			c.End(4012) // invalid API version
 		case encoding != "json": // the double does not support etf
-			c.End(CloseDecodeError)
+			c.End(4002)
 		case !c.handshake.SilentHello:
 			hello := map[string]any{"heartbeat_interval": w.options.Heartbeat.Milliseconds()}
 			c.Send(packet(opHello, hello))
@@ -194,9 +193,9 @@ func (s *Server) Disconnect(code int) {
 	s.onEach(func(w *world, c *connection) {
 		switch {
 		case c.session == nil:
-		case code == CloseSessionTimeout:
+		case code == 4009: // session timed out
 			delete(w.sessions, c.session.id)
-		case code == CloseInvalidSeq:
+		case code == 4007: // invalid seq
 			c.session.broken = true
 		}
 		c.End(code)
@@ -205,14 +204,10 @@ func (s *Server) Disconnect(code int) {
 
 // Cut ends each connection without a close frame, after its queued frames; the sessions can be
 // resumed.
-func (s *Server) Cut() {
-	s.onEach(func(_ *world, c *connection) { c.Cut() })
-}
+func (s *Server) Cut() { s.onEach(func(_ *world, c *connection) { c.Cut() }) }
 
 // HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
-func (s *Server) HalfOpen() {
-	s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) })
-}
+func (s *Server) HalfOpen() { s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) }) }
 
 // Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
 // connected until it is cut, but gets no more events.
@@ -246,6 +241,6 @@ func (w *world) resetToken() {
 	w.tokenReset = true
 	clear(w.sessions)
 	for c := range w.open {
-		c.End(CloseAuthFailed)
+		c.End(4004)
 	}
 }

@@ -27,11 +27,9 @@ type Interaction struct {
 	Channel string
 	At      time.Time
 
-	Answered  time.Time                         // time of the first response; zero: none yet
-	Callback  discordgo.InteractionResponseType // of the first response
-	Ephemeral bool
-	Loading   bool                                        // deferred and not edited yet; set only in copies
-	Answer    *Message                                    // current state of the original response; nil: none, or Loading
+	Answered  time.Time                                   // time of the first response; zero: none yet
+	Callback  discordgo.InteractionResponseType           // of the first response
+	Answer    *Message                                    // current state of the original response; nil: none, or deferred and not edited yet
 	Choices   []*discordgo.ApplicationCommandOptionChoice // of an autocomplete
 	Followups []*Message
 
@@ -58,25 +56,12 @@ func (s *Server) Autocomplete(channel, user, command string, options ...Option) 
 // Click makes a person click a button of a message, which may be ephemeral.
 func (s *Server) Click(channel, user, message, customID string) Interaction {
 	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) map[string]any {
-		i.source = w.answered(message)
-		if i.source == nil {
-			_, i.source = w.message(channel, message)
-		}
+		i.source = w.message(channel, message)
 		if !strings.Contains(string(loopback.Encode(i.source.Components)), string(loopback.Encode(customID))) {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
 		}
 		return map[string]any{"custom_id": customID, "component_type": discordgo.ButtonComponent}
 	})
-}
-
-// answered returns a response to an interaction, which may be ephemeral.
-func (w *world) answered(id string) *Message {
-	for _, i := range w.interactions {
-		if i.Answer != nil && i.Answer.ID == id {
-			return i.Answer
-		}
-	}
-	return nil
 }
 
 // use returns the data of a command's use (Discord, Receiving and Responding: Application Command

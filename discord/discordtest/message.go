@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"cairn/internal/loopback"
 )
 
 // Message is a message of a channel, with guild_id and member only in events (Discord, Message:
@@ -28,7 +26,6 @@ type Post struct {
 	Content string
 	ReplyTo string // id of a message in the same channel
 	Files   []File
-	Webhook string                // id of the webhook that posts it under the user's name
 	Type    discordgo.MessageType // that of a reply if ReplyTo is set
 }
 
@@ -41,10 +38,9 @@ func (s *Server) Say(channel, user, content string) Message {
 func (s *Server) Post(channel, user string, p Post) (m Message) {
 	s.do(func(w *world) {
 		n := w.newMessage(w.channel(channel), w.user(user), p.Content)
-		n.Type, n.WebhookID = p.Type, p.Webhook
+		n.Type = p.Type
 		if p.ReplyTo != "" {
-			_, to := w.message(channel, p.ReplyTo)
-			n.reply(to)
+			n.reply(w.message(channel, p.ReplyTo))
 		}
 		n.mention(w, allowAll)
 		for _, f := range p.Files {
@@ -59,20 +55,10 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 // Edit changes a message's content.
 func (s *Server) Edit(channel, message, content string) {
 	s.do(func(w *world) {
-		_, m := w.message(channel, message)
+		m := w.message(channel, message)
 		m.edit(content)
 		m.mention(w, allowAll)
 		w.dispatchMessage("MESSAGE_UPDATE", m)
-	})
-}
-
-// Embed adds a link preview with a MESSAGE_UPDATE that has no content or author, as older and
-// compatible servers send it (judgement: the page promises the whole message).
-func (s *Server) Embed(channel, message string) {
-	s.do(func(w *world) {
-		c, m := w.message(channel, message)
-		m.Embeds = append(m.Embeds, &discordgo.MessageEmbed{Type: "link", URL: "https://example.com"})
-		w.channelEvent(c, "MESSAGE_UPDATE", map[string]any{"id": m.ID, "channel_id": m.ChannelID, "embeds": m.Embeds})
 	})
 }
 
@@ -80,16 +66,13 @@ func (s *Server) Embed(channel, message string) {
 func (s *Server) Delete(channel string, messages ...string) {
 	s.do(func(w *world) {
 		if len(messages) == 1 {
-			_, m := w.message(channel, messages[0])
-			w.deleted(m)
+			w.deleted(w.message(channel, messages[0]))
 			return
 		}
-		c := w.channel(channel)
 		for _, id := range messages {
-			_, m := w.message(channel, id)
-			m.Deleted = true
+			w.message(channel, id).Deleted = true
 		}
-		w.channelEvent(c, "MESSAGE_DELETE_BULK", map[string]any{"channel_id": channel, "ids": messages})
+		w.messageEvent(w.channel(channel), "MESSAGE_DELETE_BULK", map[string]any{"ids": messages})
 	})
 }
 
@@ -101,10 +84,9 @@ func intentOf(c *discordgo.Channel) discordgo.Intent {
 	return discordgo.IntentGuildMessages
 }
 
-func (w *world) message(channel, id string) (*discordgo.Channel, *Message) {
-	c := w.channel(channel)
+func (w *world) message(channel, id string) *Message {
 	if m := w.find(channel, id); m != nil {
-		return c, m
+		return m
 	}
 	panic("discordtest: the script names a message that is not there: " + id)
 }
@@ -128,21 +110,25 @@ func (w *world) newMessage(c *discordgo.Channel, author *discordgo.User, content
 
 func (w *world) post(m *Message) {
 	w.messages[m.ChannelID] = append(w.messages[m.ChannelID], m)
-	w.channel(m.ChannelID).LastMessageID = m.ID
+	if !m.is(discordgo.MessageFlagsEphemeral) {
+		w.channel(m.ChannelID).LastMessageID = m.ID
+	}
 	w.dispatchMessage("MESSAGE_CREATE", m)
 }
+
+func (m *Message) is(flag discordgo.MessageFlags) bool { return m.Flags&flag != 0 }
 
 func (w *world) dispatchMessage(name string, m *Message) {
 	c := w.channel(m.ChannelID)
 	e := *m
 	if g := w.guilds[c.GuildID]; g != nil {
 		e.GuildID = g.ID
-		if n := member(g, m.Author.ID); n != nil && m.WebhookID == "" {
+		if n := member(g, m.Author.ID); n != nil {
 			e.Member = &discordgo.Member{Nick: n.Nick, Roles: n.Roles, JoinedAt: n.JoinedAt}
 		}
 	}
-	if w.may(c, discordgo.PermissionViewChannel) {
-		w.dispatch(event{name: name, intent: intentOf(c), message: &e})
+	if !m.is(discordgo.MessageFlagsEphemeral) {
+		w.announce(c, event{name: name, intent: intentOf(c), message: &e})
 	}
 }
 
@@ -223,14 +209,11 @@ func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 // serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
 	record := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, func(w *world, f Fault) answer {
-		if f.breaks() {
-			return f.answer()
-		}
+	s.exchange(rw, r, record, false, func(w *world) answer {
 		file, ok := w.files[r.URL.Path]
 		if !ok {
-			return answer{Reply: loopback.Reply{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}}
+			return answer{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}
 		}
-		return answer{Reply: loopback.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {file.ContentType}}, Body: file.Data}}
+		return answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {file.ContentType}}, Body: file.Data}
 	})
 }

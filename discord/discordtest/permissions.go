@@ -62,28 +62,27 @@ func (w *world) sendable(c *discordgo.Channel, p payload) {
 	refuseIf(unread, &apiError{status: http.StatusForbidden, code: 160002, message: "Cannot reply without permission to read message history"})
 }
 
-// channelEvent dispatches an event about messages in a channel, if the bot may see the channel.
-func (w *world) channelEvent(c *discordgo.Channel, name string, data map[string]any) {
-	if c.GuildID != "" {
-		data["guild_id"] = c.GuildID
-	}
+// announce dispatches an event about a channel, if the bot may see the channel.
+func (w *world) announce(c *discordgo.Channel, e event) {
 	if w.may(c, discordgo.PermissionViewChannel) {
-		w.dispatch(event{name: name, intent: intentOf(c), data: data})
+		w.dispatch(e)
 	}
 }
 
-// guildEvent dispatches an event about a channel of a guild, if the bot may see the channel.
-func (w *world) guildEvent(c *discordgo.Channel, name string, data any) {
-	if w.may(c, discordgo.PermissionViewChannel) {
-		w.dispatch(event{name: name, intent: discordgo.IntentGuilds, data: data})
+// messageEvent announces data about messages of a channel.
+func (w *world) messageEvent(c *discordgo.Channel, name string, data map[string]any) {
+	data["channel_id"] = c.ID
+	if c.GuildID != "" {
+		data["guild_id"] = c.GuildID
 	}
+	w.announce(c, event{name: name, intent: intentOf(c), data: data})
 }
 
 // deleted marks a message as deleted and dispatches the event.
 func (w *world) deleted(m *Message) {
-	m.Deleted = true
-	c := w.channel(m.ChannelID)
-	w.channelEvent(c, "MESSAGE_DELETE", map[string]any{"id": m.ID, "channel_id": c.ID})
+	if m.Deleted = true; !m.is(discordgo.MessageFlagsEphemeral) {
+		w.messageEvent(w.channel(m.ChannelID), "MESSAGE_DELETE", map[string]any{"id": m.ID})
+	}
 }
 
 // Role adds a role to a guild; Permit assigns it to members.
@@ -152,7 +151,7 @@ func (w *world) archive(c *discordgo.Channel, archived, locked bool) {
 	meta := *c.ThreadMetadata
 	meta.Archived, meta.Locked, meta.ArchiveTimestamp = archived, locked, time.Now().UTC()
 	c.ThreadMetadata = &meta
-	w.guildEvent(c, "THREAD_UPDATE", c)
+	w.announce(c, event{name: "THREAD_UPDATE", intent: discordgo.IntentGuilds, data: c})
 }
 
 // writable refuses a change that a thread's state forbids (Discord, Threads: Locked Threads; Opcodes

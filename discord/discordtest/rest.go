@@ -30,12 +30,12 @@ func (s *Server) routes() http.Handler {
 	route := func(pattern string, e endpoint) { s.route(mux, pattern, true, e) }
 	open := func(pattern string, e endpoint) { s.route(mux, pattern, false, e) }
 
-	open("GET /gateway", (*world).getGateway)
+	open("GET /gateway", func(w *world, _ query) any { return map[string]string{"url": w.gatewayURL()} })
 	route("GET /gateway/bot", (*world).getGatewayBot)
-	route("GET /users/@me", (*world).getSelf)
+	route("GET /users/@me", func(w *world, _ query) any { return w.bot })
 	route("GET /users/@me/guilds", (*world).getGuilds)
 	route("GET /applications/@me", (*world).getApplication)
-	route("GET /channels/{channel}", (*world).getChannel)
+	route("GET /channels/{channel}", func(w *world, q query) any { return w.channelOf(q) })
 	route("GET /channels/{channel}/messages", (*world).getMessages)
 	route("GET /channels/{channel}/messages/{message}", (*world).getMessage)
 	route("POST /channels/{channel}/messages", (*world).createMessage)
@@ -49,7 +49,7 @@ func (s *Server) routes() http.Handler {
 	open("PATCH /webhooks/{app}/{token}/messages/{message}", (*world).editAnswer)
 	open("DELETE /webhooks/{app}/{token}/messages/{message}", (*world).deleteAnswer)
 
-	s.route(mux, "/", true, func(*world, query) any {
+	s.route(mux, " /", true, func(*world, query) any {
 		panic(&apiError{status: http.StatusNotFound, message: "404: Not Found"})
 	})
 	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
@@ -58,33 +58,28 @@ func (s *Server) routes() http.Handler {
 }
 
 func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e endpoint) {
-	method, path, _ := strings.Cut(pattern, " ")
-	if path == "" {
-		method, path = "", method
-	}
-	mux.HandleFunc(strings.TrimSpace(method+" /api/{version}"+path), func(rw http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc(strings.TrimSpace(strings.Replace(pattern, " /", " /api/{version}/", 1)), func(rw http.ResponseWriter, r *http.Request) {
 		s.serve(rw, r, authorized, e)
 	})
 }
 
-// serve applies faults, limits and formal checks to a request, and then calls its endpoint.
+// serve calls the endpoint of a request that passes the formal checks.
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
-	q, refusal := s.unpack(r)
-	record := &Request{
-		Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
-		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
-	}
-	s.exchange(rw, r, record, func(w *world, f Fault) answer {
-		return w.answer(f, authorized, func() any {
-			refuseIf(refusal != nil, refusal)
+	q := query{Request: r}
+	var err error
+	q.body, err = io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20)) // Discord, Message: Create Message, Limitations: 25 MiB
+	record := &Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
+	s.exchange(rw, r, record, authorized, func(w *world) answer {
+		return answerOf(func() any {
+			refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
 			w.checkRequest(q, authorized)
 			return e(w, q)
 		})
 	})
 }
 
-// exchange records a request and responds to it, with the fault that affects it.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world, Fault) answer) {
+// exchange records a request and responds to it, within the global limit and with the fault that affects it.
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, authorized bool, respond func(*world) answer) {
 	var fault Fault
 	s.do(func(w *world) {
 		w.requests = append(w.requests, record)
@@ -95,8 +90,15 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 	}
 	var a answer
 	s.do(func(w *world) {
-		a = respond(w, fault)
-		record.Status = a.Status
+		limited := false
+		if a, limited = w.limited(authorized); !limited {
+			if fault.Done || !fault.breaks() {
+				a = respond(w)
+			}
+			if fault.breaks() {
+				a = fault.answer()
+			}
+		}
 	})
 	if fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
 		return
@@ -105,63 +107,26 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 	a.Write(rw)
 }
 
-// answer handles a request within the global limit, unless a fault prevents it.
-func (w *world) answer(f Fault, authorized bool, respond func() any) answer {
-	a, limited := w.limited(authorized)
-	switch {
-	case limited:
-		return a
-	case f.breaks() && !f.Done:
-		return f.answer()
-	}
-	if a = answerOf(respond); f.breaks() {
-		return f.answer()
-	}
-	return a
-}
-
 // checkRequest checks what every request requires (Discord, Reference: API Versioning,
-// Authentication, User Agent).
+// Authentication, User Agent, HTTP API), and refuses a content type without a body.
 func (w *world) checkRequest(q query, authorized bool) {
 	v := q.PathValue("version")
 	refuseIf(v != "v9" && v != "v10", &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"})
 	refuseIf(!strings.HasPrefix(q.UserAgent(), "DiscordBot ("), &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"})
 	unauthorized := authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token)
 	refuseIf(unauthorized, &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"})
+	kind, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")) // empty if it is invalid
+	if len(q.body) == 0 {
+		refuseIf(kind != "", invalid("body", "CONTENT_TYPE_INVALID", "A content type, but no body."))
+	} else {
+		refuseIf(kind != "application/json", invalid("_", "CONTENT_TYPE_INVALID", `Expected "Content-Type" header to be one of {'application/json'}.`))
+		refuseIf(!json.Valid(q.body), &apiError{status: http.StatusBadRequest, code: 50109, message: "The request body contains invalid JSON."})
+	}
 	for _, name := range []string{"channel", "message", "app", "interaction"} {
 		id := q.PathValue(name)
 		isID := id == "" || id[0] == '@' || strings.Trim(id, "0123456789") == ""
 		refuseIf(!isID, invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake."))
 	}
-}
-
-// unpack reads the body of a request (Discord, Reference: HTTP API; Message: Create Message,
-// Limitations: 25 MiB). It rejects a content type without a body.
-func (s *Server) unpack(r *http.Request) (query, *apiError) {
-	q := query{Request: r}
-	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20))
-	if err != nil {
-		return q, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"}
-	}
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch {
-	case len(raw) == 0 && kind != "":
-		return q, invalid("body", "CONTENT_TYPE_INVALID", "A content type, but no body.")
-	case len(raw) == 0:
-		return q, nil
-	case err == nil && kind == "application/json":
-		q.body = raw
-	default:
-		return q, invalid("_", "CONTENT_TYPE_INVALID", `Expected "Content-Type" header to be one of {'application/json'}.`)
-	}
-	if !json.Valid(q.body) {
-		return q, &apiError{status: http.StatusBadRequest, code: 50109, message: "The request body contains invalid JSON."}
-	}
-	return q, nil
-}
-
-func (w *world) getGateway(query) any {
-	return map[string]string{"url": w.gatewayURL()}
 }
 
 // getGatewayBot: Discord, Gateway: Get Gateway Bot.
@@ -181,10 +146,6 @@ func (w *world) getApplication(query) any {
 	return map[string]any{"id": w.bot.ID, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
 }
 
-func (w *world) getChannel(q query) any {
-	return w.channelOf(q)
-}
-
 func (w *world) getGuilds(query) any {
 	all := []discordgo.UserGuild{}
 	for _, g := range w.guilds {
@@ -192,5 +153,3 @@ func (w *world) getGuilds(query) any {
 	}
 	return all
 }
-
-func (w *world) getSelf(query) any { return w.bot }

@@ -96,34 +96,8 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Wait returns nil when condition is true, which is evaluated after every change on the server, or
-// the context's error.
-func (s *Server) Wait(ctx context.Context, condition func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.world.changed
-		s.mu.Unlock()
-		if condition() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// do calls f with the world locked, and notifies those who wait for a change.
+// do calls f with the world locked.
 func (s *Server) do(f func(w *world)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f(&s.world)
-	s.world.notifyChange()
-}
-
-// view calls f with the world locked, without notifying anyone.
-func (s *Server) view(f func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.world)
@@ -131,7 +105,6 @@ func (s *Server) view(f func(w *world)) {
 
 // Connection is one connection of the client to the gateway.
 type Connection struct {
-	Open        bool
 	Identify    bool
 	Intents     discordgo.Intent // of the IDENTIFY
 	Resume      bool
@@ -144,13 +117,11 @@ type Request struct {
 	Method string
 	Path   string // without /api/v9
 	Query  string
-	Body   []byte
-	Status int // of the response; 0: not sent yet, or cut
 }
 
 // Connections returns all connections so far, oldest first.
 func (s *Server) Connections() (all []Connection) {
-	s.view(func(w *world) {
+	s.do(func(w *world) {
 		for _, c := range w.connections {
 			all = append(all, *c)
 		}
@@ -161,7 +132,7 @@ func (s *Server) Connections() (all []Connection) {
 // Requests returns all requests so far, oldest first, whose method and path match a route as in
 // Fault; an empty route matches all.
 func (s *Server) Requests(route string) (all []Request) {
-	s.view(func(w *world) {
+	s.do(func(w *world) {
 		for _, r := range w.requests {
 			if r.on(route) {
 				all = append(all, *r)
@@ -173,17 +144,19 @@ func (s *Server) Requests(route string) (all []Request) {
 
 // Messages returns a channel's messages, oldest first, without deleted ones.
 func (s *Server) Messages(channel string) []Message {
-	return s.messages(channel, func(m *Message) bool { return !m.Deleted })
+	return s.messages(channel, func(m *Message) bool { return !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) })
 }
 
 // Sent returns the client's messages in a channel, oldest first, each with its final content,
 // including deleted ones. Ephemeral responses and those still loading are only in Interaction.
 func (s *Server) Sent(channel string) []Message {
-	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&discordgo.MessageFlagsLoading == 0 })
+	return s.messages(channel, func(m *Message) bool {
+		return m.Author.ID == s.Bot.ID && !m.is(discordgo.MessageFlagsLoading|discordgo.MessageFlagsEphemeral)
+	})
 }
 
 func (s *Server) messages(channel string, want func(*Message) bool) (all []Message) {
-	s.view(func(w *world) {
+	s.do(func(w *world) {
 		for _, m := range w.messages[channel] {
 			if want(m) {
 				all = append(all, *m)
@@ -195,21 +168,18 @@ func (s *Server) messages(channel string, want func(*Message) bool) (all []Messa
 
 // Interaction returns the current state of an interaction.
 func (s *Server) Interaction(id string) (i Interaction) {
-	s.view(func(w *world) {
+	s.do(func(w *world) {
 		i = *loopback.Must(w.interactions, id, "interaction")
-		i.Loading = i.loading()
-		switch {
-		case i.Answer == nil:
-		case i.Answer.is(discordgo.MessageFlagsLoading):
-			i.Answer = nil
-		default:
-			m := *i.Answer
-			i.Answer = &m
+		copied := func(m *Message) *Message { c := *m; return &c }
+		if i.Answer != nil {
+			i.Answer = copied(i.Answer)
 		}
-		i.source, i.Followups = nil, slices.Clone(i.Followups)
+		if i.loading() {
+			i.Answer = nil
+		}
+		i.Followups = slices.Clone(i.Followups)
 		for n, m := range i.Followups {
-			copied := *m
-			i.Followups[n] = &copied
+			i.Followups[n] = copied(m)
 		}
 	})
 	return i
@@ -217,6 +187,6 @@ func (s *Server) Interaction(id string) (i Interaction) {
 
 // Commands returns the registered commands.
 func (s *Server) Commands() (all []*discordgo.ApplicationCommand) {
-	s.view(func(w *world) { all = w.commands })
+	s.do(func(w *world) { all = w.commands })
 	return all
 }

@@ -117,34 +117,20 @@ func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 	return g
 }
 
-// Close codes (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
-const (
-	CloseUnknownOpcode     = 4001
-	CloseDecodeError       = 4002
-	CloseAuthFailed        = 4004
-	CloseAlreadyIdentified = 4005
-	CloseInvalidSeq        = 4007
-	CloseRateLimited       = 4008
-	CloseSessionTimeout    = 4009
-	CloseInvalidShard      = 4010
-	CloseInvalidVersion    = 4012
-	CloseInvalidIntents    = 4013
-	CloseDisallowedIntents = 4014
-)
-
-// received handles one packet and returns the close code to send, or 0.
+// received handles one packet and returns the close code to send (Discord, Opcodes and Status Codes:
+// Gateway Close Event Codes), or 0.
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.
 	var p discordgo.Event
 	if len(data) > 4096 || json.Unmarshal(data, &p) != nil {
-		return CloseDecodeError
+		return 4002 // decode error
 	}
 	// Discord, Gateway: Rate Limiting: 120 packets in 60 s per connection.
 	if now := time.Now(); now.Sub(c.window) > time.Minute {
 		c.window, c.inWindow = now, 0
 	}
 	if c.inWindow++; c.inWindow > 120 {
-		return CloseRateLimited
+		return 4008 // rate limited
 	}
 	switch p.Operation {
 	case opHeartbeat:
@@ -156,7 +142,7 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	case opResume:
 		return w.resumed(c, p.RawData)
 	default:
-		return CloseUnknownOpcode
+		return 4001 // unknown opcode
 	}
 	return 0
 }
@@ -182,17 +168,17 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	w.lastStart = time.Now()
 	switch {
 	case c.session != nil:
-		return CloseAlreadyIdentified
+		return 4005 // already authenticated
 	case bad || id.Intents == nil || id.Properties == nil:
-		return CloseDecodeError
+		return 4002 // decode error
 	case !w.validToken(id.Token):
-		return CloseAuthFailed
+		return 4004 // authentication failed
 	case id.Shard != nil && (id.Shard[0] < 0 || id.Shard[0] >= id.Shard[1]):
-		return CloseInvalidShard
+		return 4010 // invalid shard
 	case *id.Intents < 0 || *id.Intents&^knownIntents != 0:
-		return CloseInvalidIntents
+		return 4013 // invalid intents
 	case *id.Intents&privileged&w.options.Forbidden != 0:
-		return CloseDisallowedIntents
+		return 4014 // disallowed intents
 	}
 	if done, code := c.playHandshake(); done {
 		return code
@@ -218,14 +204,14 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	s := w.sessions[r.Session]
 	switch {
 	case c.session != nil:
-		return CloseAlreadyIdentified
+		return 4005 // already authenticated
 	case bad:
-		return CloseDecodeError
+		return 4002 // decode error
 	case !w.validToken(r.Token):
-		return CloseAuthFailed
+		return 4004 // authentication failed
 	}
 	if done, code := c.playHandshake(); done {
-		if s != nil && code == CloseInvalidSeq {
+		if s != nil && code == 4007 {
 			s.broken = true
 		}
 		return code
@@ -234,7 +220,7 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	case s == nil:
 		c.Send(packet(opInvalidSession, false))
 	case s.broken || r.Seq < 0 || r.Seq > len(s.sent):
-		return CloseInvalidSeq
+		return 4007 // invalid seq
 	default:
 		w.resume(c, s, r.Seq)
 	}

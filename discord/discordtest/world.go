@@ -16,7 +16,6 @@ type world struct {
 	url     string
 	bot     *discordgo.User // its id is the application's too, as for applications created since 2016
 	lastID  uint64
-	changed chan struct{} // closed and replaced at each change
 
 	users        map[string]*discordgo.User // never changed
 	guilds       map[string]*discordgo.Guild
@@ -44,8 +43,7 @@ type world struct {
 
 func newWorld(o Options) world {
 	w := world{
-		options: o, changed: make(chan struct{}),
-		users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
+		options: o, users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 		messages: map[string][]*Message{}, files: map[string]File{},
 		interactions: map[string]*Interaction{}, permissions: map[string]int64{},
 		sessions: map[string]*session{}, open: map[*connection]struct{}{},
@@ -53,11 +51,6 @@ func newWorld(o Options) world {
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
 	return w
-}
-
-func (w *world) notifyChange() {
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 // newID returns a snowflake: milliseconds since 2015 in the upper 42 bits, so that ids are ordered
@@ -69,14 +62,9 @@ func (w *world) newID() string {
 }
 
 // User adds a person.
-func (s *Server) User(name string) *discordgo.User { return s.addUser(name, false) }
-
-// OtherBot adds a bot that is not the client.
-func (s *Server) OtherBot(name string) *discordgo.User { return s.addUser(name, true) }
-
-func (s *Server) addUser(name string, bot bool) (u *discordgo.User) {
+func (s *Server) User(name string) (u *discordgo.User) {
 	s.do(func(w *world) {
-		u = &discordgo.User{ID: w.newID(), Username: name, Discriminator: "0", Bot: bot}
+		u = &discordgo.User{ID: w.newID(), Username: name, Discriminator: "0"}
 		w.users[u.ID] = u
 	})
 	return u
@@ -148,7 +136,7 @@ func (s *Server) addChannel(announce string, make func(*world) *discordgo.Channe
 		if n.IsThread() {
 			data = discordgo.ThreadCreate{Channel: n, NewlyCreated: true}
 		}
-		w.guildEvent(n, announce, data)
+		w.announce(n, event{name: announce, intent: discordgo.IntentGuilds, data: data})
 		c = *n
 	})
 	return c
