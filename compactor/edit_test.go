@@ -77,7 +77,7 @@ func quotes(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 
 func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
-	r.deliverAndWait(80, 100)
+	r.deliverAndWait(80, 110)
 	check.Contains(t, "view", r.render(), "They said: note 0 , note 1 , note 2 , note 3 ")
 	calls := len(r.worker.Requests())
 	r.remove(4)

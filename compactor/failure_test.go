@@ -151,7 +151,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 				r.policy.Enabled = !emergency
 				r.talk("in the film they speak of the poison " + filler(20))
 				for i := range 30 {
-					r.talk(fmt.Sprintf("question %d %s", i, filler(300)))
+					r.talk(fmt.Sprintf("question %d %s", i, filler(320)))
 					r.waitIdle()
 					time.Sleep(time.Minute)
 				}

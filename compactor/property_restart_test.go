@@ -83,7 +83,7 @@ func (m *machine) becomeThread(rt *rapid.T) {
 	check.NoError(rt, err)
 	var past []store.Inbound
 	for n := range 9 {
-		past = append(past, store.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
+		past = append(past, store.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, filler(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
 	}
 	check.NoError(rt, check.ErrorOf(c.Past().Import(ctx, past)))
 	for _, from := range []int64{1, 4} {

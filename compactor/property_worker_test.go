@@ -29,7 +29,7 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 		var most int
 		_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
 		text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
-		return summary(text + heavy(most-tokens.Estimate(text))), err
+		return summary(text + filler(most-tokens.Estimate(text))), err
 	},
 	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // quotes
 		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference

@@ -181,10 +181,10 @@ func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
 	r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN = 60
 	for i := range 10 {
-		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
+		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, strings.Repeat("word ", 100)))
 	}
 	check.Equal(t, "results before any head change", strings.Count(r.render(), "RESULT-"), 10)
-	r.deliverMany(60, 40)
+	r.deliverMany(60, 30)
 	r.policy.KeepLastN = 75
 	r.compactAndWait()
 	view := r.render()

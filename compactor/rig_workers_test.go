@@ -90,8 +90,11 @@ func savesMemories(req llm.Request) bool {
 
 var errWorker = errors.New("the test's worker fails")
 
-// filler returns a text of about this many tokens.
-func filler(tokens int) string { return strings.Repeat("word ", tokens) }
+// filler returns a text of about this many tokens, few of them words: only the size of texts matters, and words would take most
+// of the time of a test.
+func filler(tokens int) string {
+	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
+}
 
 var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
 

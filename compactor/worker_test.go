@@ -26,12 +26,15 @@ func summary(text string) llm.Response {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text}))
 }
 
+// note returns message number i of chat.
+func note(i int) string { return fmt.Sprintf("note-%d %s", i, strings.Repeat("word ", 40)) }
+
 // chat fills the rig with n messages worth summarizing.
 func (r *rig) chat(n int) {
 	r.t.Helper()
 	var notes []store.Inbound
 	for i := range n {
-		notes = append(notes, store.Inbound{Text: fmt.Sprintf("note-%d %s", i, filler(40))})
+		notes = append(notes, store.Inbound{Text: note(i)})
 	}
 	r.arrive(notes...)
 	if !r.quiet {
@@ -64,7 +67,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"no more than a nod":        {llmtest.Say("Okay."), "says nothing"},
 		"an empty object":           {llmtest.Say("{}"), "empty"},
 		"a call as JSON":            {llmtest.Say(`{"name": "summarize", "arguments": {"summary": "Ada took notes."}}`), "tool syntax"},
-		"what was said last":        {llmtest.Say("note-7 " + filler(40)), "repeated"},
+		"what was said last":        {llmtest.Say(note(7)), "repeated"},
 		"white space":               {llmtest.Say(" \n\t"), "empty"},
 		"thoughts that break off":   {llmtest.Say("<think>I should sum up"), "empty"},
 		"a call that holds nothing": {summary("  "), "empty"},
