@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
@@ -200,24 +199,22 @@ func TestLevelAppliesItsShare(t *testing.T) {
 func TestColdCacheAppliesLikeBackground(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, economy := range []bool{false, true} {
-		t.Run(fmt.Sprint("economy ", economy), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := prepared(t, 0.72, func(p *compactor.Policy) { p.Economy = economy })
+		onClock(t, fmt.Sprint("economy ", economy), func(t *testing.T) {
+			r := prepared(t, 0.72, func(p *compactor.Policy) { p.Economy = economy })
+			time.Sleep(time.Hour)
+			r.render()
+			share, span := r.shareLeft()
+			if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Status().Prepared) > 0 {
+				t.Errorf("got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
+			}
+			for range 3 {
+				r.waitIdle()
 				time.Sleep(time.Hour)
 				r.render()
-				share, span := r.shareLeft()
-				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Status().Prepared) > 0 {
-					t.Errorf("got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
-				}
-				for range 3 {
-					r.waitIdle()
-					time.Sleep(time.Hour)
-					r.render()
-				}
-				again, _ := r.shareLeft()
-				check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
-				r.verify()
-			})
+			}
+			again, _ := r.shareLeft()
+			check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
+			r.verify()
 		})
 	}
 }
@@ -228,30 +225,28 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 		"compaction": func(p *compactor.Policy) { p.Enabled = false },
 		"work ahead": func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, compactor.TTL(24*time.Hour) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := prepared(t, 0.7, func(*compactor.Policy) {})
-				before := len(r.c.Status().Prepared)
-				r.set(off)
-				check.Equal(t, "shown as switched off", strings.Contains(r.c.Status().Paused, "switched off"), name == "compaction")
-				time.Sleep(time.Hour)
-				for range 5 {
-					r.talk("and now? " + filler(30))
-					r.waitIdle()
-				}
-				if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
-					t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
-				}
-				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
-				for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
-					r.talk("more " + filler(60))
-				}
-				r.deliverNotes(filler(700))
-				r.noPlaceholder()
-				check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
+		onClock(t, name, func(t *testing.T) {
+			r := prepared(t, 0.7, func(*compactor.Policy) {})
+			before := len(r.c.Status().Prepared)
+			r.set(off)
+			check.Equal(t, "shown as switched off", strings.Contains(r.c.Status().Paused, "switched off"), name == "compaction")
+			time.Sleep(time.Hour)
+			for range 5 {
+				r.talk("and now? " + filler(30))
 				r.waitIdle()
-				r.verify()
-			})
+			}
+			if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
+				t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
+			}
+			r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
+			for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
+				r.talk("more " + filler(60))
+			}
+			r.deliverNotes(filler(700))
+			r.noPlaceholder()
+			check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
+			r.waitIdle()
+			r.verify()
 		})
 	}
 }

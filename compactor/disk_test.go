@@ -1,6 +1,7 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/chat"
@@ -19,12 +19,6 @@ import (
 	"cairn/memory"
 	"cairn/transcript"
 )
-
-// refuseCompactions makes the disk reject new compactions until the returned function is called.
-func (r *rig) refuseCompactions(t *testing.T) (repair func()) {
-	t.Helper()
-	return r.refuse(t, "INSERT ON compactions")
-}
 
 // refuse makes the disk reject a table's writes until the returned function is called.
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
@@ -41,9 +35,9 @@ func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 // faultyDisk is a store whose disk fails when a test says so.
 type faultyDisk struct {
 	memory.Records
-	blind   bool       // reading the head fails
-	refuses bool       // changing the head fails
-	undo    *undoFault // how it undoes; nil: normally
+	blind   bool // reading the head fails
+	refuses bool // changing the head fails
+	silent  bool // an undo succeeds, but its reply is lost
 }
 
 // faultyDisk restarts the rig on such a store.
@@ -66,37 +60,35 @@ func (f *faultyDisk) Head(ctx context.Context) (compactor.Head, []chat.Message, 
 }
 
 func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
-	commit := func() (compactor.Head, error) { return f.Compactions.Commit(ctx, s, change) }
-	switch {
-	case f.refuses:
+	if f.refuses {
 		return compactor.Head{}, errWorker
-	case f.undo != nil && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }):
-		return f.undo.commit(commit)
 	}
-	return commit()
+	head, err := f.Compactions.Commit(ctx, s, change)
+	if f.silent && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }) {
+		return compactor.Head{}, cmp.Or(err, errWorker)
+	}
+	return head, err
 }
 
 func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 8000, worker)
-				r.policy.FailureLimit = 1
-				repair := r.refuseCompactions(t)
-				r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
-				for i := range 60 {
-					r.deliverNotes(fmt.Sprint("note ", i))
-					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
-						t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
-					}
-					time.Sleep(time.Minute)
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 8000, worker)
+			r.policy.FailureLimit = 1
+			repair := r.refuse(t, "INSERT ON compactions")
+			r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
+			for i := range 60 {
+				r.deliverNotes(fmt.Sprint("note ", i))
+				if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
+					t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
 				}
-				repair()
-				time.Sleep(time.Hour)
-				r.waitIdle()
-				check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")
-				r.verify()
-			})
+				time.Sleep(time.Minute)
+			}
+			repair()
+			time.Sleep(time.Hour)
+			r.waitIdle()
+			check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")
+			r.verify()
 		})
 	}
 }

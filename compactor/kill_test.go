@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -31,22 +30,6 @@ import (
 type killRig struct {
 	*rig
 	free atomic.Bool
-}
-
-// forks prevents starting a process while a folder is being released: until the process executes
-// its own program it holds this one's files, and with them the folder's lock.
-var forks sync.RWMutex
-
-func (l *killRig) close() {
-	forks.RLock()
-	defer forks.RUnlock()
-	l.rig.close()
-}
-
-func (l *killRig) restart() {
-	l.t.Helper()
-	l.close()
-	l.open()
 }
 
 // open opens the folder like a bot at its start, and reads the messages from it.

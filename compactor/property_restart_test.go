@@ -11,11 +11,11 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
-	"cairn/transcript"
 
 	"pgregory.net/rapid"
 )
@@ -91,12 +91,9 @@ func (m *machine) becomeThread(rt *rapid.T) {
 		check.NoError(rt, err)
 		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(1+below(rt, 80, "summary above")))
 		check.NoError(rt, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)})))
-		check.NoError(rt, decide(c, func(s *transcript.State) transcript.Change {
-			change, _, _ := s.Cover([]int64{j.ID()}, 0, nil)
-			return change
-		}))
+		storetest.ApplyRows(rt, c, j.ID())
 	}
-	check.NoError(rt, hide(c, 7, 7))
+	storetest.Hide(rt, c, 7, 7)
 }
 
 // deleteInChannel deletes a message of the channel above a thread.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
@@ -60,23 +59,21 @@ func TestRecapWithoutModel(t *testing.T) {
 		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be asked"},
 		"it is no model": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker }}, "could not be asked"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 100_000, c.worker)
-				r.deliverNotes("I decided to move to Turin in May.")
-				r.deliverNotes("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
-				rows := count(t, r.dir, "SELECT count(*) FROM compactions")
-				started := time.Now()
-				recap, err := r.c.Recap(t.Context(), "")
-				check.That(t, time.Since(started) <= time.Duration(r.policy.Timeout), "it took %v", time.Since(started))
-				if err != nil || recap.By != compactor.ByExtractive || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
-					t.Errorf("got %+v, %v", recap, err)
-				}
-				check.Contains(t, "recap", recap.Text, "Turin")
-				check.Lacks(t, "recap", recap.Text, "AKIA")
-				check.Equal(t, "state", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
-				check.Equal(t, "state", r.c.Status().Last.State, "")
-			})
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 100_000, c.worker)
+			r.deliverNotes("I decided to move to Turin in May.")
+			r.deliverNotes("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
+			rows := count(t, r.dir, "SELECT count(*) FROM compactions")
+			started := time.Now()
+			recap, err := r.c.Recap(t.Context(), "")
+			check.That(t, time.Since(started) <= time.Duration(r.policy.Timeout), "it took %v", time.Since(started))
+			if err != nil || recap.By != compactor.ByExtractive || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
+				t.Errorf("got %+v, %v", recap, err)
+			}
+			check.Contains(t, "recap", recap.Text, "Turin")
+			check.Lacks(t, "recap", recap.Text, "AKIA")
+			check.Equal(t, "state", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
+			check.Equal(t, "state", r.c.Status().Last.State, "")
 		})
 	}
 }

@@ -62,23 +62,21 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
 		"after a start": func(r *rig) { r.restart(); r.c.Check(context.Background()) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var down atomic.Bool
-				down.Store(true)
-				r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
-				for i := range 60 {
-					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
-					r.waitIdle()
-					time.Sleep(10 * time.Second)
-				}
-				check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
-				down.Store(false)
-				wait(r)
-				synctest.Wait()
-				r.repaired()
-				r.verify()
-			})
+		onClock(t, name, func(t *testing.T) {
+			var down atomic.Bool
+			down.Store(true)
+			r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
+			for i := range 60 {
+				r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
+				r.waitIdle()
+				time.Sleep(10 * time.Second)
+			}
+			check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
+			down.Store(false)
+			wait(r)
+			synctest.Wait()
+			r.repaired()
+			r.verify()
 		})
 	}
 }

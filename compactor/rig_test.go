@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/chat"
@@ -109,6 +110,14 @@ func (r *rig) open() {
 	}
 	r.c = openOwner(r.t, o)
 	r.c.hold = r.hold
+}
+
+// onClock runs a subtest on a clock of its own, beside others.
+func onClock(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
+	})
 }
 
 // under reads a value under the mutex that guards it.

@@ -190,16 +190,6 @@ func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// undoFault is a disk that undoes a compaction, and then fails.
-type undoFault struct{}
-
-func (*undoFault) commit(commit func() (compactor.Head, error)) (compactor.Head, error) {
-	if _, err := commit(); err != nil {
-		return compactor.Head{}, err
-	}
-	return compactor.Head{}, errWorker
-}
-
 // An undo whose reply is lost loses no message, and edits between it and the next read of the disk
 // are shown.
 func TestLostUndoReply(t *testing.T) {
@@ -207,7 +197,7 @@ func TestLostUndoReply(t *testing.T) {
 	r.deliverMany(30, 50)
 	before := r.render()
 	r.applied()
-	r.faultyDisk().undo = &undoFault{}
+	r.faultyDisk().silent = true
 	undo := func() {
 		t.Helper()
 		check.Error(t, check.ErrorOf(r.c.Undo(t.Context())), errWorker)

@@ -68,17 +68,15 @@ func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
 			return resp, nil
 		}}, compactor.EventApplied, 5 * time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 100_000, c.worker)
-				r.chat(30)
-				started := time.Now()
-				e := r.compact("")
-				if took := time.Since(started); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
-					t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
-				}
-				r.verify()
-			})
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 100_000, c.worker)
+			r.chat(30)
+			started := time.Now()
+			e := r.compact("")
+			if took := time.Since(started); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
+				t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
+			}
+			r.verify()
 		})
 	}
 }
