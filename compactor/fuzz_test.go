@@ -120,8 +120,7 @@ func FuzzPatch(f *testing.F) {
 		for _, e := range append(wrong, policy.Validate()...) {
 			check.Require(t, e.Error() != "", "%q = %q: %#v", key, value, e)
 		}
-		if len(wrong) == 0 && len(policy.Validate()) == 0 && policy.Value(key) == "" && strings.TrimSpace(value) != "" {
-			t.Fatalf("%q = %q is accepted and shows nothing", key, value)
-		}
+		check.Require(t, len(wrong) != 0 || len(policy.Validate()) != 0 || policy.Value(key) != "" || strings.TrimSpace(value) == "",
+			"%q = %q is accepted and shows nothing", key, value)
 	})
 }

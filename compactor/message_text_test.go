@@ -99,9 +99,8 @@ func TestFilesAreCountedAndClipped(t *testing.T) {
 	got := chat.TokensOf(m)
 	check.That(t, got >= 4000, "got %d tokens", got)
 	l := lineOf(m, shape{clipTo: 500})
-	if l.tokens > 500 || !strings.Contains(l.text, "[file: notes.txt]\nfirst") || !strings.HasSuffix(l.text, "last\n[end of file]") {
-		t.Errorf("%d tokens: %s", l.tokens, l.text)
-	}
+	check.That(t, l.tokens <= 500 && strings.Contains(l.text, "[file: notes.txt]\nfirst") && strings.HasSuffix(l.text, "last\n[end of file]"),
+		"%d tokens: %s", l.tokens, l.text)
 	check.Contains(t, "material", materialOf(m, 500), "\nlast\n[end of file]</message>", "[file: notes.txt]\nfirst")
 }
 

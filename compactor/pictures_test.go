@@ -38,9 +38,8 @@ func files(messages []llm.Message) (files []int64) {
 
 func TestPictureCostIsConstant(t *testing.T) {
 	small, large := chat.TokensOf(picture(1, 1)), chat.TokensOf(picture(1, 4<<20))
-	if small < chat.PictureTokens || large < chat.PictureTokens || large > chat.PictureTokens+60 {
-		t.Errorf("got %d tokens for a small picture, %d for a large one", small, large)
-	}
+	check.That(t, small >= chat.PictureTokens && large >= chat.PictureTokens && large <= chat.PictureTokens+60,
+		"got %d tokens for a small picture, %d for a large one", small, large)
 	two := chat.TokensOf(picture(1, 1, 1))
 	check.That(t, two >= 2*chat.PictureTokens && two <= 2*chat.PictureTokens+80, "got %d tokens for two pictures", two)
 	for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} { // not stored, and not a person's

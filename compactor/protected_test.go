@@ -76,10 +76,11 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 
 func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 	check.SkipUnderRace(t)
-	for _, keep := range []int{0, 1, 3} {
-		t.Run(fmt.Sprint("keep_first = ", keep), func(t *testing.T) {
+	for _, keep := range []struct{ messages, turns int }{{0, 0}, {1, 0}, {3, 0}, {0, 2}} {
+		t.Run(fmt.Sprintf("%+v", keep), func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-			r.policy.KeepFirst, r.policy.KeepLastN = keep, 2
+			r.policy.KeepFirst, r.policy.KeepFirstTurns, r.policy.KeepLastN = keep.messages, keep.turns, 2
 			firsts := make([]string, 4)
 			for i := range firsts {
 				firsts[i] = fmt.Sprintf("First words %d: <tea> & \"milk\", 4711 […]\n  twice", i)
@@ -92,34 +93,18 @@ func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 				view := r.render()
 				for i, text := range firsts {
 					line := fmt.Sprintf("[#%d 2026-01-01 00:%02d Ada] %s", 2*i+1, 2*i+1, text)
-					want := map[bool]int{true: 1}[i < keep]
+					want := map[bool]int{true: 1}[i < keep.messages+keep.turns]
 					check.Contains(t, "view before", shown, line)
 					check.That(t, strings.Count(view, line) == want && strings.Count(view, fmt.Sprintf("First words %d", i)) == want, "%q occurs %d times:\n%s", text, strings.Count(view, line), view)
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 				check.Lacks(t, "copies of first messages", copies, "Summary 1 of")
+				if keep.turns > 0 { // with their replies
+					inOrder(t, copies, "First words 0", "you, the assistant] answer to 1", "First words 1", "you, the assistant] answer to 3")
+				}
 				r.renderAfterRestart()
 			}
 		})
-	}
-}
-
-func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-	r.policy.KeepFirst, r.policy.KeepFirstTurns, r.policy.KeepLastN = 0, 2, 2
-	for i := range 4 {
-		r.talk(fmt.Sprintf("First words %d.", i))
-	}
-	for range 3 {
-		r.deliverMany(8, 20)
-		r.applied()
-		head := r.head()
-		for i := range 4 {
-			n := strings.Count(head, fmt.Sprintf("First words %d.", i))
-			check.That(t, n == map[bool]int{true: 1}[i < 2], "question %d occurs %d times:\n%s", i, n, head)
-		}
-		inOrder(t, head, "First words 0.", "you, the assistant] answer to 1", "First words 1.", "you, the assistant] answer to 3")
-		r.renderAfterRestart()
 	}
 }
 
@@ -213,9 +198,8 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	r.deliverNotes("well")
 
 	view := r.request()
-	if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
-		t.Fatalf("got %+v", view[1])
-	}
+	check.Require(t, len(view[1].Images) == 1 && view[1].Images[0].File != 0 && view[1].Images[0].Label == "image of #1: cat.png",
+		"got %+v", view[1])
 	kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
 	check.NoError(t, err)
 	check.Equal(t, "type and data", kind+string(data), "image/png\x89PNG\r\n\x1a\n")

@@ -198,9 +198,8 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 					copies++
 				}
 			}
-			if !slices.Equal(own, test.own) || copies != test.copies || tokens != p.tokens || tokens > test.most {
-				t.Errorf("got %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
-			}
+			check.That(t, slices.Equal(own, test.own) && copies == test.copies && tokens == p.tokens && tokens <= test.most,
+				"got %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
 		})
 	}
 	var text strings.Builder

@@ -204,7 +204,7 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	hear(150, func() bool { return false })
 	check.Require(t, made() < 3, "got no fold of a model summary: %+v", r.c.Status().Stack)
 	told := map[string]bool{}
-	for _, one := range vault.FindAllString(r.inheritFromChannel(), -1) {
+	for _, one := range vault.FindAllString(r.head(), -1) {
 		told[one] = true
 	}
 	check.That(t, len(told) >= 3, "got part of the model's text lost: %v\nstack: %+v", told, r.c.Status().Stack)

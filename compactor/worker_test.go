@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,8 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 				mended = true
 				e = r.compact("")
 				check.That(t, e.State == compactor.EventApplied && e.Summary == "Ada took notes.", "a second request ended as %+v", e)
+				with := slices.DeleteFunc(r.worker.Requests(), func(req llm.Request) bool { return len(req.Tools) == 0 })
+				check.That(t, !noTools || len(with) == 1, "got %d requests with tools, which the server refuses", len(with))
 				r.verify()
 			})
 		}
