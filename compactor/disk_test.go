@@ -94,25 +94,33 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 }
 
 // If all messages that are hidden in memory alone are deleted, nothing is left to say or to write.
-func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
-	r := newRig(t, 8000, nil)
-	r.policy.Enabled = false // only emergency
-	disk := r.faultyDisk()
-	disk.refuses = true
-	r.notesUntil(30, func() bool { return len(r.c.Status().Stack) > 0 })
-	var hidden []int64
-	for seq := range r.c.Status().Stack[0].To {
-		hidden = append(hidden, seq+1)
+func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		r := newRig(t, 8000, nil)
+		r.policy.Enabled = false // only emergency
+		disk := r.faultyDisk()
+		disk.refuses = true
+		for i := 0; i < 150 && (!all || len(r.c.Status().Stack) == 0); i++ {
+			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
+			check.Require(t, r.share() < 0.95, "message %d: %v of the window used", i+1, r.share())
+		}
+		check.Contains(t, "view", r.render(), "older messages were truncated")
+		deleted := []int64{2, 5}
+		for seq := int64(1); all && seq <= r.c.Status().Stack[0].To; seq++ {
+			deleted = append(deleted[:seq-1:seq-1], seq)
+		}
+		r.remove(deleted...)
+		check.NoError(t, r.checkShown())
+		disk.refuses = false
+		r.waitIdle()
+		before := r.render()
+		check.Equal(t, "messages are hidden", strings.Contains(before, "messages #"), !all)
+		r.talk("and now?")
+		check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
+		r.verify()
+		check.NoError(t, r.checkShown())
+		r.renderAfterRestart()
 	}
-	r.remove(hidden...)
-	disk.refuses = false
-	r.c.Check(t.Context())
-	before := r.render()
-	check.Lacks(t, "view", before, "truncated")
-	r.talk("and now?")
-	check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
-	r.verify()
-	r.renderAfterRestart()
 }
 
 // A connector stores edits and deletions while the loop works: a decision made before the loop has

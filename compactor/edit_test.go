@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -26,21 +25,6 @@ func (r *rig) renderAfterRestart() {
 	after := r.render()
 	check.Require(r.t, after == view, "a restart changed the view:\n%s\n--- became\n%s", view, after)
 	check.Equal(r.t, "tokens used", r.c.Status().Used, used)
-}
-
-func TestRunningTurnCanBeEdited(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-	r.deliverNotes("by the way")
-	r.hook = func() {
-		r.edit(2, "what was that again?")
-		r.remove(1)
-		view := r.render()
-		check.Lacks(t, "view", view, "by the way")
-		check.Contains(t, "view", view, "again?", "time: now")
-	}
-	r.talk("waht?", "a result")
-	r.verify()
-	r.renderAfterRestart()
 }
 
 func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
@@ -92,21 +76,6 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 		check.Lacks(t, "summary after the repair", row.Text, "note 3 ")
 	}
 	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
-}
-
-func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		r := newRig(t, 8000, held(release, quotes))
-		r.notesUntil(100, func() bool { return r.c.Status().Running != nil })
-		synctest.Wait() // the worker has read the messages
-		r.remove(2)
-		close(release)
-		r.waitIdle()
-		check.Equal(t, "failures", r.seen(compactor.EventFailed), 0)
-		check.Lacks(t, "view", r.render(), "note 1 ")
-		r.verify()
-	})
 }
 
 func TestRequestsNeverRepeatDeletedText(t *testing.T) {

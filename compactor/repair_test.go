@@ -81,34 +81,27 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 	}
 }
 
+// The end of the program waits neither for a worker nor for a repair.
 func TestCloseCancelsWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 8000, held(nil, goodSummary))
-		r.notesUntil(40, func() bool { return r.c.Status().Running != nil })
-		synctest.Wait()
-		started := time.Now()
-		r.restart()
-		check.Equal(t, "the wait", time.Since(started), 0)
-		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
-		r.verify()
-	})
-}
-
-// The end of the program does not wait for a repair.
-func TestCloseCancelsRepair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, held(nil, goodSummary))
-		r.policy.Enabled = false
-		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
-		synctest.Wait()
-		running := r.c.Status().Running
-		check.Require(t, running != nil && running.Trigger == compactor.OnRepair, "got running job %+v", running)
-		started := time.Now()
-		check.NoError(t, r.c.Drain(t.Context()))
-		check.Equal(t, "the wait", time.Since(started), 0)
-		r.noPlaceholder()
-		r.verify()
-	})
+	for trigger, end := range map[compactor.Trigger]func(r *rig){
+		compactor.OnBackground: func(r *rig) { r.restart() },
+		compactor.OnRepair:     func(r *rig) { check.NoError(r.t, r.c.Drain(r.t.Context())) },
+	} {
+		onClock(t, string(trigger), func(t *testing.T) {
+			r := newRig(t, 8000, held(nil, goodSummary))
+			r.policy.Enabled = trigger != compactor.OnRepair
+			r.notesUntil(60, func() bool { synctest.Wait(); return r.c.Status().Running != nil })
+			check.Equal(t, "running", r.c.Status().Running.Trigger, trigger)
+			started := time.Now()
+			end(r)
+			check.Equal(t, "the wait", time.Since(started), 0)
+			if trigger == compactor.OnBackground {
+				check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
+			}
+			r.noPlaceholder()
+			r.verify()
+		})
+	}
 }
 
 // A repair requests a summary as long as its span warrants, like any other job.

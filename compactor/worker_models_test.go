@@ -28,8 +28,12 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 	} {
 		onClock(t, name, func(t *testing.T) {
 			var log journal
+			recovered := false
 			worker := &llmtest.Model{Label: "small", Tokens: 6000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if len(req.Messages) == 2 { // it saves, and then it fails
+				switch {
+				case recovered:
+					return summary("Ada took notes."), nil
+				case len(req.Messages) == 2: // it saves, and then it fails
 					return save("Ada said something."), nil
 				}
 				if failure != nil {
@@ -45,14 +49,17 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				return summary("Ada took notes."), nil
 			}}
 			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
-			for range 2 {
+			models := []string{"large", "large", "small"}
+			for i := range models {
+				recovered = i == 2
 				r.chat(30)
 				r.applied()
 			}
 			r.restart()
-			for _, row := range r.c.Status().Stack {
-				check.Equal(t, fmt.Sprintf("model of row %d", row.ID), string(row.By)+" "+row.Model, string(compactor.ByWorker)+" large")
+			for i, row := range r.c.Status().Stack {
+				check.Equal(t, fmt.Sprintf("model of row %d", row.ID), string(row.By)+" "+row.Model, string(compactor.ByWorker)+" "+models[i])
 			}
+			check.Contains(t, "log", log.String(), "worker_model_recovered")
 			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 			check.That(t, err == nil && len(found) == 1 && found[0].Content == "Ada takes notes.", "memories %+v, %v", found, err)
 			check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
@@ -103,22 +110,6 @@ func TestWorkerReasoningFitsWindow(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
-	var log journal
-	down := true
-	worker := &llmtest.Model{Label: "small", Func: goodUnless(func() bool { return down })}
-	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
-		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: goodSummary}, log.logger()
-	})
-	for i, want := range []string{"large", "small"} {
-		down = i == 0
-		r.chat(30)
-		r.compact("")
-		check.Equal(t, fmt.Sprintf("row %d", i), r.c.Status().Stack[i].Model, want)
-	}
-	check.Contains(t, "log", log.String(), "worker_model_recovered")
 }
 
 // sizeOf returns how much of the window a request takes, including its answer.
