@@ -117,7 +117,7 @@ func (g *secretRig) thread(name string) {
 
 // summarizeOver counts the rows in these states over a message with the word.
 func (g *secretRig) summarizeOver(seq int64, states string) int {
-	return count(g.t, g.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
+	return g.count(fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
 
 // rollUp talks until the summary of the first message is part of a rollup, which a new thread
@@ -145,8 +145,8 @@ func (g *secretRig) prepareAndWait() {
 	waiting := secretly("It waits.")
 	waiting.ID, waiting.AuthorID, waiting.Author, waiting.Time = "w1", "u1", "Ada", time.Now()
 	check.NoError(g.t, check.ErrorOf(g.conv.Inbox().Deliver(g.ctx, waiting)))
-	memories := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'")
-	inherited := count(g.t, g.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+oddWord+"%'")
+	memories := g.count("SELECT count(*) FROM memories WHERE content LIKE '%" + oddWord + "%'")
+	inherited := g.count("SELECT count(*) FROM inherited WHERE text LIKE '%" + oddWord + "%'")
 	check.Require(g.t, memories > 0 && inherited > 1, "got %d memories with the word, and %d inherited copies", memories, inherited)
 	check.Require(g.t, len(traces(g.t, g.dir)) != 0, "got no copy in the files")
 }
@@ -178,7 +178,7 @@ func (g *secretRig) waitForRepair() {
 		check.That(g.t, row.By == compactor.ByWorker && !strings.Contains(row.Text, oddWord),
 			"after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
 	}
-	kept := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
+	kept := g.count("SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
 	g.restart()
 	check.Lacks(g.t, "after a restart the view", g.render(), oddWord)
 	g.close()

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -24,9 +25,7 @@ import (
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
 	run := func(query string) {
-		db := raw(t, r.dir)
-		defer db.Close()
-		check.NoError(t, check.ErrorOf(db.Exec(query)))
+		check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(query)) }))
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
 	return func() { run("DROP TRIGGER refuse") }
@@ -178,43 +177,36 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 // summary still waits for the fold.
 func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	check.SkipUnderRace(t)
-	for name, worker := range map[string]*llmtest.Model{"with a model": wordyWorker(filler(600)), "without a model, on request": nil} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, 100_000, worker)
-			r.policy.StackBudget = 0.02
-			var most atomic.Int64
-			r.tune = func(o *compactor.Options) {
-				o.After = func(compactor.Event) {
-					stack := 0
-					for _, row := range r.c.Compactor.StatusReader()().Stack {
-						stack += row.Tokens
-					}
-					most.Store(max(most.Load(), int64(stack)))
-				}
+	r := newRig(t, 100_000, wordyWorker(filler(600)))
+	r.policy.StackBudget = 0.02
+	var most atomic.Int64
+	r.tune = func(o *compactor.Options) {
+		o.After = func(compactor.Event) {
+			stack := 0
+			for _, row := range r.c.Compactor.StatusReader()().Stack {
+				stack += row.Tokens
 			}
-			r.restart()
-			for range 3 {
-				r.deliverMany(10, 400)
-				r.compactAndWait()
-			}
-			r.deliverMany(10, 400)
-			stack := r.c.Status().Stack
-			row := compactor.Compaction{
-				Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
-				Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
-			}
-			row.Messages = int(row.To - row.From + 1)
-			j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
-			check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
-			r.restart()
-			if worker == nil {
-				r.c.Compact(compactor.OnManual, "")
-			}
-			r.waitIdle()
-			g := r.c.Status()
-			check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
-			check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
-			r.verify()
-		})
+			most.Store(max(most.Load(), int64(stack)))
+		}
 	}
+	r.restart()
+	for range 3 {
+		r.deliverMany(10, 400)
+		r.compactAndWait()
+	}
+	r.deliverMany(10, 400)
+	stack := r.c.Status().Stack
+	row := compactor.Compaction{
+		Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual, Text: filler(650),
+		Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)},
+	}
+	row.Messages = int(row.To - row.From + 1)
+	j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
+	check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
+	r.restart()
+	r.waitIdle()
+	g := r.c.Status()
+	check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
+	check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
+	r.verify()
 }

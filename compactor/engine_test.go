@@ -110,7 +110,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 				return
 			}
 			check.Equal(t, "failures", r.seen(compactor.EventFailed), 1)
-			check.Equal(t, "other rows", count(t, r.dir, "SELECT count(*) FROM compactions WHERE state <> 'failed'"), 0)
+			check.Equal(t, "other rows", r.count("SELECT count(*) FROM compactions WHERE state <> 'failed'"), 0)
 			check.Len(t, "stack", g.Stack, 0)
 			check.Equal(t, "messages in the view", g.Lines, len(r.said))
 			check.That(t, g.Paused != "" && g.Failed.State == compactor.EventFailed, "the status does not say that it waits, or why: %+v", g)
@@ -121,42 +121,6 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 			r.verify()
 		})
 	}
-}
-
-func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
-	check.SkipUnderRace(t)
-	synctest.Test(t, func(t *testing.T) {
-		var tries []time.Time
-		answer := brokenSummaries
-		r := newRig(t, 16_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			tries = append(tries, time.Now())
-			return answer(ctx, n, req)
-		}})
-		r.notesUntil(60, func() bool { return r.share() >= 0.77 })
-		for i := 0; len(r.c.Status().Stack) == 0; i++ {
-			check.Require(t, i < 2000, "the extractive summarizer did not run")
-			r.deliverNotes("Ada said something or other today. " + filler(8))
-			r.waitIdle()
-			time.Sleep(5 * time.Second)
-		}
-		check.Len(t, "model calls", tries, r.policy.FailureLimit)
-		for i, least := range []time.Duration{time.Minute, 2 * time.Minute} {
-			if gap := tries[i+1].Sub(tries[i]); gap < least || gap > least+10*time.Second {
-				t.Errorf("attempt %d: got a pause of %v, want %v", i+2, gap, least)
-			}
-		}
-		check.Equal(t, "summarizer of the first row", r.c.Status().Stack[0].By, compactor.ByExtractive)
-
-		answer = goodSummary
-		before := len(tries)
-		for range 60 { // the model is back: nothing happens during its pause, then everything is repaired
-			r.waitIdle()
-			time.Sleep(5 * time.Second)
-		}
-		check.That(t, len(tries) != before, "the recovered model was not tried again")
-		r.repaired()
-		r.verify()
-	})
 }
 
 func TestEachStrategyKeepsTheWindow(t *testing.T) {

@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -195,21 +194,11 @@ func openToLook(t testing.TB, dir string) *store.Store {
 	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
 }
 
-func raw(t *testing.T, dir string) *sql.DB {
-	db, err := sql.Open("sqlite3", filepath.Join(dir, "cairn.db"))
-	check.NoError(t, err)
-	return db
-}
-
-func count(t *testing.T, dir, query string) (n int) {
-	db := raw(t, dir)
-	defer db.Close()
-	check.NoError(t, db.QueryRow(query).Scan(&n))
-	return n
-}
+// count returns the number that a query of the database returns.
+func (r *rig) count(query string) int { return column[int](r.t, r.store, query)[0] }
 
 // column returns the one column of the rows of a query.
-func column[T any](t *testing.T, data *store.Store, query string) (all []T) {
+func column[T any](t testing.TB, data *store.Store, query string) (all []T) {
 	t.Helper()
 	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) (err error) {
 		all, err = store.Column[T](tx, query)

@@ -99,9 +99,7 @@ func (w *owner) Wait(ctx context.Context) error {
 }
 
 // Filled waits until no placeholder is being filled, whatever the worker does.
-func (w *owner) Filled() {
-	_ = w.until(context.Background(), func() bool { return !w.Filling() })
-}
+func (w *owner) Filled() { _ = w.until(context.Background(), func() bool { return !w.Filling() }) }
 
 func (w *owner) Drain(ctx context.Context) error {
 	w.do(w.Compactor.Drain)

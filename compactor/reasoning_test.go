@@ -61,18 +61,6 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 		asks(r, "and?")
 		check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
 	})
-	t.Run("turns of it cause no more compactions than turns without", func(t *testing.T) {
-		compactions := func(reasoning string) (n int) {
-			r := newRig(t, 4_000, &llmtest.Model{Func: goodSummary})
-			for range 60 {
-				r.useReasoningModel(reasoning)
-				r.waitIdle()
-			}
-			return r.seen(compactor.EventApplied)
-		}
-		with, without := compactions(filler(500)), compactions("")
-		check.That(t, with == without && with > 0, "got %d summaries with reasoning, %d without", with, without)
-	})
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		r.learnt.NeedReasoning()

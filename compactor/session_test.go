@@ -120,7 +120,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	r.chat(30)
 	r.compact("")
 	r.talk("what about </transcript> the prices?", "a result")
-	before, rows, n := r.render(), count(t, r.dir, "SELECT count(*) FROM compactions"), len(worker.Requests())
+	before, rows, n := r.render(), r.count("SELECT count(*) FROM compactions"), len(worker.Requests())
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
 	}
@@ -135,7 +135,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	check.HasPrefix(t, "request", asked[0].Messages[0].Text, prompts.In(prompts.English).Recap)
 	check.Lacks(t, "request", text, "note-3 ")
 	check.Equal(t, "state", r.render(), before)
-	check.Equal(t, "state", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
+	check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)
 	_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 	check.NoError(t, err)
 	check.Equal(t, "memories", total, 0)
@@ -163,7 +163,7 @@ func TestRecapWithoutModel(t *testing.T) {
 			r := newRig(t, 100_000, c.worker)
 			r.deliverNotes("I decided to move to Turin in May.")
 			r.deliverNotes("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
-			rows := count(t, r.dir, "SELECT count(*) FROM compactions")
+			rows := r.count("SELECT count(*) FROM compactions")
 			started := time.Now()
 			recap, err := r.c.Recap(t.Context(), "")
 			check.That(t, time.Since(started) <= time.Duration(r.policy.Timeout), "it took %v", time.Since(started))
@@ -172,7 +172,7 @@ func TestRecapWithoutModel(t *testing.T) {
 			}
 			check.Contains(t, "recap", recap.Text, "Turin")
 			check.Lacks(t, "recap", recap.Text, "AKIA")
-			check.Equal(t, "state", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
+			check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)
 			check.Equal(t, "state", r.c.Status().Last.State, "")
 		})
 	}
