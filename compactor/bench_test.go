@@ -10,35 +10,32 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
 )
+
+// importInto gives an engine n messages, made from their seqs, and marks them as stored.
+func importInto(b *testing.B, to *store.Conversation, c *owner, n int, text func(seq int64) string) {
+	b.Helper()
+	batch := make([]store.Inbound, n)
+	for i := range batch {
+		seq := c.History().Next() + int64(i)
+		batch[i] = store.Inbound{ID: fmt.Sprint("m", seq), AuthorID: "u", Author: "Ada", Time: time.Unix(seq, 0), Text: text(seq)}
+	}
+	c.History().Append(check.Must(to.Past().Import(context.Background(), batch))(b)...)
+	c.History().Stored()
+}
 
 // past fills a conversation with n messages, nearly all of them summarized, like a bot that has run
 // for long. The window is small and the messages are long, so that the stack has its usual size
 // after a hundred of them.
 func past(b *testing.B, n int) *rig {
 	b.Helper()
-	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprint("Summary ", n, ": ", filler(150))), nil
-	}})
-	ctx := context.Background()
-	for done := 0; done < n; {
-		batch := make([]store.Inbound, min(20, n-done))
-		for i := range batch {
-			batch[i] = store.Inbound{
-				ID: fmt.Sprint("m", done+i), AuthorID: "u", Author: "Ada", Time: time.Unix(int64(done+i), 0),
-				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
-			}
-		}
-		added, err := r.conv.Past().Import(ctx, batch)
-		check.NoError(b, err)
-		r.c.History().Append(added...)
-		r.c.History().Stored()
+	r := newRig(b, 4_000, wordyWorker(filler(150)))
+	for done := 0; done < n; done += 20 {
+		importInto(b, r.conv, r.c, min(20, n-done), func(seq int64) string { return fmt.Sprintf("message %d about %s", seq, filler(80)) })
 		r.waitIdle()
-		done += len(batch)
 	}
 	r.compactAndWait()
 	return r
@@ -80,15 +77,8 @@ func BenchmarkCheck(b *testing.B) {
 		r.policy.PrepareThreshold = -1
 		ctx := context.Background()
 		fill := func(share int) {
-			for i := 0; r.c.Status().Used < window*share/100; i++ {
-				var batch []store.Inbound
-				for len(batch) < window/1000 {
-					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
-				}
-				added, err := r.conv.Past().Import(ctx, batch)
-				check.NoError(b, err)
-				r.c.History().Append(added...)
-				r.c.History().Stored()
+			for r.c.Status().Used < window*share/100 {
+				importInto(b, r.conv, r.c, window/1000, func(int64) string { return "a short message among people" })
 				r.c.Speak()
 				r.waitIdle()
 			}
@@ -135,15 +125,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 		b.StopTimer()
 		for i, c := range all {
 			for g := c.Status(); g.Used < g.Window*81/100; g = c.Status() {
-				var batch []store.Inbound
-				for len(batch) < 10 {
-					seq := c.History().Next() + int64(len(batch))
-					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
-				}
-				added, err := records[i].Past().Import(ctx, batch)
-				check.NoError(b, err)
-				c.History().Append(added...)
-				c.History().Stored()
+				importInto(b, records[i], c, 10, func(int64) string { return filler(100) })
 			}
 		}
 		b.StartTimer()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -153,27 +152,25 @@ func TestSubAgentPatchLayers(t *testing.T) {
 	definition := compactor.Patch{"background_threshold": "0.6", "keep_first": "5", "focus": "names", "enabled": "true"}
 	parent := compactor.Patch{"background_threshold": "0.7", "keep_last_n": "0", "extract_memories": "false"}
 	call := compactor.Patch{"keep_last_n": "7", "enabled": "false", "focus": ""}
-	policy := func(layers compactor.Patch) compactor.Policy {
-		p, wrong := layers.Over(compactor.DefaultPolicy())
-		if len(wrong) > 0 {
-			t.Fatal(wrong)
-		}
-		return p
-	}
-
 	child := compactor.Spawn(parent, definition, call)
-	p := policy(child)
-	check.That(t, p.KeepLastN == 7 && p.BackgroundThreshold == 0.7 && p.KeepFirst == 5, "the call overrides the parent, and the parent the definition: %+v", p)
-	check.That(t, !p.Enabled && !p.ExtractMemories && p.Focus == "" && p.AggressiveThreshold == 0.85, "false and empty are values; unset keys have defaults: %+v", p)
-	p = policy(compactor.Spawn(parent, definition, nil))
-	check.That(t, p.KeepLastN == 0 && p.Enabled && p.Focus == "names", "without a call: %+v", p)
-	check.Equal(t, "what the parent does not set", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
-
 	second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
-	p = policy(compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"}))
-	check.That(t, p.KeepFirst == 0 && p.PinBudget == 50 && time.Duration(p.Cooldown) == time.Minute && p.MaxTurns == 3 && p.KeepLastN == 7 && p.BackgroundThreshold == 0.7,
-		"over three levels: %+v", p)
-	check.Equal(t, "keep_first: the child's call reached its parent", policy(second).KeepFirst, 5)
+	third := compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"})
+	for claim, c := range map[string]struct{ layers, want compactor.Patch }{
+		"the call overrides the parent, and the parent the definition; false and empty are values": {child, compactor.Patch{
+			"background_threshold": "0.7", "keep_first": "5", "keep_last_n": "7", "enabled": "false", "extract_memories": "false", "focus": "",
+		}},
+		"without a call": {compactor.Spawn(parent, definition, nil), compactor.Patch{
+			"background_threshold": "0.7", "keep_first": "5", "keep_last_n": "0", "enabled": "true", "extract_memories": "false", "focus": "names",
+		}},
+		"what the parent does not set": {compactor.Spawn(compactor.Patch{}, definition, nil), definition},
+		"over three levels": {third, compactor.Patch{
+			"background_threshold": "0.7", "keep_first": "0", "keep_last_n": "7", "enabled": "false", "extract_memories": "false", "focus": "",
+			"pin_budget": "50", "cooldown": "1m", "max_turns": "3",
+		}},
+	} {
+		check.That(t, maps.Equal(c.layers, c.want), "%s: got %v", claim, c.layers)
+	}
+	check.Equal(t, "keep_first: the child's call reached its parent", second["keep_first"], "5")
 	check.That(t, len(parent) == 3 && len(definition) == 4 && len(call) == 3, "the inputs were changed")
 }
 

@@ -43,6 +43,9 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	if len(results) > 0 && chance(rt, 4, "people change what they said meanwhile") {
 		m.editOrDelete(rt, chance(rt, 2, "deleted"))
 		m.edit(rt, x.asked.Seq)
+		if chance(rt, 2, "they undo, too") {
+			m.undo(rt)
+		}
 	}
 	fails := len(results) - 1
 	if !chance(rt, 6, "the provider fails once") {

@@ -101,32 +101,6 @@ func TestUndoIsRefused(t *testing.T) {
 	})
 }
 
-// Workers' summaries are applied and undone concurrently, in a turn and between turns.
-func TestUndoWhileSummariesAreApplied(t *testing.T) {
-	r := newRig(t, 6000, &llmtest.Model{Func: goodSummary})
-	undone := 0
-	r.hook = func() {
-		if check.Must(r.c.Undo(t.Context()))(t).State == compactor.EventUndone {
-			undone++
-		}
-	}
-	for i := range 30 {
-		r.talk(fmt.Sprintf("question %d?", i), "RESULT "+filler(100))
-		for range 3 {
-			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
-			r.hook()
-		}
-		r.c.Compact(compactor.OnManual, "")
-		if i%5 == 0 { // on a busy machine each would be undone before it is applied
-			r.waitIdle()
-		}
-	}
-	r.waitIdle()
-	check.That(t, undone >= 3, "got %d undone compactions: the test proves little", undone)
-	r.verify()
-	r.renderAfterRestart()
-}
-
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Run("no level below it and no request of the model summarizes it, and the status says why", func(t *testing.T) {
