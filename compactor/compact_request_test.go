@@ -174,15 +174,14 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	for range 2 {
 		r.chat(30)
-		r.hook = func() { // on every step
-			check.Equal(t, "outcome of the first call", r.c.Compact(compactor.OnSelf, "the prices").State, compactor.EventStarted)
-			check.NoError(t, r.c.Wait(t.Context()))
-			for range 4 {
-				check.Contains(t, "refusal of the next call", r.refusal(compactor.OnSelf), "just compacted")
-			}
+		x := r.begin(r.deliver("a question", true))
+		r.request()
+		check.Equal(t, "outcome of the first call", r.c.Compact(compactor.OnSelf, "the prices").State, compactor.EventStarted)
+		check.NoError(t, r.c.Wait(t.Context()))
+		for range 4 { // on every step
+			check.Contains(t, "refusal of the next call", r.refusal(compactor.OnSelf), "just compacted")
 		}
-		r.talk("a question")
-		r.hook = nil
+		x.finish("so it is")
 		r.talk("another")
 	}
 	r.verify()

@@ -62,15 +62,7 @@ type secretRig struct {
 
 func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	check.SkipUnderRace(t)
-	g := newSecretRig(t)
-	g.saySecretFirst()
-	g.rollUp()
-	g.prepareAndWait()
-	g.deleteAll()
-	g.waitForRepair()
-}
-
-func newSecretRig(t *testing.T) *secretRig {
+	t.Parallel()
 	g := &secretRig{t: t, ctx: t.Context(), release: make(chan struct{})}
 	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: compactor.DefaultPolicy()}
 	g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
@@ -79,7 +71,10 @@ func newSecretRig(t *testing.T) *secretRig {
 	g.open()
 	t.Cleanup(g.close)
 	g.policy.KeepFirst, g.policy.RollupFanIn, g.policy.StackBudget = 3, 2, 0.03
-	return g
+	g.saySecretFirst()
+	g.summarize()
+	g.deleteAll()
+	check.Equal(t, "failures", g.seen(compactor.EventFailed), 0)
 }
 
 // saySecretFirst edits and pins the first message, quotes it in replies, recalls it, and starts a
@@ -120,19 +115,15 @@ func (g *secretRig) summarizeOver(seq int64, states string) int {
 	return g.count(fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
 
-// rollUp talks until the summary of the first message is part of a rollup, which a new thread
-// inherits.
-func (g *secretRig) rollUp() {
+// summarize talks until the summary of the first message is part of a rollup, which a new thread
+// inherits. Then it adds a message with a prepared summary, one that a worker is reading, and one in
+// the inbox.
+func (g *secretRig) summarize() {
 	g.notesUntil(60, func() bool {
 		g.waitIdle()
 		return g.summarizeOver(g.one.Seq, "'rolled_up'") > 0 && g.summarizeOver(g.one.Seq, "'applied'") > 0
 	})
 	g.thread("later")
-}
-
-// prepareAndWait adds a message with a prepared summary, one that a worker is reading, and one in
-// the inbox.
-func (g *secretRig) prepareAndWait() {
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
 	g.two = g.arrive(secretly("The second one."))
 	g.notesUntil(20, func() bool { g.waitIdle(); return g.summarizeOver(g.two.Seq, "'prepared'") > 0 })
@@ -151,6 +142,8 @@ func (g *secretRig) prepareAndWait() {
 	check.Require(g.t, len(traces(g.t, g.dir)) != 0, "got no copy in the files")
 }
 
+// deleteAll deletes the messages. The summaries are repaired, and files and log do not contain the
+// word, also after a restart.
 func (g *secretRig) deleteAll() {
 	seqs, err := privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"})
 	check.NoError(g.t, err)
@@ -164,11 +157,6 @@ func (g *secretRig) deleteAll() {
 	check.Lacks(g.t, "view", g.render(), oddWord)
 	check.NoError(g.t, g.store.Upkeep().EraseFiles(g.ctx, store.Backups{}))
 	check.EqualAll(g.t, "copies left while the bot runs", traces(g.t, g.dir), nil)
-}
-
-// waitForRepair checks that the summaries are repaired, and that files and log do not contain the
-// word, also after a restart.
-func (g *secretRig) waitForRepair() {
 	close(g.release)
 	g.waitIdle()
 	g.verify()

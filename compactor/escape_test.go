@@ -215,8 +215,8 @@ func FuzzView(f *testing.F) {
 }
 
 // linesOfBytes makes a message from each byte: its role, and what it calls or answers.
-func linesOfBytes(shape []byte, text string, clipTo int) (lines []line, headers int) {
-	for i, b := range shape {
+func linesOfBytes(bytes []byte, text string, clipTo int) (lines []line, headers int) {
+	for i, b := range bytes {
 		m := user(int64(i+1), text)
 		id := string(rune('a' + b/8%4))
 		switch b % 8 {
@@ -233,13 +233,9 @@ func linesOfBytes(shape []byte, text string, clipTo int) (lines []line, headers 
 			m = chat.Message{Seq: m.Seq, Role: llm.RoleTool, CallID: id, Tool: "recall", Text: text}
 		}
 		m.Turn = 1
-		lines = append(lines, lineOf(m, shape0(clipTo)))
+		lines = append(lines, lineOf(m, shape{clipTo: max(clipTo, 60), kept: 2, minChars: 100, maxLines: 5}))
 	}
 	return lines, headers
-}
-
-func shape0(clipTo int) shape {
-	return shape{clipTo: max(clipTo, 60), kept: 2, minChars: 100, maxLines: 5}
 }
 
 // refusedByAStrictProvider returns what is wrong with a request, or "".

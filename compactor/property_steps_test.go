@@ -74,7 +74,7 @@ var steps = []operation{
 		m.r.c.Check(context.Background())
 	}},
 	{"deliver again", 3, false, (*machine).redeliver},
-	{"settle", 3, false, (*machine).finishWork},
+	{"settle", 3, false, func(m *machine, rt *rapid.T) { m.releaseAndWait(rt); m.r.waitIdle() }},
 	{"compact", 3, false, (*machine).compact},
 	{"compact otherwise", 3, false, (*machine).compactOtherwise},
 	{"brief", 1, false, (*machine).brief},
@@ -217,11 +217,6 @@ func (m *machine) repeat(rt *rapid.T) {
 		receipt, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
 		check.Require(rt, err == nil && !receipt.Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipt, err)
 	}
-}
-
-func (m *machine) finishWork(rt *rapid.T) {
-	m.releaseAndWait(rt)
-	m.r.waitIdle()
 }
 
 func (m *machine) compact(rt *rapid.T) {

@@ -22,17 +22,12 @@ func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	id := fmt.Sprint("c", x.asked.Seq)
 	x.add(chat.Message{
 		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}},
-		Native: json.RawMessage(`{"reasoning":` + jsonString(reasoning) + `}`),
+		Native: json.RawMessage(fmt.Sprintf(`{"reasoning":%q}`, reasoning)),
 	})
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
 	second := r.request()
 	x.finish("there it is")
 	return second
-}
-
-func jsonString(text string) string {
-	raw, _ := json.Marshal(text) // a string always has a JSON form
-	return string(raw)
 }
 
 // reasonings counts the messages of a request that have reasoning.

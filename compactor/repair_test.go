@@ -65,7 +65,12 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 		onClock(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			down.Store(true)
-			r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
+			r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if down.Load() {
+					return brokenSummaries(ctx, n, req)
+				}
+				return goodSummary(ctx, n, req)
+			}})
 			for i := range 60 {
 				r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
 				r.waitIdle()

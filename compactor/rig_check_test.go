@@ -125,23 +125,18 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
 // disk.
 func (r *rig) checkPublishedState() (err error) {
 	r.c.do(func() {
-		if told := r.c.Compactor.Transcript(); told != nil {
-			err = r.checkSameOnDisk(told)
+		told := r.c.Compactor.Transcript()
+		if told == nil {
+			return
+		}
+		if err = told.Check(); err == nil {
+			err = r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return sameOnDisk(told, conv, state) })
 		}
 	})
 	return err
 }
 
-func (r *rig) checkSameOnDisk(told *transcript.State) error {
-	if err := told.Check(); err != nil {
-		return err
-	}
-	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error {
-		return compareStates(told, conv, state)
-	})
-}
-
-func compareStates(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
+func sameOnDisk(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
 	var prepared []transcript.Summary // without stale ones, which are noticed when all work is done
 	for _, row := range told.Prepared {
 		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})

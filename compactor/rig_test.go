@@ -44,7 +44,6 @@ type rig struct {
 	ends   []int64        // the last seqs of the ended sessions
 	quiet  bool           // no message is addressed to the bot
 	edits  int            // so far
-	hook   func()         // called between the requests of a turn; nil: nothing
 	model  string         // its name
 	learnt llm.Learnt     // of the model, over restarts
 	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not

@@ -73,16 +73,6 @@ func withoutTools(text func(n int) string) func(context.Context, int, llm.Reques
 	}
 }
 
-// goodUnless is goodSummary, unless its server is down.
-func goodUnless(down func() bool) func(context.Context, int, llm.Request) (llm.Response, error) {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if down() {
-			return brokenSummaries(ctx, n, req)
-		}
-		return goodSummary(ctx, n, req)
-	}
-}
-
 // savesMemories reports whether a request offers the tool that saves memories.
 func savesMemories(req llm.Request) bool {
 	return slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
