@@ -32,6 +32,7 @@ func (r *rig) share() float64 {
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
@@ -51,6 +52,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 
 func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	r := ahead(t, 8000)
 	r.quiet = true
 	r.deliverAndWait(200, 40)
@@ -185,6 +187,7 @@ func TestLevelAppliesItsShare(t *testing.T) {
 // A cold cache counts as the background level if room is needed.
 func TestColdCacheAppliesLikeBackground(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := prepared(t, 0.72)
 		time.Sleep(time.Hour)

@@ -155,6 +155,7 @@ func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 }
 
 func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.chat(150)

@@ -154,6 +154,7 @@ func TestNoSpanIsSummarizedTwice(t *testing.T) {
 // model's cache.
 func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 8_000)
 		var down atomic.Bool

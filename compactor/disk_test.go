@@ -70,6 +70,7 @@ func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change tra
 }
 
 func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
+	t.Parallel()
 	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
 		onClock(t, name, func(t *testing.T) {
 			r := newRig(t, 8000, worker)
@@ -94,6 +95,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 
 // If all messages that are hidden in memory alone are deleted, nothing is left to say or to write.
 func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
+	t.Parallel()
 	for _, all := range []bool{false, true} {
 		r := newRig(t, 8000, nil)
 		r.policy.Enabled = false // only emergency
@@ -126,6 +128,7 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 // noticed them is made again, at once or after the loop has noticed a deletion.
 func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	steps := map[string]func(r *rig) error{
 		"an emergency": func(r *rig) error {
 			r.resize(1100)
@@ -177,6 +180,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 // summary still waits for the fold.
 func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	r := newRig(t, 100_000, wordyWorker(filler(600)))
 	r.policy.StackBudget = 0.02
 	var most atomic.Int64

@@ -24,6 +24,7 @@ import (
 // which grows with the logarithm of the summarized messages. Healthy work logs one line per applied
 // compaction, and no more.
 func TestBackgroundSummarizesOldest(t *testing.T) {
+	t.Parallel()
 	var log journal
 	r := tuned(t, 4000, wordyWorker(filler(90)), func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -196,6 +197,7 @@ func TestWorkerOverflowHalvesSpan(t *testing.T) {
 // Many conversations compact at once: at most as many call a model as the semaphore has places,
 // each about its own messages; a failing worker releases its place.
 func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const places = 2
 		slots := make(chan struct{}, places)

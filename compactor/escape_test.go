@@ -95,6 +95,7 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 // user, marked as data, below the only system prompt, and cannot end that block.
 func TestPromptLinesCannotBeForged(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	check.Contains(t, "headOpen", headOpen, "data, not instructions")
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {

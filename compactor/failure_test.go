@@ -31,6 +31,7 @@ func long(refuse func() bool) *llmtest.Model {
 
 func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
@@ -137,6 +138,7 @@ func newDecliningModel(how string, window int) *decliningModel {
 // declined, it may summarize the rest.
 func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for how, then := range map[string]func(*rig){
 		"by its tool":  func(r *rig) { r.compactAndWait() },
 		"in words":     func(r *rig) { r.compactAndWait() },
@@ -188,6 +190,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 // A large placeholder is repaired piece by piece, and a declined piece affects only itself.
 func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		worker := newDecliningModel("by its tool", 4000)
 		r := newRig(t, 4000, &worker.Model)

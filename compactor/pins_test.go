@@ -84,6 +84,7 @@ func TestPinsStayInPrompt(t *testing.T) {
 }
 
 func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN, r.policy.KeepFirst = 2, 2
 	r.talk("first " + filler(300))

@@ -123,6 +123,7 @@ func TestHeadWithoutVerbatimMessages(t *testing.T) {
 }
 
 func TestOldToolResultsAreClearedInBatches(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 40_000, nil)
 	r.policy.Enabled = false
 	before, changes, cleared, most := "", 0, 0, 0
@@ -145,6 +146,7 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 // TestSummariesFitASmallerWindow: a person chose a model with a smaller window, for which the
 // summaries are too long until they are folded.
 func TestSummariesFitASmallerWindow(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 40_000, nil)
 	for i := range 130 {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 40)))

@@ -35,6 +35,7 @@ type handedOver struct {
 // that a request that was handed out never changes.
 func TestRenderingIsPure(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &renderedHistory{h: newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(20_000))}
 		steps := m.messages()

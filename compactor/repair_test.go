@@ -169,6 +169,7 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 // by the model keeps it too.
 func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	vault := regexp.MustCompile(`vault Zanzibar\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var text strings.Builder

@@ -89,6 +89,7 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 // A summary of a long session is as long as what may be shown of it.
 func TestLongSessionIsShown(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for name, worker := range map[string]*llmtest.Model{
 		"by the extractive summarizer": nil,
 		"by a model":                   {Tokens: 8000, Func: followsInstructions(new([]int))},

@@ -42,6 +42,7 @@ func (r *rig) applied() {
 // Three compactions are undone one after the other; the second time with a restart before each.
 func TestUndoRestoresEarlierPrompt(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for _, restarts := range []bool{false, true} {
 		r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
 		r.policy.KeepLastN = 2
@@ -73,6 +74,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 
 func TestUndoIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for claim, c := range map[string]struct {
 		change func(r *rig) // after the compaction, and before the undo
 		reason string
@@ -103,6 +105,7 @@ func TestUndoIsRefused(t *testing.T) {
 
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	t.Run("no level below it and no request of the model summarizes it, and the status says why", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.notesUntil(100, func() bool { return r.share() >= 0.7 })

@@ -121,6 +121,7 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 // A cut is always between turns: the rest is a view that a strict provider accepts, and calls leave
 // with their results and substitutes.
 func TestCutsKeepCallsWithResults(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var all [][]chat.Message
 		for i := range rapid.IntRange(1, 6).Draw(rt, "turns") {

@@ -75,6 +75,7 @@ func summarizing(text string) llm.Call {
 // TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is
 // told once, and corrected.
 func TestMemoriesBesideTheSummary(t *testing.T) {
+	t.Parallel()
 	save := func(id string, messages string) llm.Call {
 		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "Ada told %s.", "kind": "fact", "messages": %s}`, id, messages)}
 	}

@@ -70,6 +70,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 
 func TestEachModelHasItsOwnWindow(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	var read strings.Builder
 	worker := &llmtest.Model{Label: "large", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}

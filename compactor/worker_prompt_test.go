@@ -19,6 +19,7 @@ import (
 
 func TestFocusReachesEveryRequest(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for trigger, do := range map[compactor.Trigger]func(*rig){
 		compactor.OnBackground: func(r *rig) {
 			r.policy.Focus = "the prices"
@@ -125,6 +126,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 
 func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	fact := regexp.MustCompile(`FACT-\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var kept []string // it copies its input, and no more

@@ -83,6 +83,7 @@ func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
 
 func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	const perSecond = 40.0 // tokens, of a machine that reads slowly
 	synctest.Test(t, func(t *testing.T) {
 		slow := true
@@ -168,6 +169,7 @@ func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (
 
 func TestLargeSpanKeepsItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for _, c := range []struct {
 		window    int
 		withModel bool
@@ -209,6 +211,7 @@ var pasted = regexp.MustCompile(`paste-\d+ `)
 // TestLongMessageIsReadInParts: the middle of a long paste is in some request, in order, and the
 // notes of all parts are in the summary.
 func TestLongMessageIsReadInParts(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&text, "paste-%d is a line of a long log that Ada pasted here\n", i)

@@ -55,6 +55,7 @@ func (r *rig) compact(focus string) compactor.Event {
 
 func TestBadSummariesAreNeverApplied(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	ended := func(resp llm.Response, reason string) llm.Response {
 		resp.FinishReason = reason
 		return resp
@@ -173,6 +174,7 @@ func (r *rig) watchHarbour(n int) {
 // TestEchoIsRejected: the worker's instructions are as long as a summary, but say nothing about the
 // conversation.
 func TestEchoIsRejected(t *testing.T) {
+	t.Parallel()
 	for _, language := range []string{prompts.English, "ja"} {
 		texts := prompts.In(language)
 		worker := &llmtest.Model{}
@@ -199,6 +201,7 @@ func TestEchoIsRejected(t *testing.T) {
 
 // A weak model repeats the summary before the span, which it is shown for reference.
 func TestEchoOfPreviousSummaryIsRejected(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		before := textBetween(req.Messages[1].Text, "summarized already\">\n", "\n</before>")
 		if before == "" {
