@@ -195,7 +195,7 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 			}
 			last = head
 		}
-		for i := range 260 {
+		for i := range 200 {
 			down.Store(i/65 == 1)
 			time.Sleep([]time.Duration{30 * time.Second, 45 * time.Second, 3 * time.Minute, ttl}[min(random.IntN(40), 36)/12])
 			synctest.Wait()

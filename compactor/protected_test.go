@@ -58,7 +58,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 	for claim, steps := range map[string][]step{
 		"what tools are given":         many(10, step{arguments: arguments(700), results: []string{"ok"}}),
 		"many calls at once":           many(8, step{arguments: arguments(80), results: []string{"one", "two", "three", "four", "five", "six"}}),
-		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<16), strings.Repeat("€", 1<<14)}}),
+		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<15), strings.Repeat("€", 1<<13)}}),
 		"all of it":                    many(10, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
 		"arguments that are no object": many(10, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
 	} {
@@ -147,14 +147,14 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 // summaries are too long until they are folded.
 func TestSummariesFitASmallerWindow(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 40_000, nil)
+	r := newRig(t, 20_000, nil)
 	for i := range 130 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 40)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 20)))
 	}
 	r.waitIdle()
-	check.Require(t, r.c.Status().Head >= 3500, "got %d tokens of summaries", r.c.Status().Head)
+	check.Require(t, r.c.Status().Head >= 1750, "got %d tokens of summaries", r.c.Status().Head)
 	r.set(func(p *compactor.Policy) { p.Enabled = false })
-	r.resize(6000)
+	r.resize(3000)
 	asked := r.deliver("and now?", true)
 	check.Contains(t, "view", inLines(r.request()), "older messages were truncated", "and now?")
 	r.answerAlone(asked)

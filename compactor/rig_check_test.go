@@ -53,12 +53,11 @@ func (r *rig) noPlaceholder() {
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
 	r.t.Helper()
 	ctx := context.Background()
-	db := r.look
-	if db == nil {
-		db = openToLook(r.t, r.dir)
-		defer db.Close()
+	if r.look == nil {
+		r.look = openToLook(r.t, r.dir)
+		r.t.Cleanup(func() { r.look.Close() })
 	}
-	conv := check.Must(db.Find(ctx, r.name))(r.t)
+	conv := check.Must(r.look.Find(ctx, r.name))(r.t)
 	return look(conv, check.Must(conv.Compactions().Load(ctx))(r.t))
 }
 

@@ -49,7 +49,7 @@ type rig struct {
 	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not
 
 	borrowed bool         // the store is open already, and stays open
-	look     *store.Store // for concurrent reads; nil: each read opens one
+	look     *store.Store // for concurrent reads; nil: not opened yet
 
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event

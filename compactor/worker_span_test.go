@@ -98,7 +98,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 		r := newRig(t, 100_000, worker)
 		compact := func() compactor.Event {
 			pieces = nil
-			r.chat(250)
+			r.chat(210)
 			e := r.compact("")
 			time.Sleep(time.Hour) // no failure counts
 			return e

@@ -64,7 +64,7 @@ func TestCoverRollups(t *testing.T) {
 	t.Run("a repair of a rollup takes its place and its children", func(t *testing.T) {
 		c := newConversation(t)
 		check.NoError(t, c.play("say 5; sum a 1-2; sum b 3-4; sum c 1-4 extractive of a b; sum d 1-4 repair of a b"))
-		c.wants("rollup 1-4", "5")
+		check.EqualAll(t, "prompt", c.shown(), []string{"rollup 1-4", "5"})
 		check.EqualAll(t, "children", c.summaries[c.names["d"]].Children, c.ids([]string{"a", "b"}))
 	})
 }

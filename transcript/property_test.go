@@ -17,7 +17,7 @@ func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{conversation: newConversation(t), rt: rt}
 		h.t = failing{t, rt}
-		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession}
+		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, func() { _ = h.undo() }, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession}
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
 			frozen, was := h.s, h.shown()
 			rapid.SampledFrom(steps).Draw(rt, "step")()
@@ -201,10 +201,6 @@ func (h *history) repair() {
 		}
 	}
 	h.prepare(j)
-}
-
-func (h *history) undoOne() {
-	_ = h.undo() // there may be nothing to undo
 }
 
 // any returns a message, wherever it is.
