@@ -21,26 +21,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkShown checks that each message of the session is at every moment verbatim or covered. Other
-// checks compare the disk.
-func (r *rig) checkShown() error {
-	g := r.c.Status()
-	covered := 0
-	for _, row := range g.Stack {
-		covered += row.Messages
-	}
-	left := 0
-	for _, m := range r.remainingMessages() {
-		if m.Seq >= r.start() {
-			left++
-		}
-	}
-	if covered+g.Lines != left {
-		return fmt.Errorf("got %d verbatim and %d covered messages of %d", g.Lines, covered, left)
-	}
-	return nil
-}
-
 // findRepeatedSpans reports whether two prepared summaries cover the same messages. A fold and its
 // children may both wait, and so may the text for a placeholder, which costs nothing.
 func findRepeatedSpans(prepared []compactor.Compaction) error {

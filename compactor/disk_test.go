@@ -111,7 +111,7 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 			deleted = append(deleted[:seq-1:seq-1], seq)
 		}
 		r.remove(deleted...)
-		check.NoError(t, r.checkShown())
+		r.checkShown(t, r.c.Status())
 		disk.refuses = false
 		r.waitIdle()
 		before := r.render()
@@ -119,7 +119,7 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 		r.talk("and now?")
 		check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
 		r.verify()
-		check.NoError(t, r.checkShown())
+		r.checkShown(t, r.c.Status())
 		r.renderAfterRestart()
 	}
 }
@@ -168,7 +168,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 					check.NoError(t, do(r))
 				}
 				r.waitIdle()
-				check.NoError(t, r.checkShown())
+				r.checkShown(t, r.c.Status())
 				check.NoError(t, r.checkPublishedState())
 				r.verify()
 			})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -147,7 +148,7 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 		m.r.c.Filled()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // it should be done at once
 	defer cancel()
 	idle := make(chan error, 1)
 	c := m.r.c

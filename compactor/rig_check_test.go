@@ -98,6 +98,21 @@ func (r *rig) check() error {
 	})
 }
 
+// checkShown checks that each message of the session is in exactly one place.
+func (r *rig) checkShown(t check.Tester, g compactor.Status) {
+	t.Helper()
+	covered := map[int]int{}
+	for seq := r.start(); seq <= int64(len(r.said)); seq++ {
+		if !r.gone[seq] {
+			covered[rowOver(g.Stack, seq)]++
+		}
+	}
+	check.Require(t, covered[-1] == g.Lines, "got %d verbatim messages, want %d", g.Lines, covered[-1])
+	for i, row := range g.Stack {
+		check.Require(t, row.Messages == covered[i], "row %d, %d, has a wrong count: %+v", i, covered[i], row)
+	}
+}
+
 // rowsOf returns all applied rows in order, each in the session where it is in the head.
 func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
 	r.t.Helper()
