@@ -104,7 +104,7 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			r.size = size
-			for i := range 40 {
+			for i := range 60 {
 				if r.talk(fmt.Sprintf("question %d %s", i, filler(160))); i < 10 {
 					continue // the factor must be learned first
 				}
