@@ -150,8 +150,8 @@ func TestSummariesFitASmallerWindow(t *testing.T) {
 	r := newRig(t, 20_000, nil)
 	for i := range 130 {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 20)))
+		r.waitIdle()
 	}
-	r.waitIdle()
 	check.Require(t, r.c.Status().Head >= 1750, "got %d tokens of summaries", r.c.Status().Head)
 	r.set(func(p *compactor.Policy) { p.Enabled = false })
 	r.resize(3000)
