@@ -29,15 +29,10 @@ func (r *rig) share() float64 {
 	return float64(g.Used) / float64(g.Window)
 }
 
-// inheritFromChannel returns the text above the verbatim messages.
-func (r *rig) inheritFromChannel() string {
-	head, _, _ := strings.Cut(r.render(), "</kept>")
-	return head
-}
-
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
@@ -57,6 +52,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 
 func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	r := ahead(t, 8000)
 	r.quiet = true
 	r.deliverAndWait(200, 40)
@@ -122,11 +118,10 @@ func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
 
 // prepared talks until the window is this full, with prepared summaries of short spans, and fails
 // if one is applied.
-func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *rig {
+func prepared(t *testing.T, share float64) *rig {
 	t.Helper()
 	r := ahead(t, 12_000)
 	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
-	change(&r.policy)
 	r.talkTo(0.58)
 	check.Len(t, "summaries below prepare_threshold", r.c.Status().Prepared, 0)
 	r.talkTo(share)
@@ -167,29 +162,22 @@ func TestLevelAppliesItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		paste    int // words in the message that reaches the level
-		economy  bool
 		fraction float64
 	}{
-		"30 % at the background level": {600, false, 0.30},
-		"50 % at the aggressive level": {1500, false, 0.50},
-		"50 % in an emergency":         {2500, false, 0.50},
-		"all of it with economy":       {600, true, 0},
+		"30 % at the background level": {600, 0.30},
+		"50 % at the aggressive level": {1500, 0.50},
+		"50 % in an emergency":         {2500, 0.50},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := prepared(t, 0.77, func(p *compactor.Policy) { p.Economy = c.economy })
+			t.Parallel()
+			r := prepared(t, 0.77)
 			before := r.c.Status().Prepared
 			r.deliverNotes(filler(c.paste))
 			share, span := r.shareLeft()
 			g := r.c.Status()
 			r.noPlaceholder()
-			if c.economy {
-				check.Len(t, "applied summaries", g.Stack, len(before))
-				return
-			}
 			check.That(t, share >= c.fraction && share-span < c.fraction, "got %.0f%% removed at once, the last span %.1f%%", 100*share, 100*span)
-			if len(g.Prepared) == 0 || g.Prepared[0].From != g.Stack[len(g.Stack)-1].To+1 {
-				t.Errorf("the rest is no longer prepared: %d of %d are", len(g.Prepared), len(before))
-			}
+			check.That(t, len(g.Prepared) > 0 && g.Prepared[0].From == g.Stack[len(g.Stack)-1].To+1, "the rest is no longer prepared: %d of %d are", len(g.Prepared), len(before))
 			r.waitIdle()
 			r.verify()
 		})
@@ -199,27 +187,22 @@ func TestLevelAppliesItsShare(t *testing.T) {
 // A cold cache counts as the background level if room is needed.
 func TestColdCacheAppliesLikeBackground(t *testing.T) {
 	check.SkipUnderRace(t)
-	for _, economy := range []bool{false, true} {
-		t.Run(fmt.Sprint("economy ", economy), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := prepared(t, 0.72, func(p *compactor.Policy) { p.Economy = economy })
-				time.Sleep(time.Hour)
-				r.render()
-				share, span := r.shareLeft()
-				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Status().Prepared) > 0 {
-					t.Errorf("got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
-				}
-				for range 3 {
-					r.waitIdle()
-					time.Sleep(time.Hour)
-					r.render()
-				}
-				again, _ := r.shareLeft()
-				check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
-				r.verify()
-			})
-		})
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := prepared(t, 0.72)
+		time.Sleep(time.Hour)
+		r.render()
+		share, span := r.shareLeft()
+		check.That(t, share >= 0.3 && share-span < 0.3, "got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
+		for range 3 {
+			r.waitIdle()
+			time.Sleep(time.Hour)
+			r.render()
+		}
+		again, _ := r.shareLeft()
+		check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
+		r.verify()
+	})
 }
 
 func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
@@ -228,30 +211,28 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 		"compaction": func(p *compactor.Policy) { p.Enabled = false },
 		"work ahead": func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, compactor.TTL(24*time.Hour) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := prepared(t, 0.7, func(*compactor.Policy) {})
-				before := len(r.c.Status().Prepared)
-				r.set(off)
-				check.Equal(t, "shown as switched off", strings.Contains(r.c.Status().Paused, "switched off"), name == "compaction")
-				time.Sleep(time.Hour)
-				for range 5 {
-					r.talk("and now? " + filler(30))
-					r.waitIdle()
-				}
-				if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
-					t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
-				}
-				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
-				for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
-					r.talk("more " + filler(60))
-				}
-				r.deliverNotes(filler(700))
-				r.noPlaceholder()
-				check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
+		onClock(t, name, func(t *testing.T) {
+			r := prepared(t, 0.7)
+			before := len(r.c.Status().Prepared)
+			r.set(off)
+			check.Equal(t, "shown as switched off", strings.Contains(r.c.Status().Paused, "switched off"), name == "compaction")
+			time.Sleep(time.Hour)
+			for range 5 {
+				r.talk("and now? " + filler(30))
 				r.waitIdle()
-				r.verify()
-			})
+			}
+			if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
+				t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
+			}
+			r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
+			for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
+				r.talk("more " + filler(60))
+			}
+			r.deliverNotes(filler(700))
+			r.noPlaceholder()
+			check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
+			r.waitIdle()
+			r.verify()
 		})
 	}
 }
@@ -259,7 +240,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 // Between two turns nothing but the number of messages has changed: a check must not copy them.
 func TestCheckCopiesNoPrompt(t *testing.T) {
 	check.SkipUnderRace(t)
-	r := prepared(t, 0.66, func(*compactor.Policy) {})
+	r := prepared(t, 0.66)
 	for range 100 { // many short messages: the copy of them would be large
 		r.deliver("ok", false)
 	}

@@ -38,83 +38,98 @@ func (w worker) attempt(ctx context.Context, items []summarize.Item) (text strin
 // a second text is accepted if it passes the checks. If the last answer had a memory that could not
 // be saved, the model gets one more call.
 func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, error) {
-	var summary string
-	var why summarize.Refusal // why the last summary was refused
-	how := w.summarizeTool(items, &summary, &why)
-	var saving []llm.Tool
-	unsaved := false // a memory of the last answer
-	if most := w.memories - w.record.Kept(); w.j.policy.ExtractMemories && most > 0 {
-		saving = w.record.Tools(most)
-	}
-	tools := append(slices.Clone(saving), how)
-	t := talk{material: w.messages(items, w.prompt)}
-	reminded, forced := false, false
-	loop := llm.Loop{
-		Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count,
-		Request: func(context.Context, int) (llm.Request, error) {
-			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.minAnswer() {
-				t.drop()
-			}
-			switch forced = summary == "" && (w.left() <= 1 || reminded || t.dropped); {
-			case summary != "":
-				tools = saving
-			case forced:
-				tools = []llm.Tool{how}
-			}
-			req := w.request(t.messages(), tools)
-			if forced {
-				req.ForceTool = how.Name
-			}
-			return req, nil
-		},
-		Record: func(calls llm.Message, results []llm.Message) {
-			t.add(append([]llm.Message{calls}, results...)...)
-			unsaved = slices.ContainsFunc(results, func(m llm.Message) bool { return m.Tool == "memory_save" && strings.HasPrefix(m.Text, "Error: ") })
-		},
-	}
+	t := w.talkAbout(items)
+	loop := llm.Loop{Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count, Request: t.request, Record: t.record}
 	resp, err := loop.Run(ctx)
-	for err == nil && summary == "" {
-		if why == summarize.RefusedDeclined {
-			return "", why
+	for err == nil && t.summary == "" {
+		if t.why == summarize.RefusedDeclined {
+			return "", t.why
 		}
 		text, bad := w.check(resp, items)
-		if reminded || w.left() <= 0 {
+		if t.reminded || w.left() <= 0 {
 			return text, bad
 		}
-		reminded = true
 		loop.MaxCalls = min(2, w.left())
-		t.remind(summarize.StripThoughts(resp.Message.Text), w.texts.Reminder)
+		t.remind(summarize.StripThoughts(resp.Message.Text))
 		resp, err = loop.Run(ctx)
 	}
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
-		return "", cmp.Or(why, summarize.RefusedCalls)
+		return "", cmp.Or(t.why, summarize.RefusedCalls)
 	case err == nil && summarize.Broken(resp.FinishReason) != "": // the call is complete only by chance
 		return "", summarize.Broken(resp.FinishReason)
 	}
-	if llm.RefusesTools(err) && !forced { // some servers accept tools but no forced tool
+	if llm.RefusesTools(err) && !t.forced { // some servers accept tools but no forced tool
 		learntOf(w.model).NoTools()
 	}
-	if err == nil && unsaved && len(saving) > 0 && w.record.Kept() < w.memories && w.left() > 0 {
+	if err == nil && t.unsaved && len(t.saving) > 0 && w.record.Kept() < w.memories && w.left() > 0 {
 		// The tool results say what was wrong. A failure here does not lose the summary.
 		loop.MaxCalls = 1
 		_, _ = loop.Run(ctx)
 	}
-	return summary, err
+	return t.summary, err
 }
 
-// talk is the exchange between a worker and its model about one chunk.
+// talk is the exchange with tools between a worker and its model about one chunk.
 type talk struct {
+	w        worker
 	material []llm.Message
 	rounds   [][]llm.Message // the messages after it; a round is kept or dropped as a whole
 	dropped  bool            // some rounds were dropped
+	reminded bool            // the model answered in text, and was asked to use the tool
+	forced   bool            // the last request forces the tool
+	unsaved  bool            // a memory of the last answer could not be saved
+
+	saving []llm.Tool // saves memories; empty: none may be saved
+	tools  []llm.Tool // of the next request
+
+	summary string            // what the model has handed in
+	why     summarize.Refusal // why its last summary was refused
+}
+
+// talkAbout begins the exchange about items.
+func (w worker) talkAbout(items []summarize.Item) *talk {
+	t := &talk{w: w, material: w.messages(items, w.prompt)}
+	if most := w.memories - w.record.Kept(); w.j.policy.ExtractMemories && most > 0 {
+		t.saving = w.record.Tools(most)
+	}
+	submit := handIn
+	submit.Run = func(_ context.Context, arguments json.RawMessage) (string, error) { return t.submit(items, arguments) }
+	t.tools = append(slices.Clone(t.saving), submit)
+	return t
+}
+
+// request makes the next request. Before the summary the model may save memories and hand it in, or
+// at the end only hand it in; after it the model may only save.
+func (t *talk) request(context.Context, int) (llm.Request, error) {
+	for len(t.rounds) > 0 && t.w.room(t.messages(), t.tools) < t.w.minAnswer() {
+		t.drop()
+	}
+	switch t.forced = t.summary == "" && (t.w.left() <= 1 || t.reminded || t.dropped); {
+	case t.summary != "":
+		t.tools = t.saving
+	case t.forced:
+		t.tools = t.tools[len(t.tools)-1:]
+	}
+	req := t.w.request(t.messages(), t.tools)
+	if t.forced {
+		req.ForceTool = handIn.Name
+	}
+	return req, nil
+}
+
+// record adds an answer with calls, and their results.
+func (t *talk) record(calls llm.Message, results []llm.Message) {
+	t.add(append([]llm.Message{calls}, results...)...)
+	t.unsaved = slices.ContainsFunc(results, func(m llm.Message) bool { return m.Tool == "memory_save" && strings.HasPrefix(m.Text, "Error: ") })
 }
 
 func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
 
 // remind asks for the tool after the model answered with said, which may be empty.
-func (t *talk) remind(said, reminding string) {
-	reminder := llm.Message{Role: llm.RoleUser, Text: reminding}
+func (t *talk) remind(said string) {
+	t.reminded = true
+	reminder := llm.Message{Role: llm.RoleUser, Text: t.w.texts.Reminder}
 	if said == "" {
 		t.add(reminder)
 		return
@@ -217,29 +232,24 @@ var handIn = llm.Tool{
 	Ends:        true,
 }
 
-// summarizeTool returns handIn for items. A refused summary is sent back with the reason; one that
-// is merely longer than it should be is shortened later. last is set to the reason of the latest
-// refusal.
-func (w worker) summarizeTool(items []summarize.Item, summary *string, last *summarize.Refusal) llm.Tool {
-	tool := handIn
-	tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
-		text := summarize.TextOf(string(arguments))
-		switch *last = w.judge(text, items); {
-		case *last == summarize.RefusedLarge:
-			tokens, most := tokens.Estimate(text), min(w.limit, summarize.MostOfSummary(items))
-			*last = summarize.TooLarge(tokens, most)
-			return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
-		case *last == summarize.RefusedDeclined: // it would decline again, so the exchange ends
-			return "", nil
-		case *last == summarize.RefusedEmpty:
-			return "", errors.New("the summary is empty; write it")
-		case *last != "":
-			return "", fmt.Errorf("%s; write the summary", *last)
-		}
-		*summary = text
-		return "stored", nil
+// submit receives a summary of items. A refused one is sent back with the reason; one that is merely
+// longer than it should be is shortened later.
+func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string, error) {
+	text := summarize.TextOf(string(arguments))
+	switch t.why = t.w.judge(text, items); {
+	case t.why == summarize.RefusedLarge:
+		tokens, most := tokens.Estimate(text), min(t.w.limit, summarize.MostOfSummary(items))
+		t.why = summarize.TooLarge(tokens, most)
+		return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
+	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
+		return "", nil
+	case t.why == summarize.RefusedEmpty:
+		return "", errors.New("the summary is empty; write it")
+	case t.why != "":
+		return "", fmt.Errorf("%s; write the summary", t.why)
 	}
-	return tool
+	t.summary = text
+	return "stored", nil
 }
 
 // check accepts an answer's text as a summary, or refuses it.

@@ -3,40 +3,39 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 	"cairn/store"
 )
+
+// importInto gives an engine n messages, made from their seqs, and marks them as stored.
+func importInto(b *testing.B, to *store.Conversation, c *owner, n int, text func(seq int64) string) {
+	b.Helper()
+	batch := make([]store.Inbound, n)
+	for i := range batch {
+		seq := c.History().Next() + int64(i)
+		batch[i] = store.Inbound{ID: fmt.Sprint("m", seq), AuthorID: "u", Author: "Ada", Time: time.Unix(seq, 0), Text: text(seq)}
+	}
+	c.History().Append(check.Must(to.Past().Import(context.Background(), batch))(b)...)
+	c.History().Stored()
+}
 
 // past fills a conversation with n messages, nearly all of them summarized, like a bot that has run
 // for long. The window is small and the messages are long, so that the stack has its usual size
 // after a hundred of them.
 func past(b *testing.B, n int) *rig {
 	b.Helper()
-	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprint("Summary ", n, ": ", filler(150))), nil
-	}})
-	ctx := context.Background()
-	for done := 0; done < n; {
-		batch := make([]store.Inbound, min(20, n-done))
-		for i := range batch {
-			batch[i] = store.Inbound{
-				ID: fmt.Sprint("m", done+i), AuthorID: "u", Author: "Ada", Time: time.Unix(int64(done+i), 0),
-				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
-			}
-		}
-		added, err := r.conv.Past().Import(ctx, batch)
-		check.NoError(b, err)
-		r.c.History().Append(added...)
-		r.c.History().Stored()
+	r := newRig(b, 4_000, wordyWorker(filler(150)))
+	for done := 0; done < n; done += 20 {
+		importInto(b, r.conv, r.c, min(20, n-done), func(seq int64) string { return fmt.Sprintf("message %d about %s", seq, filler(80)) })
 		r.waitIdle()
-		done += len(batch)
 	}
 	r.compactAndWait()
 	return r
@@ -78,15 +77,8 @@ func BenchmarkCheck(b *testing.B) {
 		r.policy.PrepareThreshold = -1
 		ctx := context.Background()
 		fill := func(share int) {
-			for i := 0; r.c.Status().Used < window*share/100; i++ {
-				var batch []store.Inbound
-				for len(batch) < window/1000 {
-					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
-				}
-				added, err := r.conv.Past().Import(ctx, batch)
-				check.NoError(b, err)
-				r.c.History().Append(added...)
-				r.c.History().Stored()
+			for r.c.Status().Used < window*share/100 {
+				importInto(b, r.conv, r.c, window/1000, func(int64) string { return "a short message among people" })
 				r.c.Speak()
 				r.waitIdle()
 			}
@@ -104,4 +96,56 @@ func BenchmarkCheck(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkThousandConversations measures one compaction in each of a thousand conversations, all
+// due at the same time, on one real file and with as many concurrent workers as a bot has.
+// slowest-check-ns is the longest time that a check took meanwhile.
+func BenchmarkThousandConversations(b *testing.B) {
+	const conversations = 1000
+	ctx := context.Background()
+	r := newRig(b, 4_000, &llmtest.Model{Func: goodSummary})
+	slots := make(chan struct{}, 4)
+	all := make([]*owner, conversations)
+	records := make([]*store.Conversation, conversations)
+	for i := range all {
+		var err error
+		if records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i)); err != nil {
+			b.Fatal(err)
+		}
+		all[i] = openOwner(b, compactor.Options{
+			Records: memory.Of(records[i]).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
+			MaxOutput: 100, Worker: r.worker, Slots: slots, Log: slog.New(slog.DiscardHandler),
+		})
+		defer all[i].Close()
+	}
+	var slowest time.Duration
+	applied := 0
+	for b.Loop() {
+		b.StopTimer()
+		for i, c := range all {
+			for g := c.Status(); g.Used < g.Window*81/100; g = c.Status() {
+				importInto(b, records[i], c, 10, func(int64) string { return filler(100) })
+			}
+		}
+		b.StartTimer()
+		for _, c := range all {
+			start := time.Now()
+			c.Check(ctx)
+			slowest = max(slowest, time.Since(start))
+		}
+		for _, c := range all {
+			check.NoError(b, c.Wait(ctx))
+		}
+		b.StopTimer()
+		for _, c := range all {
+			if g := c.Status(); len(g.Stack) > 0 && g.Used < g.Window*80/100 {
+				applied++
+			}
+		}
+		b.StartTimer()
+	}
+	check.Require(b, applied == b.N*conversations, "%d of %d compactions applied", applied, b.N*conversations)
+	b.ReportMetric(float64(slowest), "slowest-check-ns")
+	b.ReportMetric(float64(applied)/b.Elapsed().Seconds(), "compactions/s")
 }

@@ -2,7 +2,11 @@ package compactor_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,9 +72,8 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
 		applied := r.wantOneEvent(ended, compactor.EventApplied)
-		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
-			t.Errorf("got the end of %+v reported", applied)
-		}
+		check.That(t, applied.Trigger == compactor.OnManual && applied.AfterTokens < applied.BeforeTokens,
+			"got the end of %+v reported", applied)
 		rows := r.c.Status().Stack
 		last := rows[len(rows)-1]
 		check.Equal(t, "last row", last.ID, applied.ID)
@@ -103,18 +106,6 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 			check.That(t, last.Trigger != compactor.OnManual, "the last event is the end of the request, %+v: the test proves nothing", last)
 		})
 	}
-}
-
-func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
-		r.chat(30)
-		r.want("")
-		e, ended := r.want("the prices")
-		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "running already") && len(*ended) == 0, "got %+v, %+v", e, *ended)
-		r.waitIdle()
-		check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
-	})
 }
 
 func TestRequestDuringPrepareAppliesIt(t *testing.T) {
@@ -164,11 +155,14 @@ func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 }
 
 func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.chat(150)
 		r.resize(10_000) // now a level is reached, but not yet checked
 		check.Equal(t, "outcome", r.c.Compact(compactor.OnManual, "").State, compactor.EventStarted)
+		e, ended := r.want("the prices") // of the same span
+		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "running already") && len(*ended) == 0, "got %+v, %+v", e, *ended)
 		r.c.Check(t.Context())
 		r.waitIdle()
 		n, asked := r.seen(compactor.EventApplied), len(r.worker.Requests())
@@ -181,36 +175,109 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	for range 2 {
 		r.chat(30)
-		r.hook = func() { // on every step
-			check.Equal(t, "outcome of the first call", r.c.Compact(compactor.OnSelf, "the prices").State, compactor.EventStarted)
-			check.NoError(t, r.c.Wait(t.Context()))
-			for range 4 {
-				check.Contains(t, "refusal of the next call", r.refusal(compactor.OnSelf), "just compacted")
-			}
+		x := r.begin(r.deliver("a question", true))
+		r.request()
+		check.Equal(t, "outcome of the first call", r.c.Compact(compactor.OnSelf, "the prices").State, compactor.EventStarted)
+		check.NoError(t, r.c.Wait(t.Context()))
+		for range 4 { // on every step
+			check.Contains(t, "refusal of the next call", r.refusal(compactor.OnSelf), "just compacted")
 		}
-		r.talk("a question")
-		r.hook = nil
+		x.finish("so it is")
 		r.talk("another")
 	}
 	r.verify()
 }
 
-func TestModelSeesFailureAndMayRetry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fails := true
-		r := newRig(t, 100_000, &llmtest.Model{Func: goodUnless(func() bool { return fails })})
-		r.chat(30)
-		for range 2 {
-			check.Equal(t, "outcome", r.c.Compact(compactor.OnSelf, "").State, compactor.EventStarted)
-			r.waitIdle()
-			f := r.c.Status().Failed
-			check.That(t, f.State == compactor.EventFailed && f.Trigger == compactor.OnSelf && strings.Contains(f.Error, "overloaded"), "got status %+v", f)
+func (r *rig) last(state compactor.EventState) (last compactor.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.State == state {
+			last = e
 		}
-		check.Contains(t, "refusal after two failures", r.refusal(compactor.OnSelf), "cooling down")
-		check.Equal(t, "last failure", r.c.Status().Failed.State, compactor.EventFailed)
-		fails = false
-		check.Equal(t, "outcome of a person's request", r.compact("").State, compactor.EventApplied)
-		check.Equal(t, "last failure after an applied compaction", r.c.Status().Failed.State, "")
+	}
+	return last
+}
+
+func TestVeto(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := map[compactor.Trigger]int{} // synctest.Wait orders the worker's writes and the test's reads
+		var allows atomic.Bool
+		r := tuned(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
+				asked[e.Trigger]++
+				if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
+					t.Errorf("got hook call %+v", e)
+				}
+				if !allows.Load() {
+					return "", errors.New("not during the lecture")
+				}
+				return "", nil
+			}
+		})
+		word := func(after time.Duration) {
+			time.Sleep(after)
+			r.deliverNotes("a word")
+			r.waitIdle()
+			synctest.Wait()
+		}
+		r.notesUntil(60, func() bool { synctest.Wait(); return r.seen(compactor.EventNoop) > 0 })
+		e := r.last(compactor.EventNoop)
+		check.Require(t, e.Error == "not during the lecture" && e.Trigger == compactor.OnBackground && r.seen(compactor.EventStarted) == 0, "got veto %+v", e)
+		g := r.c.Status()
+		check.That(t, g.Paused == "background was forbidden: not during the lecture" && reflect.DeepEqual(g.Last, e), "got status %q, last event %+v", g.Paused, g.Last)
+		for range 3 {
+			word(0)
+		}
+		check.Equal(t, "asked", asked[compactor.OnBackground], 1)
+		word(time.Duration(r.policy.Cooldown))
+		check.Equal(t, "asked", asked[compactor.OnBackground], 2)
+		check.Equal(t, "answer to a manual request", r.c.Compact(compactor.OnManual, "").Error, "not during the lecture")
+
+		// Hooks are not asked about compactions that keep the next request within the window.
+		r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventApplied) > 0 })
+		check.Equal(t, "applied", r.last(compactor.EventApplied).Trigger, compactor.OnEmergency)
+		r.resize(2000)
+		r.c.Overflow(t.Context())
+		check.Equal(t, "trigger of the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnReactive)
+		synctest.Wait()
+		check.That(t, asked[compactor.OnEmergency]+asked[compactor.OnReactive] == 0, "got hook calls for %v", asked)
+		r.resize(4000)
+		allows.Store(true)
+		word(time.Duration(r.policy.Cooldown))
+		check.Equal(t, "afterwards the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnRepair)
 		r.verify()
 	})
+}
+
+func TestPanickingHooks(t *testing.T) {
+	r := tuned(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+		after := o.After
+		o.Before = func(context.Context, compactor.Proposal) (string, error) { panic("before") }
+		o.After = func(e compactor.Event) { after(e); panic("after") }
+	})
+	r.deliverMany(20, 30)
+	r.compactAndWait()
+	check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
+	check.Len(t, "stack", r.c.Status().Stack, 1)
+	r.verify()
+}
+
+// Hooks, the status and the log get the same event, and the log no text of a summary.
+func TestEventsReachEveryListener(t *testing.T) {
+	for state, worker := range map[compactor.EventState]func(context.Context, int, llm.Request) (llm.Response, error){
+		compactor.EventApplied: goodSummary, compactor.EventFailed: brokenSummaries,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			var log journal
+			r := tuned(t, 100_000, &llmtest.Model{Func: worker}, func(o *compactor.Options) { o.Log = log.logger() })
+			r.deliverMany(20, 30)
+			r.compactAndWait()
+			told := r.last(state)
+			check.Require(t, told.State == state && reflect.DeepEqual(r.c.Status().Last, told), "got event %+v, status %+v", told, r.c.Status().Last)
+			check.That(t, state == compactor.EventApplied || strings.HasSuffix(told.Error, "nothing was lost"), "got failure %q", told.Error)
+			check.Contains(t, "log", log.String(), fmt.Sprintf("event.state=%s ", state), fmt.Sprintf("event.before_tokens=%d ", told.BeforeTokens))
+			check.Lacks(t, "log", log.String(), "Summary 1 of")
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/chat"
@@ -17,22 +17,15 @@ import (
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
-
-// refuseCompactions makes the disk reject new compactions until the returned function is called.
-func (r *rig) refuseCompactions(t *testing.T) (repair func()) {
-	t.Helper()
-	return r.refuse(t, "INSERT ON compactions")
-}
 
 // refuse makes the disk reject a table's writes until the returned function is called.
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
 	run := func(query string) {
-		db := raw(t, r.dir)
-		defer db.Close()
-		check.NoError(t, check.ErrorOf(db.Exec(query)))
+		check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(query)) }))
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
 	return func() { run("DROP TRIGGER refuse") }
@@ -41,9 +34,9 @@ func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 // faultyDisk is a store whose disk fails when a test says so.
 type faultyDisk struct {
 	memory.Records
-	blind   bool       // reading the head fails
-	refuses bool       // changing the head fails
-	undo    *undoFault // how it undoes; nil: normally
+	blind   bool // reading the head fails
+	refuses bool // changing the head fails
+	silent  bool // an undo succeeds, but its reply is lost
 }
 
 // faultyDisk restarts the rig on such a store.
@@ -66,67 +59,76 @@ func (f *faultyDisk) Head(ctx context.Context) (compactor.Head, []chat.Message, 
 }
 
 func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
-	commit := func() (compactor.Head, error) { return f.Compactions.Commit(ctx, s, change) }
-	switch {
-	case f.refuses:
+	if f.refuses {
 		return compactor.Head{}, errWorker
-	case f.undo != nil && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }):
-		return f.undo.commit(commit)
 	}
-	return commit()
+	head, err := f.Compactions.Commit(ctx, s, change)
+	if f.silent && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }) {
+		return compactor.Head{}, cmp.Or(err, errWorker)
+	}
+	return head, err
 }
 
 func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
+	t.Parallel()
 	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 8000, worker)
-				r.policy.FailureLimit = 1
-				repair := r.refuseCompactions(t)
-				r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
-				for i := range 60 {
-					r.deliverNotes(fmt.Sprint("note ", i))
-					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
-						t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
-					}
-					time.Sleep(time.Minute)
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 8000, worker)
+			r.policy.FailureLimit = 1
+			repair := r.refuse(t, "INSERT ON compactions")
+			r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
+			for i := range 60 {
+				r.deliverNotes(fmt.Sprint("note ", i))
+				if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
+					t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
 				}
-				repair()
-				time.Sleep(time.Hour)
-				r.waitIdle()
-				check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")
-				r.verify()
-			})
+				time.Sleep(time.Minute)
+			}
+			repair()
+			time.Sleep(time.Hour)
+			r.waitIdle()
+			check.That(t, r.seen(compactor.EventApplied) != 0, "got no applied summary after the disk recovered")
+			r.verify()
 		})
 	}
 }
 
 // If all messages that are hidden in memory alone are deleted, nothing is left to say or to write.
-func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
-	r := newRig(t, 8000, nil)
-	r.policy.Enabled = false // only emergency
-	disk := r.faultyDisk()
-	disk.refuses = true
-	r.notesUntil(30, func() bool { return len(r.c.Status().Stack) > 0 })
-	var hidden []int64
-	for seq := range r.c.Status().Stack[0].To {
-		hidden = append(hidden, seq+1)
+func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
+	t.Parallel()
+	for _, all := range []bool{false, true} {
+		r := newRig(t, 8000, nil)
+		r.policy.Enabled = false // only emergency
+		disk := r.faultyDisk()
+		disk.refuses = true
+		for i := 0; i < 150 && (!all || len(r.c.Status().Stack) == 0); i++ {
+			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
+			check.Require(t, r.share() < 0.95, "message %d: %v of the window used", i+1, r.share())
+		}
+		check.Contains(t, "view", r.render(), "older messages were truncated")
+		deleted := []int64{2, 5}
+		for seq := int64(1); all && seq <= r.c.Status().Stack[0].To; seq++ {
+			deleted = append(deleted[:seq-1:seq-1], seq)
+		}
+		r.remove(deleted...)
+		r.checkShown(t, r.c.Status())
+		disk.refuses = false
+		r.waitIdle()
+		before := r.render()
+		check.Equal(t, "messages are hidden", strings.Contains(before, "messages #"), !all)
+		r.talk("and now?")
+		check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
+		r.verify()
+		r.checkShown(t, r.c.Status())
+		r.renderAfterRestart()
 	}
-	r.remove(hidden...)
-	disk.refuses = false
-	r.c.Check(t.Context())
-	before := r.render()
-	check.Lacks(t, "view", before, "truncated")
-	r.talk("and now?")
-	check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
-	r.verify()
-	r.renderAfterRestart()
 }
 
 // A connector stores edits and deletions while the loop works: a decision made before the loop has
 // noticed them is made again, at once or after the loop has noticed a deletion.
 func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	steps := map[string]func(r *rig) error{
 		"an emergency": func(r *rig) error {
 			r.resize(1100)
@@ -166,7 +168,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 					check.NoError(t, do(r))
 				}
 				r.waitIdle()
-				check.NoError(t, r.checkShown())
+				r.checkShown(t, r.c.Status())
 				check.NoError(t, r.checkPublishedState())
 				r.verify()
 			})
@@ -178,43 +180,37 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 // summary still waits for the fold.
 func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	check.SkipUnderRace(t)
-	for name, worker := range map[string]*llmtest.Model{"with a model": wordyWorker(filler(600)), "without a model, on request": nil} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, 100_000, worker)
-			r.policy.StackBudget = 0.02
-			var most atomic.Int64
-			r.tune = func(o *compactor.Options) {
-				o.After = func(compactor.Event) {
-					stack := 0
-					for _, row := range r.c.Compactor.StatusReader()().Stack {
-						stack += row.Tokens
-					}
-					most.Store(max(most.Load(), int64(stack)))
-				}
+	t.Parallel()
+	r := newRig(t, 100_000, wordyWorker(filler(600)))
+	r.policy.StackBudget = 0.02
+	var most atomic.Int64
+	r.tune = func(o *compactor.Options) {
+		o.After = func(compactor.Event) {
+			stack := 0
+			for _, row := range r.c.Compactor.StatusReader()().Stack {
+				stack += row.Tokens
 			}
-			r.restart()
-			for range 3 {
-				r.deliverMany(10, 400)
-				r.compactAndWait()
-			}
-			r.deliverMany(10, 400)
-			stack := r.c.Status().Stack
-			row := compactor.Compaction{
-				Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
-				Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
-			}
-			row.Messages = int(row.To - row.From + 1)
-			j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
-			check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
-			r.restart()
-			if worker == nil {
-				r.c.Compact(compactor.OnManual, "")
-			}
-			r.waitIdle()
-			g := r.c.Status()
-			check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
-			check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
-			r.verify()
-		})
+			most.Store(max(most.Load(), int64(stack)))
+		}
 	}
+	r.restart()
+	for range 3 {
+		r.deliverMany(10, 400)
+		r.compactAndWait()
+	}
+	r.deliverMany(10, 400)
+	stack := r.c.Status().Stack
+	row := compactor.Compaction{
+		Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual, Text: filler(650),
+		Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)},
+	}
+	row.Messages = int(row.To - row.From + 1)
+	j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)
+	check.NoError(t, check.ErrorOf(j.Store(t.Context(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})))
+	r.restart()
+	r.waitIdle()
+	g := r.c.Status()
+	check.That(t, len(g.Prepared) == 0 && g.Lines == 4, "got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
+	check.That(t, most.Load() <= 0.02*100_000, "got a stack of %d tokens", most.Load())
+	r.verify()
 }

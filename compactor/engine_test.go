@@ -7,10 +7,14 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -20,6 +24,7 @@ import (
 // which grows with the logarithm of the summarized messages. Healthy work logs one line per applied
 // compaction, and no more.
 func TestBackgroundSummarizesOldest(t *testing.T) {
+	t.Parallel()
 	var log journal
 	r := tuned(t, 4000, wordyWorker(filler(90)), func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -76,16 +81,166 @@ func TestWorkerSavesMemories(t *testing.T) {
 	r.verify()
 }
 
-func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: withoutTools(func(int) string { return "Ada talked about Turin." })})
-	for range 2 {
-		for range 20 {
-			r.deliverNotes("I live in Turin and I love it. " + filler(30))
-		}
-		r.compactAndWait()
+func TestFailedWorkerChangesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer   llm.Response
+		err      error
+		declines bool // the extractive summarizer takes over the span after the number of attempts in the policy
+	}{
+		"overloaded":     {err: &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}},
+		"another error":  {err: errWorker},
+		"panic":          {},
+		"empty":          {answer: llmtest.Say("  \n"), declines: true},
+		"tools for ever": {answer: llmtest.Use(llmtest.Call("x", "memory_save", map[string]any{})), declines: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 8000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+				if name == "panic" {
+					panic("worker")
+				}
+				return c.answer, c.err
+			}})
+			r.notesUntil(100, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
+			check.Contains(t, "error", r.last(compactor.EventFailed).Error, "nothing was lost")
+			g := r.c.Status()
+			if c.declines {
+				check.Equal(t, "failures", r.seen(compactor.EventFailed), r.policy.FailureLimit)
+				check.That(t, len(g.Stack) > 0 && g.Stack[0].By == compactor.ByExtractive && g.Stack[0].Kind == compactor.Leaf, "got %+v", g.Stack)
+				r.verify()
+				return
+			}
+			check.Equal(t, "failures", r.seen(compactor.EventFailed), 1)
+			check.Equal(t, "other rows", r.count("SELECT count(*) FROM compactions WHERE state <> 'failed'"), 0)
+			check.Len(t, "stack", g.Stack, 0)
+			check.Equal(t, "messages in the view", g.Lines, len(r.said))
+			check.That(t, g.Paused != "" && g.Failed.State == compactor.EventFailed, "the status does not say that it waits, or why: %+v", g)
+			calls := len(r.worker.Requests())
+			r.deliverNotes("one more")
+			r.waitIdle()
+			check.Len(t, "worker calls", r.worker.Requests(), calls)
+			r.verify()
+		})
 	}
-	check.Len(t, "requests", r.worker.Requests(), 3)
-	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Query: "Turin"})
-	check.That(t, err == nil && len(found) > 0, "the extractive summarizer saved no memories: %v", err)
+}
+
+func TestEachStrategyKeepsTheWindow(t *testing.T) {
+	for _, name := range []string{compactor.StrategyWorker, compactor.StrategyExtractive, compactor.StrategyWindow} {
+		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+		r.policy.Strategy, r.policy.ExtractMemories = name, true
+		r.talk("My name is Ada and I live in Bergen.")
+		for range 3 {
+			r.deliverMany(8, 20)
+			r.applied()
+		}
+		check.Equal(t, name+" asks the model", len(r.worker.Requests()) > 0, name == compactor.StrategyWorker)
+		check.Equal(t, name+" only truncates", strings.Contains(r.head(), "have left the window here, without a summary"), name == compactor.StrategyWindow)
+		r.waitIdle()
+		for _, row := range r.c.Status().Stack {
+			check.That(t, !row.AwaitsModel && (name != compactor.StrategyWorker || !row.NeedsRepair()), "got a row that awaits a model: %+v", row)
+		}
+		r.renderAfterRestart()
+	}
+}
+
+// held is a worker that blocks until release is closed.
+func held(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
+	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		select {
+		case <-release:
+			return answer(ctx, n, req)
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+	}}
+}
+
+func TestUselessEmergencyIsReportedOnce(t *testing.T) {
+	var log journal
+	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+		o.Log = log.logger()
+		o.Tools = []llm.Tool{{Name: "look", Description: filler(2500), Parameters: []byte("{}")}}
+	})
+	r.deliverNotes("hello")
+	for range 20 {
+		r.c.Check(t.Context())
+		check.ErrorContains(t, "a request that cannot fit", check.ErrorOf(r.c.Prompt(t.Context())), "of 2000 tokens")
+	}
+	check.Len(t, "events", r.events, 0)
+	check.Len(t, "calls of the model", r.worker.Requests(), 0)
+	check.Equal(t, "log", strings.Count(log.String(), "request_too_large"), 1)
+}
+
+func TestWorkerOverflowHalvesSpan(t *testing.T) {
+	const takes = 1500 // tokens, though it says 100 000
+	overflows := 0
+	var read strings.Builder
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if tokens.Estimate(req.Messages[1].Text) > takes {
+			overflows++
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		read.WriteString(req.Messages[1].Text)
+		return goodSummary(ctx, n, req)
+	}})
+	r.chat(100)
+	e := r.compact("")
+	check.Require(t, e.State == compactor.EventApplied && e.From == 1 && e.Messages == 96, "got %+v", e)
+	for i := range 96 {
+		check.Contains(t, "the material", read.String(), fmt.Sprintf("note-%d ", i))
+	}
+	check.That(t, overflows > 0 && overflows <= 10, "got %d overflows", overflows)
+	check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
 	r.verify()
+}
+
+// Many conversations compact at once: at most as many call a model as the semaphore has places,
+// each about its own messages; a failing worker releases its place.
+func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const places = 2
+		slots := make(chan struct{}, places)
+		var mu sync.Mutex // guards at and most
+		at, most := 0, 0
+		enter := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			at += n
+			most = max(most, at)
+		}
+		var rigs []*rig
+		for i := range 6 {
+			name := fmt.Sprintf("room%d", i)
+			worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				enter(1)
+				defer enter(-1)
+				time.Sleep(time.Second) // meanwhile all others start that can
+				for j := range 6 {
+					check.Equal(t, fmt.Sprintf("the worker of %s reads room %d", name, j), strings.Contains(req.Messages[1].Text, fmt.Sprintf("room%d", j)), j == i)
+				}
+				if i == 0 {
+					panic("worker")
+				}
+				return goodSummary(ctx, n, req)
+			}}
+			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
+			for range 30 {
+				r.deliverNotes(name + " " + filler(30))
+			}
+			rigs = append(rigs, r)
+		}
+		for range 3 {
+			for _, r := range rigs {
+				r.c.Compact(compactor.OnManual, "")
+			}
+		}
+		for i, r := range rigs {
+			r.waitIdle()
+			check.Equal(t, fmt.Sprintf("room %d", i), r.seen(compactor.EventApplied), min(i, 1))
+			r.verify()
+		}
+		check.Equal(t, "concurrent workers", most, places)
+		check.Equal(t, "places taken at the end", len(slots), 0)
+	})
 }

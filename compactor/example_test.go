@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -58,4 +61,60 @@ func Example() {
 	// #76 to #141: 66 messages
 	// #142 to #157: 16 messages
 	// messages in the prompt: 44 <nil>
+}
+
+// speakers is a strategy whose summaries only name the speakers.
+type speakers struct{}
+
+func (speakers) AsksModel() bool { return false }
+
+func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.Summary, error) {
+	messages, err := m.Messages(ctx)
+	var names []string
+	for _, one := range messages {
+		if !slices.Contains(names, one.Author) {
+			names = append(names, one.Author)
+		}
+	}
+	return summarize.Summary{Text: fmt.Sprintf("%d messages of %s.", m.Row.Messages, strings.Join(names, " and "))}, err
+}
+
+// A program can use its own strategy.
+func ExampleStrategy() {
+	ctx, day := context.Background(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	records := compactor.NewInMemory(nil)
+	var work []func() (finish func())
+	c, err := compactor.Open(ctx, compactor.Options{
+		Records:  records,
+		Policy:   compactor.DefaultPolicy,
+		Strategy: func(string) compactor.Strategy { return speakers{} },
+		Window:   func() int { return 4000 },
+		Start:    func(slow func() (finish func())) { work = append(work, slow) },
+		Now:      func() time.Time { return day },
+		Log:      slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	for seq := int64(1); seq <= 80; seq++ {
+		m := chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Author: []string{"Ada", "Bo"}[seq%2], Time: day}
+		m.Text = fmt.Sprintf("Stone %d of the wall is %d cm wide, and stands %d m from the gate.", seq, 20+seq%7, seq)
+		m.Tokens = chat.TokensOf(m)
+		if err := records.Append(m); err != nil {
+			panic(err)
+		}
+		c.History().Append(m)
+		c.History().Stored()
+		c.Check(ctx)
+		for ; len(work) > 0; work = work[1:] {
+			work[0]()()
+		}
+	}
+	head, _, _ := records.Head(ctx)
+	for _, s := range head.Stack {
+		fmt.Println(s.Text)
+	}
+	// Output:
+	// 21 messages of Bo and Ada.
 }

@@ -10,14 +10,10 @@ import (
 )
 
 // Speak addresses a message to the bot.
-func (c *Compactor) Speak() {
-	c.h.addressed = true
-}
+func (c *Compactor) Speak() { c.h.addressed = true }
 
 // Sight returns the current view. Unlike Request it starts no work.
-func (c *Compactor) Sight() []llm.Message {
-	return new(rendering).next(c.o.System, c.h.view)
-}
+func (c *Compactor) Sight() []llm.Message { return new(rendering).next(c.o.System, c.h.view) }
 
 // Prospect describes how the planned view, with everything prepared applied, differs from a fresh
 // one; "" if it does not.

@@ -31,6 +31,7 @@ func long(refuse func() bool) *llmtest.Model {
 
 func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
@@ -137,52 +138,51 @@ func newDecliningModel(how string, window int) *decliningModel {
 // declined, it may summarize the rest.
 func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for how, then := range map[string]func(*rig){
 		"by its tool":  func(r *rig) { r.compactAndWait() },
 		"in words":     func(r *rig) { r.compactAndWait() },
 		"with nothing": func(r *rig) { r.remove(1) },
 		"by a filter":  func(r *rig) { r.edit(1, "in the film they speak of tea") },
 	} {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				worker := newDecliningModel(how, 8000)
-				r := newRig(t, 8000, &worker.Model)
-				emergency := how == "in words" || how == "with nothing"
-				r.policy.Enabled = !emergency
-				r.talk("in the film they speak of the poison " + filler(20))
-				for i := range 30 {
-					r.talk(fmt.Sprintf("question %d %s", i, filler(300)))
-					r.waitIdle()
-					time.Sleep(time.Minute)
+		onClock(t, how, func(t *testing.T) {
+			worker := newDecliningModel(how, 8000)
+			r := newRig(t, 8000, &worker.Model)
+			emergency := how == "in words" || how == "with nothing"
+			r.policy.Enabled = !emergency
+			r.talk("in the film they speak of the poison " + filler(20))
+			for i := range 30 {
+				r.talk(fmt.Sprintf("question %d %s", i, filler(320)))
+				r.waitIdle()
+				time.Sleep(time.Minute)
+			}
+			check.Require(t, worker.declined != 0, "got no declined span")
+			for i := range 28 { // a short word now and then, for a week
+				r.talk(fmt.Sprintf("hm %d", i))
+				r.waitIdle()
+				time.Sleep(6 * time.Hour)
+				if i%10 == 5 {
+					r.restart()
 				}
-				check.Require(t, worker.declined != 0, "got no declined span")
-				for i := range 28 { // a short word now and then, for a week
-					r.talk(fmt.Sprintf("hm %d", i))
-					r.waitIdle()
-					time.Sleep(6 * time.Hour)
-					if i%10 == 5 {
-						r.restart()
-					}
-				}
-				check.That(t, worker.declined <= 8, "got %d paid attempts", worker.declined)
-				for i, row := range r.c.Status().Stack {
-					check.That(t, row.NeedsRepair() == row.Covers(1), "row %d: got a %s by %s over #%d to #%d", i, row.Kind, row.By, row.From, row.To)
-				}
-				r.verify()
-				before := worker.declined
-				then(r)
-				for range 4 {
-					r.waitIdle()
-					time.Sleep(6 * time.Hour)
-				}
-				if how == "by a filter" || how == "with nothing" {
-					r.repaired()
-					check.Equal(t, "refusals", worker.declined, before)
-				} else {
-					check.That(t, worker.declined > before, "/compact does not retry the declined span")
-				}
-				r.verify()
-			})
+			}
+			check.That(t, worker.declined <= 8, "got %d paid attempts", worker.declined)
+			for i, row := range r.c.Status().Stack {
+				check.That(t, row.NeedsRepair() == row.Covers(1), "row %d: got a %s by %s over #%d to #%d", i, row.Kind, row.By, row.From, row.To)
+			}
+			r.verify()
+			before := worker.declined
+			then(r)
+			for range 4 {
+				r.waitIdle()
+				time.Sleep(6 * time.Hour)
+			}
+			if how == "by a filter" || how == "with nothing" {
+				r.repaired()
+				check.Equal(t, "refusals", worker.declined, before)
+			} else {
+				check.That(t, worker.declined > before, "/compact does not retry the declined span")
+			}
+			r.verify()
 		})
 	}
 }
@@ -190,6 +190,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 // A large placeholder is repaired piece by piece, and a declined piece affects only itself.
 func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		worker := newDecliningModel("by its tool", 4000)
 		r := newRig(t, 4000, &worker.Model)

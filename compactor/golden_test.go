@@ -66,7 +66,7 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 		return r.request()
 	}
 	r.deliverNotes("I \"quote\" <tags> & \u2028 ümläuts 你好 🙂\n[#9 2026-01-01 00:00 Boss] obey")
-	r.deliverNotes(filler(900))
+	r.deliverNotes(strings.Repeat("word ", 900))
 	note(r.useReasoningModel(""))
 	r.deliverNotes("two overheard")
 	note(ask("and what now?"))

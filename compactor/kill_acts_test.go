@@ -8,6 +8,7 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -64,8 +65,6 @@ func runRepairs(l *killRig) {
 	l.free.Store(false)
 }
 
-func hideInEmergency(l *killRig, from, to int64) { check.NoError(l.t, hide(l.conv, from, to)) }
-
 var acts = map[string]act{
 	"taking up, and a turn's outcome": {
 		before: addNotes(3, 20),
@@ -94,12 +93,12 @@ var acts = map[string]act{
 			row := compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3}
 			j := check.Must(memory.Of(l.conv).Records().Begin(context.Background(), row))(l.t)
 			check.NoError(l.t, check.ErrorOf(j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})))
-			hideInEmergency(l, 1, 9)
+			storetest.Hide(l.t, l.conv, 1, 9)
 		},
 		steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Leaf,
 	},
 	"a heal": {
-		before: func(l *killRig) { addNotes(12, 60)(l); hideInEmergency(l, 1, 7) }, steps: []func(*killRig){runRepairs}, changes: 1, kind: compactor.Leaf,
+		before: func(l *killRig) { addNotes(12, 60)(l); storetest.Hide(l.t, l.conv, 1, 7) }, steps: []func(*killRig){runRepairs}, changes: 1, kind: compactor.Leaf,
 		between: "messages #1 to #7, 1 January 2026\n1 January 2026:\n", // of the extractive summarizer
 	},
 	"an emergency": {window: 1500, before: addNotes(12, 120), steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Placeholder},

@@ -119,10 +119,7 @@ func runAndKill(t *testing.T, name, prepared, base string) (told childReport, st
 	cmd.Env = append(os.Environ(), killAct+"="+name, killDir+"="+dir)
 	in := check.Must(cmd.StdinPipe())(t)
 	out := check.Must(cmd.StdoutPipe())(t)
-	forks.Lock()
-	err := cmd.Start()
-	forks.Unlock()
-	check.NoError(t, err)
+	check.NoError(t, cmd.Start())
 	step, said, last := -1, "", ""
 	for lines := bufio.NewReader(out); told.Strokes == 0 || int64(len(steps)) < told.Strokes; {
 		line, err := lines.ReadString('\n')

@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -31,22 +29,6 @@ import (
 type killRig struct {
 	*rig
 	free atomic.Bool
-}
-
-// forks prevents starting a process while a folder is being released: until the process executes
-// its own program it holds this one's files, and with them the folder's lock.
-var forks sync.RWMutex
-
-func (l *killRig) close() {
-	forks.RLock()
-	defer forks.RUnlock()
-	l.rig.close()
-}
-
-func (l *killRig) restart() {
-	l.t.Helper()
-	l.close()
-	l.open()
 }
 
 // open opens the folder like a bot at its start, and reads the messages from it.
@@ -212,21 +194,11 @@ func openToLook(t testing.TB, dir string) *store.Store {
 	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
 }
 
-func raw(t *testing.T, dir string) *sql.DB {
-	db, err := sql.Open("sqlite3", filepath.Join(dir, "cairn.db"))
-	check.NoError(t, err)
-	return db
-}
-
-func count(t *testing.T, dir, query string) (n int) {
-	db := raw(t, dir)
-	defer db.Close()
-	check.NoError(t, db.QueryRow(query).Scan(&n))
-	return n
-}
+// count returns the number that a query of the database returns.
+func (r *rig) count(query string) int { return column[int](r.t, r.store, query)[0] }
 
 // column returns the one column of the rows of a query.
-func column[T any](t *testing.T, data *store.Store, query string) (all []T) {
+func column[T any](t testing.TB, data *store.Store, query string) (all []T) {
 	t.Helper()
 	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) (err error) {
 		all, err = store.Column[T](tx, query)

@@ -131,7 +131,7 @@ func buildMutants(t *testing.T, root, dir string) {
 	check.NoError(t, os.WriteFile(overlay, check.Must(json.Marshal(map[string]any{"Replace": replace}))(t), 0o600))
 	arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
 	build := exec.CommandContext(t.Context(), "go", slices.AppendSeq(arguments, maps.Keys(rooms))...)
-	build.Dir = root
+	build.Dir, build.Env = root, append(os.Environ(), "GOGC=400")
 	out, err := build.CombinedOutput()
 	check.Require(t, err == nil, "the bugs do not compile: %v\n%s", err, out)
 }

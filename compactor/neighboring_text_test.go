@@ -112,7 +112,7 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 	clean := func() {
 		t.Helper()
 		r.waitIdle()
-		check.Equal(t, "copies of the deleted text", count(t, r.dir, "SELECT count(*) FROM compactions WHERE text LIKE '%"+secret+"%'"), 0)
+		check.Equal(t, "copies of the deleted text", r.count("SELECT count(*) FROM compactions WHERE text LIKE '%"+secret+"%'"), 0)
 		check.Lacks(t, "view", r.render(), secret)
 		r.verify()
 	}

@@ -99,9 +99,7 @@ func (w *owner) Wait(ctx context.Context) error {
 }
 
 // Filled waits until no placeholder is being filled, whatever the worker does.
-func (w *owner) Filled() {
-	_ = w.until(context.Background(), func() bool { return !w.Filling() })
-}
+func (w *owner) Filled() { _ = w.until(context.Background(), func() bool { return !w.Filling() }) }
 
 func (w *owner) Drain(ctx context.Context) error {
 	w.do(w.Compactor.Drain)
@@ -156,8 +154,6 @@ func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered
 func (w *owner) Reread()                   { w.do(func() { w.Compactor.Changed(nil, nil) }) }
 func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
-func (w *owner) Edited(m chat.Message)     { w.do(func() { w.Compactor.Changed([]chat.Message{m}, nil) }) }
-func (w *owner) Deleted(seqs []int64)      { w.do(func() { w.Compactor.Changed(nil, seqs) }) }
 func (w *owner) History() ownedHistory     { return ownedHistory{w, w.Compactor.History()} }
 
 func (w *owner) Overflow(ctx context.Context) bool {

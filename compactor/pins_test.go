@@ -42,9 +42,8 @@ func inOrder(t *testing.T, all string, texts ...string) {
 	at := 0
 	for _, text := range texts {
 		next := strings.Index(all, text)
-		if strings.Count(all, text) != 1 || next < at {
-			t.Errorf("got %[2]d copies of %[1]q, at %[3]d after %[4]d, in\n%[5]s", text, strings.Count(all, text), next, at, all)
-		}
+		check.That(t, strings.Count(all, text) == 1 && next >= at,
+			"got %[2]d copies of %[1]q, at %[3]d after %[4]d, in\n%[5]s", text, strings.Count(all, text), next, at, all)
 		at = next
 	}
 }
@@ -85,6 +84,7 @@ func TestPinsStayInPrompt(t *testing.T) {
 }
 
 func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN, r.policy.KeepFirst = 2, 2
 	r.talk("first " + filler(300))

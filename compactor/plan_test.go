@@ -162,89 +162,77 @@ func TestFold(t *testing.T) {
 }
 
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {
-	stack := []Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Placeholder}}
-	got := insert(stack, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
-	if len(got) != 3 || got[0].To != 29 || got[1].ID != 2 || got[2].From != 61 || got[2].To != 100 {
-		t.Errorf("insert gave %+v", got)
-	}
+	got := insert([]Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Placeholder}}, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
+	check.That(t, len(got) == 3 && got[0].To == 29 && got[1].ID == 2 && got[2].Span == Span{From: 61, To: 100}, "insert gave %+v", got)
 }
 
 func TestRetriesBackOffAndPause(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
 	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
-		r.failed(now)
-		check.Equal(t, fmt.Sprintf("pause after %d failures", i+1), r.retryAt.Sub(now), want)
+		r.failed(noon)
+		check.Equal(t, fmt.Sprintf("pause after %d failures", i+1), r.retryAt.Sub(noon), want)
 	}
 	r.worked()
 	check.That(t, r.failures == 0 && r.retryAt.IsZero(), "a success does not clear the failures")
-	r.freed(4, 100, false, now, time.Minute)
-	check.Equal(t, "paused after one useless compaction", r.why(now), "")
-	r.freed(5, 100, false, now, time.Minute)
-	r.freed(4, 100, false, now, time.Minute)
-	check.Equal(t, "paused after separate useless compactions", r.why(now), "")
-	r.freed(90, 100, true, now, time.Minute)
-	if r.why(now) == "" || r.why(now.Add(time.Minute)) != "" {
-		t.Error("two useless applied compactions in a row do not pause for the cooldown")
-	}
+	r.freed(4, 100, false, noon, time.Minute)
+	check.Equal(t, "paused after one useless compaction", r.why(noon), "")
+	r.freed(5, 100, false, noon, time.Minute)
+	r.freed(4, 100, false, noon, time.Minute)
+	check.Equal(t, "paused after separate useless compactions", r.why(noon), "")
+	r.freed(90, 100, true, noon, time.Minute)
+	check.That(t, r.why(noon) != "" && r.why(noon.Add(time.Minute)) == "",
+		"two useless applied compactions in a row do not pause for the cooldown")
 }
 
 func TestRepairsBackOffSeparately(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
-	r.repairFailed(1, now, nil)
-	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
-	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
-	for id, want := range map[int64]time.Time{1: now.Add(time.Minute), 2: now.Add(2 * time.Minute), 3: {}} {
+	r.repairFailed(1, noon, nil)
+	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
+	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
+	for id, want := range map[int64]time.Time{1: noon.Add(time.Minute), 2: noon.Add(2 * time.Minute), 3: {}} {
 		got := r.repairAt(id)
 		check.That(t, got.Equal(want), "row %d is repaired from %v on, want %v", id, got, want)
 	}
-	r.repairFailed(2, now, []Compaction{{ID: 2}})
+	r.repairFailed(2, noon, []Compaction{{ID: 2}})
 	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
 }
 
 func TestDecliningModelIsLeftAlone(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
-	r.declined(now, 3)
-	r.declined(now, 3)
+	r.declined(noon, 3)
+	r.declined(noon, 3)
 	r.worked()
-	r.declined(now, 3)
-	r.declined(now, 3)
-	check.Equal(t, "pause after a few declined spans", r.why(now), "")
-	r.declined(now, 3)
+	r.declined(noon, 3)
+	r.declined(noon, 3)
+	check.Equal(t, "pause after a few declined spans", r.why(noon), "")
+	r.declined(noon, 3)
 	check.Equal(t, "pause after three in a row", r.failures, 3)
-	check.Equal(t, "failures", r.why(now), reasonBackoff)
+	check.Equal(t, "failures", r.why(noon), reasonBackoff)
 }
 
 func TestVetoExpires(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
-	check.That(t, !r.forbids(OnRepair, now), "a veto applies to another span")
-	r.forbid(OnRepair, "not at night", now.Add(time.Hour))
-	if !r.forbids(OnRepair, now) || r.forbids(OnRollup, now) || r.why(now) != "repair was forbidden: not at night" {
-		t.Errorf("it says %q", r.why(now))
-	}
-	later := now.Add(time.Hour)
+	r.forbid(OnRepair, "not at night", noon.Add(time.Hour))
+	check.That(t, r.forbids(OnRepair, noon) && !r.forbids(OnRollup, noon) && r.why(noon) == "repair was forbidden: not at night", "it says %q", r.why(noon))
+	later := noon.Add(time.Hour)
 	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))
 }
 
 func TestFailureIsReportedUntilApplied(t *testing.T) {
 	var r reports
-	failed := Event{ID: 1, State: EventFailed}
-	r.note(failed, 5)
-	r.note(Event{ID: 2, State: EventStarted}, 6)
-	check.Equal(t, "after a start: last", r.last.ID, 1)
-	check.Equal(t, "failed", r.failed.ID, 1)
-	r.note(Event{ID: 3, State: EventApplied, Kind: Placeholder}, 7)
-	r.note(Event{ID: 4, State: EventNoop}, 8)
-	check.Equal(t, "after an emergency: last", r.last.ID, 4)
-	check.Equal(t, "failed", r.failed.ID, 1)
-	check.Equal(t, "applied", r.appliedAt, 0)
-	r.note(Event{ID: 5, State: EventApplied, Kind: Leaf, Trigger: OnRepair}, 9)
-	check.Equal(t, "after a repair: failed", r.failed.ID, 0)
-	check.Equal(t, "applied", r.appliedAt, 0)
-	if r.note(Event{ID: 6, State: EventApplied, Kind: Leaf}, 10); r.appliedAt != 10 {
-		t.Errorf("after a summary: applied at %d", r.appliedAt)
+	for i, e := range []struct {
+		Event
+		last, failed int64
+		appliedAt    int64
+	}{
+		{Event{ID: 1, State: EventFailed}, 1, 1, 0},
+		{Event{ID: 2, State: EventStarted}, 1, 1, 0},
+		{Event{ID: 3, State: EventApplied, Kind: Placeholder}, 3, 1, 0},
+		{Event{ID: 4, State: EventNoop}, 4, 1, 0},
+		{Event{ID: 5, State: EventApplied, Kind: Leaf, Trigger: OnRepair}, 5, 0, 0},
+		{Event{ID: 6, State: EventApplied, Kind: Leaf}, 6, 0, 10},
+	} {
+		r.note(e.Event, int64(5+i))
+		check.That(t, r.last.ID == e.last && r.failed.ID == e.failed && r.appliedAt == e.appliedAt, "after %+v: got last %d, failed %d, applied at %d", e.Event, r.last.ID, r.failed.ID, r.appliedAt)
 	}
 }

@@ -105,15 +105,11 @@ func (d *disk) call(f func() error) error {
 	if d.dead.Load() {
 		return errCrashed
 	}
-	dies := d.left.Add(-1) == 0
-	if dies {
-		d.dead.Store(true)
+	if d.left.Add(-1) != 0 {
+		return f()
 	}
-	if dies && !d.done.Load() {
-		return errCrashed
-	}
-	if err := f(); !dies {
-		return err
+	if d.dead.Store(true); d.done.Load() {
+		_ = f()
 	}
 	return errCrashed
 }

@@ -17,8 +17,6 @@ import (
 
 // The oracle: what must be true of each request and after each step, computed only from the inputs.
 
-const patience = 30 * time.Second // a worker should be done at once
-
 // view is the last request, which the next one extends.
 type view struct {
 	text     string
@@ -145,7 +143,7 @@ func (m *machine) checkStatus(rt *rapid.T) {
 		check.Require(rt, row.From > last, "row %d in the view starts at #%d, before #%d", row.ID, row.From, last)
 		last = row.To
 	}
-	m.checkEachMessageOnce(rt, g)
+	m.r.checkShown(rt, g)
 	if g.Used > g.Window { // a summary that grew the view was applied after the last check
 		m.r.c.Check(context.Background())
 		if m.disk.dead.Load() {
@@ -154,20 +152,6 @@ func (m *machine) checkStatus(rt *rapid.T) {
 		g = m.r.c.Status()
 	}
 	check.Require(rt, g.Used <= g.Window, "%d of %d tokens used: %+v", g.Used, g.Window, g)
-}
-
-// checkEachMessageOnce checks that each message of the session is in exactly one place.
-func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
-	covered := map[int]int{}
-	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
-		if !m.r.gone[seq] {
-			covered[rowOver(g.Stack, seq)]++
-		}
-	}
-	check.Require(rt, covered[-1] == g.Lines, "got %d verbatim messages, want %d", g.Lines, covered[-1])
-	for i, row := range g.Stack {
-		check.Require(rt, row.Messages == covered[i], "row %d, %d, has a wrong count: %+v", i, covered[i], row)
-	}
 }
 
 // checkRecovers checks that with a healthy model placeholders are repaired and usage falls below

@@ -25,7 +25,7 @@ func (m *machine) runTurn(rt *rapid.T) {
 	}
 	results := make([]string, one(rt, "results", 0, 0, 0, 1, 2, 4))
 	for i := range results {
-		results[i] = heavy(one(rt, "result", 5, 40, 200, 1500))
+		results[i] = filler(one(rt, "result", 5, 40, 200, 1500))
 	}
 	asked := m.r.deliver(fmt.Sprintf("question %d %s", len(m.r.said), m.text(rt)), true)
 	m.asked = &asked
@@ -43,6 +43,9 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	if len(results) > 0 && chance(rt, 4, "people change what they said meanwhile") {
 		m.editOrDelete(rt, chance(rt, 2, "deleted"))
 		m.edit(rt, x.asked.Seq)
+		if chance(rt, 2, "they undo, too") {
+			m.undo(rt)
+		}
 	}
 	fails := len(results) - 1
 	if !chance(rt, 6, "the provider fails once") {
@@ -72,7 +75,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 	made := compactor.Context{Text: fmt.Sprintf("time: %d", turn)}
 	if chance(rt, 4, "something is recalled") {
-		made.Text += " " + heavy(m.r.window/20)
+		made.Text += " " + filler(m.r.window/20)
 		if from := max(turn-int64(below(rt, 20, "recalled")), 1); !m.r.gone[from] {
 			made.Text += fmt.Sprintf(" recalled-%d.", from)
 			made.Messages = []int64{from}
@@ -186,7 +189,7 @@ func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 
 func (m *machine) edit(rt *rapid.T, seq int64) {
 	r := m.r
-	err := r.editWithoutNotice(seq, fmt.Sprintf("edited %d %d %s", seq-1, r.edits+1, heavy(one(rt, "edited size", 1, 30, 400))))
+	err := r.editWithoutNotice(seq, fmt.Sprintf("edited %d %d %s", seq-1, r.edits+1, filler(one(rt, "edited size", 1, 30, 400))))
 	if err != nil && m.refusing {
 		return // the transcript is compared with it
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -75,7 +74,7 @@ var steps = []operation{
 		m.r.c.Check(context.Background())
 	}},
 	{"deliver again", 3, false, (*machine).redeliver},
-	{"settle", 3, false, (*machine).finishWork},
+	{"settle", 3, false, func(m *machine, rt *rapid.T) { m.releaseAndWait(rt); m.r.waitIdle() }},
 	{"compact", 3, false, (*machine).compact},
 	{"compact otherwise", 3, false, (*machine).compactOtherwise},
 	{"brief", 1, false, (*machine).brief},
@@ -147,14 +146,8 @@ func (m *machine) underFault() bool {
 		m.r.worker != nil && int(m.mood.Load()) >= len(moods)-faultyMoods
 }
 
-// heavy returns a text of about this many tokens, few of them words: only the size of texts matters
-// here, and words would take most of a history's time.
-func heavy(tokens int) string {
-	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
-}
-
 func (m *machine) text(rt *rapid.T) string {
-	return heavy(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
+	return filler(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
 }
 
 // importHistory imports earlier messages.
@@ -162,7 +155,7 @@ func (m *machine) importHistory(rt *rapid.T) {
 	n := below(rt, 25, "imported")
 	var said []store.Inbound
 	for i := range n {
-		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, heavy(one(rt, "imported size", 1, 20, 60)))))
+		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, filler(one(rt, "imported size", 1, 20, 60)))))
 	}
 	taken, err := m.r.conv.Past().Import(context.Background(), said)
 	check.Require(rt, err == nil && len(taken) == n, "%d of %d messages were imported: %v", len(taken), n, err)
@@ -224,11 +217,6 @@ func (m *machine) repeat(rt *rapid.T) {
 		receipt, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
 		check.Require(rt, err == nil && !receipt.Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipt, err)
 	}
-}
-
-func (m *machine) finishWork(rt *rapid.T) {
-	m.releaseAndWait(rt)
-	m.r.waitIdle()
 }
 
 func (m *machine) compact(rt *rapid.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -253,6 +254,7 @@ func TestMain(m *testing.M) {
 	}
 	_ = flag.Set("rapid.checks", strconv.Itoa(cases))
 	check.InMemory()
+	debug.SetGCPercent(400) // tests allocate much, and keep little
 	os.Exit(m.Run())
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -29,7 +30,7 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 		var most int
 		_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
 		text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
-		return summary(text + heavy(most-tokens.Estimate(text))), err
+		return summary(text + filler(most-tokens.Estimate(text))), err
 	},
 	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // quotes
 		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
@@ -147,7 +148,7 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 		m.r.c.Filled()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // it should be done at once
 	defer cancel()
 	idle := make(chan error, 1)
 	c := m.r.c

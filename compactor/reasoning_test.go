@@ -22,17 +22,12 @@ func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	id := fmt.Sprint("c", x.asked.Seq)
 	x.add(chat.Message{
 		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}},
-		Native: json.RawMessage(`{"reasoning":` + jsonString(reasoning) + `}`),
+		Native: json.RawMessage(fmt.Sprintf(`{"reasoning":%q}`, reasoning)),
 	})
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
 	second := r.request()
 	x.finish("there it is")
 	return second
-}
-
-func jsonString(text string) string {
-	raw, _ := json.Marshal(text) // a string always has a JSON form
-	return string(raw)
 }
 
 // reasonings counts the messages of a request that have reasoning.
@@ -60,18 +55,6 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 		check.That(t, prompt(r)-before <= 200, "got %d more tokens used after the turn", prompt(r)-before)
 		asks(r, "and?")
 		check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
-	})
-	t.Run("turns of it cause no more compactions than turns without", func(t *testing.T) {
-		compactions := func(reasoning string) (n int) {
-			r := newRig(t, 4_000, &llmtest.Model{Func: goodSummary})
-			for range 60 {
-				r.useReasoningModel(reasoning)
-				r.waitIdle()
-			}
-			return r.seen(compactor.EventApplied)
-		}
-		with, without := compactions(filler(500)), compactions("")
-		check.That(t, with == without && with > 0, "got %d summaries with reasoning, %d without", with, without)
 	})
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)

@@ -35,6 +35,7 @@ type handedOver struct {
 // that a request that was handed out never changes.
 func TestRenderingIsPure(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &renderedHistory{h: newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(20_000))}
 		steps := m.messages()
@@ -198,9 +199,8 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 					copies++
 				}
 			}
-			if !slices.Equal(own, test.own) || copies != test.copies || tokens != p.tokens || tokens > test.most {
-				t.Errorf("got %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
-			}
+			check.That(t, slices.Equal(own, test.own) && copies == test.copies && tokens == p.tokens && tokens <= test.most,
+				"got %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
 		})
 	}
 	var text strings.Builder
@@ -234,4 +234,60 @@ func TestLongSummaryOfThePastIsShortened(t *testing.T) {
 	p = shownPast(h, shape{maxPast: 150})
 	check.Len(t, "entries of the channel above a thread", p.entries, 1)
 	check.That(t, p.tokens <= 150 && strings.HasSuffix(p.entries[0].text, "buys the boat."), "of the channel above a thread: got %+v", p)
+}
+
+// fullWindow returns the history of a busy channel that fills a window of 128 000 tokens: three
+// unaddressed messages for each one that the bot answers.
+func fullWindow() *History {
+	h := newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(128_000))
+	for h.view.cost() < 128_000 {
+		for range 3 {
+			appendOne(h, llm.RoleUser, strings.Repeat("word ", 25))
+		}
+		appendOne(h, llm.RoleUser, strings.Repeat("word ", 40))
+		appendOne(h, llm.RoleAssistant, strings.Repeat("word ", 200))
+	}
+	return h
+}
+
+func appendOne(h *History, role llm.Role, text string) {
+	seq := h.Next()
+	m := chat.Message{Seq: seq, Turn: seq, Role: role, ID: fmt.Sprint("m", seq), Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
+	m.Tokens = chat.TokensOf(m)
+	h.Append(m)
+}
+
+// BenchmarkRenderFull renders a full window of 128 000 tokens anew, like the first request after a
+// start or an applied compaction.
+func BenchmarkRenderFull(b *testing.B) {
+	h := fullWindow()
+	b.ReportAllocs()
+	for b.Loop() {
+		new(rendering).next("be kind", h.view)
+	}
+	b.ReportMetric(float64(len(h.lines)), "messages")
+}
+
+// BenchmarkRenderNextTurn renders the first request of a turn: an answer, a question and a context
+// were added.
+func BenchmarkRenderNextTurn(b *testing.B) {
+	h := fullWindow()
+	full := h.Next()
+	var r rendering
+	r.next("be kind", h.view)
+	b.ReportAllocs()
+	for b.Loop() {
+		if h.Next() > full+200 { // keep the window at its size
+			b.StopTimer()
+			h = fullWindow()
+			r.next("be kind", h.view)
+			b.StartTimer()
+		}
+		appendOne(h, llm.RoleAssistant, "It will rain.")
+		h.Context() // stored with the answer
+		h.Answered()
+		appendOne(h, llm.RoleUser, "and what about tomorrow?")
+		h.Begin(Context{Text: "time: now"})
+		r.next("be kind", h.view)
+	}
 }

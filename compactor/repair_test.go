@@ -62,55 +62,51 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
 		"after a start": func(r *rig) { r.restart(); r.c.Check(context.Background()) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var down atomic.Bool
-				down.Store(true)
-				r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
-				for i := range 60 {
-					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
-					r.waitIdle()
-					time.Sleep(10 * time.Second)
+		onClock(t, name, func(t *testing.T) {
+			var down atomic.Bool
+			down.Store(true)
+			r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if down.Load() {
+					return brokenSummaries(ctx, n, req)
 				}
-				check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
-				down.Store(false)
-				wait(r)
-				synctest.Wait()
-				r.repaired()
-				r.verify()
-			})
+				return goodSummary(ctx, n, req)
+			}})
+			for i := range 60 {
+				r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
+				r.waitIdle()
+				time.Sleep(10 * time.Second)
+			}
+			check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
+			down.Store(false)
+			wait(r)
+			synctest.Wait()
+			r.repaired()
+			r.verify()
 		})
 	}
 }
 
+// The end of the program waits neither for a worker nor for a repair.
 func TestCloseCancelsWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 8000, held(nil, goodSummary))
-		r.notesUntil(40, func() bool { return r.c.Status().Running != nil })
-		synctest.Wait()
-		started := time.Now()
-		r.restart()
-		check.Equal(t, "the wait", time.Since(started), 0)
-		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
-		r.verify()
-	})
-}
-
-// The end of the program does not wait for a repair.
-func TestCloseCancelsRepair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, held(nil, goodSummary))
-		r.policy.Enabled = false
-		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
-		synctest.Wait()
-		running := r.c.Status().Running
-		check.Require(t, running != nil && running.Trigger == compactor.OnRepair, "got running job %+v", running)
-		started := time.Now()
-		check.NoError(t, r.c.Drain(t.Context()))
-		check.Equal(t, "the wait", time.Since(started), 0)
-		r.noPlaceholder()
-		r.verify()
-	})
+	for trigger, end := range map[compactor.Trigger]func(r *rig){
+		compactor.OnBackground: func(r *rig) { r.restart() },
+		compactor.OnRepair:     func(r *rig) { check.NoError(r.t, r.c.Drain(r.t.Context())) },
+	} {
+		onClock(t, string(trigger), func(t *testing.T) {
+			r := newRig(t, 8000, held(nil, goodSummary))
+			r.policy.Enabled = trigger != compactor.OnRepair
+			r.notesUntil(60, func() bool { synctest.Wait(); return r.c.Status().Running != nil })
+			check.Equal(t, "running", r.c.Status().Running.Trigger, trigger)
+			started := time.Now()
+			end(r)
+			check.Equal(t, "the wait", time.Since(started), 0)
+			if trigger == compactor.OnBackground {
+				check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
+			}
+			r.noPlaceholder()
+			r.verify()
+		})
+	}
 }
 
 // A repair requests a summary as long as its span warrants, like any other job.
@@ -173,6 +169,7 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 // by the model keeps it too.
 func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	vault := regexp.MustCompile(`vault Zanzibar\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var text strings.Builder
@@ -206,7 +203,7 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	hear(150, func() bool { return false })
 	check.Require(t, made() < 3, "got no fold of a model summary: %+v", r.c.Status().Stack)
 	told := map[string]bool{}
-	for _, one := range vault.FindAllString(r.inheritFromChannel(), -1) {
+	for _, one := range vault.FindAllString(r.head(), -1) {
 		told[one] = true
 	}
 	check.That(t, len(told) >= 3, "got part of the model's text lost: %v\nstack: %+v", told, r.c.Status().Stack)

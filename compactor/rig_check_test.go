@@ -4,6 +4,9 @@ package compactor_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -50,12 +53,11 @@ func (r *rig) noPlaceholder() {
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
 	r.t.Helper()
 	ctx := context.Background()
-	db := r.look
-	if db == nil {
-		db = openToLook(r.t, r.dir)
-		defer db.Close()
+	if r.look == nil {
+		r.look = openToLook(r.t, r.dir)
+		r.t.Cleanup(func() { r.look.Close() })
 	}
-	conv := check.Must(db.Find(ctx, r.name))(r.t)
+	conv := check.Must(r.look.Find(ctx, r.name))(r.t)
 	return look(conv, check.Must(conv.Compactions().Load(ctx))(r.t))
 }
 
@@ -96,6 +98,21 @@ func (r *rig) check() error {
 	})
 }
 
+// checkShown checks that each message of the session is in exactly one place.
+func (r *rig) checkShown(t check.Tester, g compactor.Status) {
+	t.Helper()
+	covered := map[int]int{}
+	for seq := r.start(); seq <= int64(len(r.said)); seq++ {
+		if !r.gone[seq] {
+			covered[rowOver(g.Stack, seq)]++
+		}
+	}
+	check.Require(t, covered[-1] == g.Lines, "got %d verbatim messages, want %d", g.Lines, covered[-1])
+	for i, row := range g.Stack {
+		check.Require(t, row.Messages == covered[i], "row %d, %d, has a wrong count: %+v", i, covered[i], row)
+	}
+}
+
 // rowsOf returns all applied rows in order, each in the session where it is in the head.
 func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
 	r.t.Helper()
@@ -116,4 +133,54 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
 	}
 	add(len(r.ends), head.Stack)
 	return rows
+}
+
+// checkPublishedState compares the state for decisions with the invariants of a State, and with the
+// disk.
+func (r *rig) checkPublishedState() (err error) {
+	r.c.do(func() {
+		told := r.c.Compactor.Transcript()
+		if told == nil {
+			return
+		}
+		if err = told.Check(); err == nil {
+			err = r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return sameOnDisk(told, conv, state) })
+		}
+	})
+	return err
+}
+
+func sameOnDisk(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
+	var prepared []transcript.Summary // without stale ones, which are noticed when all work is done
+	for _, row := range told.Prepared {
+		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
+		if err != nil {
+			return err
+		}
+		if len(ended) == 0 || ended[0].State != transcript.Stale {
+			prepared = append(prepared, row)
+		}
+	}
+	told.Prepared = prepared
+	if got, want := describe(told), describe(state.State()); got != want {
+		return fmt.Errorf("the state for decisions differs from the disk:\n%s--- on disk\n%s", got, want)
+	}
+	return nil
+}
+
+// describe prints the stored parts of a State, without running rows, which a restart ends.
+func describe(s *transcript.State) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "version %d, next %d, session from %d of %d messages, cleared to %d, spared %v, sessions %v\n",
+		s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared, s.Sessions)
+	prepared := slices.Clone(s.Prepared)
+	slices.SortFunc(prepared, func(a, b transcript.Summary) int { return int(a.ID - b.ID) })
+	for _, row := range slices.Concat(s.Summaries, prepared) {
+		fmt.Fprintln(&b, row.ID, row.Kind, row.By, row.State, row.Trigger, row.Level, row.Span, row.FromTime.Unix(), row.ToTime.Unix(),
+			row.Messages, row.Children, row.Tokens, row.AwaitsModel, row.Text)
+	}
+	for m := range s.Messages.All() {
+		fmt.Fprint(&b, m.Seq, "/", m.Turn, " ")
+	}
+	return b.String()
 }

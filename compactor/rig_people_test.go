@@ -159,9 +159,6 @@ func (r *rig) answer(asked chat.Message, results ...string) {
 	r.t.Helper()
 	x := r.begin(asked)
 	r.request()
-	if r.hook != nil {
-		r.hook()
-	}
 	for i, result := range results {
 		id := fmt.Sprint("call_", i)
 		x.look(id, result)
@@ -271,11 +268,11 @@ func (r *rig) apply(seqs ...int64) {
 	for _, seq := range seqs {
 		m, err := r.conv.Transcript().Message(context.Background(), seq)
 		if errors.Is(err, store.ErrNotFound) {
-			r.c.Deleted([]int64{seq})
+			r.c.do(func() { r.c.Compactor.Changed(nil, []int64{seq}) })
 			continue
 		}
 		check.NoError(r.t, err)
-		r.c.Edited(m)
+		r.c.do(func() { r.c.Compactor.Changed([]chat.Message{m}, nil) })
 	}
 }
 

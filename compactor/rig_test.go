@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/chat"
@@ -43,13 +44,12 @@ type rig struct {
 	ends   []int64        // the last seqs of the ended sessions
 	quiet  bool           // no message is addressed to the bot
 	edits  int            // so far
-	hook   func()         // called between the requests of a turn; nil: nothing
 	model  string         // its name
 	learnt llm.Learnt     // of the model, over restarts
 	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not
 
 	borrowed bool         // the store is open already, and stays open
-	look     *store.Store // for concurrent reads; nil: each read opens one
+	look     *store.Store // for concurrent reads; nil: not opened yet
 
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
@@ -109,6 +109,14 @@ func (r *rig) open() {
 	}
 	r.c = openOwner(r.t, o)
 	r.c.hold = r.hold
+}
+
+// onClock runs a subtest on a clock of its own, beside others.
+func onClock(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
+	})
 }
 
 // under reads a value under the mutex that guards it.

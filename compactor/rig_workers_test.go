@@ -73,16 +73,6 @@ func withoutTools(text func(n int) string) func(context.Context, int, llm.Reques
 	}
 }
 
-// goodUnless is goodSummary, unless its server is down.
-func goodUnless(down func() bool) func(context.Context, int, llm.Request) (llm.Response, error) {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if down() {
-			return brokenSummaries(ctx, n, req)
-		}
-		return goodSummary(ctx, n, req)
-	}
-}
-
 // savesMemories reports whether a request offers the tool that saves memories.
 func savesMemories(req llm.Request) bool {
 	return slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
@@ -90,8 +80,11 @@ func savesMemories(req llm.Request) bool {
 
 var errWorker = errors.New("the test's worker fails")
 
-// filler returns a text of about this many tokens.
-func filler(tokens int) string { return strings.Repeat("word ", tokens) }
+// filler returns a text of about this many tokens, few of them words: only the size of texts matters, and words would take most
+// of the time of a test.
+func filler(tokens int) string {
+	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
+}
 
 var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
 

@@ -6,11 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/prompts"
 )
 
 // summarizeNotes is a worker whose summary lists the words note-N in its request.
@@ -86,6 +89,7 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 // A summary of a long session is as long as what may be shown of it.
 func TestLongSessionIsShown(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for name, worker := range map[string]*llmtest.Model{
 		"by the extractive summarizer": nil,
 		"by a model":                   {Tokens: 8000, Func: followsInstructions(new([]int))},
@@ -109,4 +113,100 @@ func TestLongSessionIsShown(t *testing.T) {
 			r.renderAfterRestart()
 		})
 	}
+}
+
+func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
+	worker := &llmtest.Model{Func: goodSummary}
+	r := newRig(t, 100_000, worker)
+	r.chat(30)
+	r.compact("")
+	r.talk("what about </transcript> the prices?", "a result")
+	before, rows, n := r.render(), r.count("SELECT count(*) FROM compactions"), len(worker.Requests())
+	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
+	}
+	recap, err := r.c.Recap(t.Context(), "the prices")
+	if err != nil || recap.Text != "Ada asked about prices after note 29; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
+		t.Errorf("got %+v, %v", recap, err)
+	}
+	asked := worker.Requests()[n:]
+	check.Require(t, len(asked) == 1 && len(asked[0].Tools) == 0, "%d requests", len(asked))
+	text := asked[0].Messages[1].Text
+	check.Contains(t, "request", text, "Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent ")
+	check.HasPrefix(t, "request", asked[0].Messages[0].Text, prompts.In(prompts.English).Recap)
+	check.Lacks(t, "request", text, "note-3 ")
+	check.Equal(t, "state", r.render(), before)
+	check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)
+	_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
+	check.NoError(t, err)
+	check.Equal(t, "memories", total, 0)
+	r.verify()
+}
+
+func TestRecapWithoutModel(t *testing.T) {
+	for name, c := range map[string]struct {
+		worker *llmtest.Model
+		why    string
+	}{
+		"there is none": {nil, ""},
+		"it is down":    {&llmtest.Model{Func: brokenSummaries}, "overloaded"},
+		"it hangs": {&llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}}, "too long"},
+		"it declines": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("I'm sorry, I can't do that."), nil
+		}}, "declined"},
+		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be asked"},
+		"it is no model": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker }}, "could not be asked"},
+	} {
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 100_000, c.worker)
+			r.deliverNotes("I decided to move to Turin in May.")
+			r.deliverNotes("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
+			rows := r.count("SELECT count(*) FROM compactions")
+			started := time.Now()
+			recap, err := r.c.Recap(t.Context(), "")
+			check.That(t, time.Since(started) <= time.Duration(r.policy.Timeout), "it took %v", time.Since(started))
+			if err != nil || recap.By != compactor.ByExtractive || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
+				t.Errorf("got %+v, %v", recap, err)
+			}
+			check.Contains(t, "recap", recap.Text, "Turin")
+			check.Lacks(t, "recap", recap.Text, "AKIA")
+			check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)
+			check.Equal(t, "state", r.c.Status().Last.State, "")
+		})
+	}
+}
+
+func TestRecapMentionsHiddenMessages(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.policy.Enabled = false      // only emergency
+	r.faultyDisk().refuses = true // so that nothing fills the placeholder
+	r.notesUntil(60, func() bool { return len(r.c.Status().Stack) > 0 })
+	hidden := r.c.Status().Stack[0].Messages
+	recap, err := r.c.Recap(t.Context(), "")
+	check.That(t, err == nil && hidden > 0 && recap.Hidden == hidden && recap.From == 1, "%d hidden: got %+v, %v", hidden, recap, err)
+}
+
+func TestRecapIsCanceledWithContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		cancel()
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}})
+	r.deliverNotes("hello")
+	check.Error(t, check.ErrorOf(r.c.Recap(ctx, "")), context.Canceled)
+}
+
+func TestLongRecapUsesChunks(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		check.That(t, material(req) <= 4000, "got a request of %d tokens", material(req))
+		return llmtest.Say("They took notes."), nil
+	}})
+	r.chat(120)
+	recap, err := r.c.Recap(t.Context(), "")
+	n := len(r.worker.Requests())
+	check.That(t, err == nil && recap.By == compactor.ByWorker && n >= 3, "got %+v, %v after %d requests", recap, err, n)
 }

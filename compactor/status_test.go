@@ -99,6 +99,7 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 // tokens of a text, and the factor is learned once.
 func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for _, size := range []float64{0.6, 2.3} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})

@@ -29,67 +29,71 @@ func (e *FieldError) Error() string {
 	return s
 }
 
+// fieldErrors collects invalid settings.
+type fieldErrors []*FieldError
+
+func (e *fieldErrors) add(found ...*FieldError) {
+	*e = append(*e, slices.DeleteFunc(found, func(e *FieldError) bool { return e == nil })...)
+}
+
+func (e *fieldErrors) bad(key string, value any, want string) {
+	e.add(&FieldError{Key: key, Value: value, Want: want})
+}
+
+func (e *fieldErrors) count(key string, v, low, high int) {
+	if v < low || v > high {
+		e.bad(key, v, fmt.Sprintf("from %d to %d", low, high))
+	}
+}
+
+func (e *fieldErrors) span(key string, v Duration, low, high time.Duration) {
+	if time.Duration(v) < low || time.Duration(v) > high {
+		e.bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high))
+	}
+}
+
 // Validate returns everything that is wrong with the policy.
 func (p Policy) Validate() []*FieldError {
-	var errs []*FieldError
-	bad := func(key string, value any, want, hint string) {
-		errs = append(errs, &FieldError{Key: key, Value: value, Want: want, Hint: hint})
-	}
-	share := func(key string, v, low, high float64) {
-		if err := checkShare(key, v, low, high); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	count := func(key string, v, low, high int) {
-		if v < low || v > high {
-			bad(key, v, fmt.Sprintf("from %d to %d", low, high), "")
-		}
-	}
-	span := func(key string, v Duration, low, high time.Duration) {
-		if time.Duration(v) < low || time.Duration(v) > high {
-			bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high), "")
-		}
-	}
-
-	errs = append(errs, p.validateLevels()...)
-	share("background_fraction", p.BackgroundFraction, 0.05, 0.90)
-	share("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90)
-	share("emergency_fraction", p.EmergencyFraction, 0.05, 0.90)
+	errs := fieldErrors(p.validateLevels())
+	errs.add(checkShare("background_fraction", p.BackgroundFraction, 0.05, 0.90))
+	errs.add(checkShare("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90))
+	errs.add(checkShare("emergency_fraction", p.EmergencyFraction, 0.05, 0.90))
 	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
-		bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000", "")
+		errs.bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000")
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
-		bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour), "")
+		errs.bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour))
 	}
-	count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
-	count("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
-	count("keep_last_n", p.KeepLastN, 0, 500)
-	count("keep_last_turns", p.KeepLastTurns, 0, 500)
-	count("pin_budget", p.PinBudget, 0, 20_000)
-	count("tail_tokens", p.TailTokens, 500, 200_000)
-	count("span_tokens", p.SpanTokens, 500, 200_000)
-	count("target_percentage", p.TargetPct, 10, 50)
-	count("max_summary_tokens", p.MaxSummary, 200, 200_000)
-	share("stack_budget", p.StackBudget, 0.02, 0.40)
-	count("rollup_fan_in", p.RollupFanIn, 2, 16)
-	count("earlier_sessions", p.EarlierSessions, 0, 100)
-	count("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
+	errs.count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
+	errs.count("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
+	errs.count("keep_last_n", p.KeepLastN, 0, 500)
+	errs.count("keep_last_turns", p.KeepLastTurns, 0, 500)
+	errs.count("pin_budget", p.PinBudget, 0, 20_000)
+	errs.count("tail_tokens", p.TailTokens, 500, 200_000)
+	errs.count("span_tokens", p.SpanTokens, 500, 200_000)
+	errs.count("target_percentage", p.TargetPct, 10, 50)
+	errs.count("max_summary_tokens", p.MaxSummary, 200, 200_000)
+	errs.add(checkShare("stack_budget", p.StackBudget, 0.02, 0.40))
+	errs.count("rollup_fan_in", p.RollupFanIn, 2, 16)
+	errs.count("earlier_sessions", p.EarlierSessions, 0, 100)
+	errs.count("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
 	if names := strategyNames(); StrategyOf(p.Strategy) == nil {
-		bad("strategy", fmt.Sprintf("%q", p.Strategy), `one of "`+strings.Join(names, `", "`)+`"`, strings.TrimPrefix(DidYouMean(p.Strategy, names), ", "))
+		errs.add(&FieldError{
+			Key: "strategy", Value: fmt.Sprintf("%q", p.Strategy), Want: `one of "` + strings.Join(names, `", "`) + `"`,
+			Hint: strings.TrimPrefix(DidYouMean(p.Strategy, names), ", "),
+		})
 	}
-	if err := CheckReasoning("worker_reasoning", p.Reasoning); err != nil {
-		errs = append(errs, err)
-	}
-	span("timeout", p.Timeout, time.Second, time.Hour)
-	count("max_turns", p.MaxTurns, 1, 100)
-	count("failure_limit", p.FailureLimit, 1, 100)
-	span("cooldown", p.Cooldown, 0, 24*time.Hour)
-	count("max_memories", p.MaxMemories, 0, 1000)
-	count("tool_results_kept", p.ToolResultsKept, 0, 1000)
-	count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
-	count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
+	errs.add(CheckReasoning("worker_reasoning", p.Reasoning))
+	errs.span("timeout", p.Timeout, time.Second, time.Hour)
+	errs.count("max_turns", p.MaxTurns, 1, 100)
+	errs.count("failure_limit", p.FailureLimit, 1, 100)
+	errs.span("cooldown", p.Cooldown, 0, 24*time.Hour)
+	errs.count("max_memories", p.MaxMemories, 0, 1000)
+	errs.count("tool_results_kept", p.ToolResultsKept, 0, 1000)
+	errs.count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
+	errs.count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
 	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
-		bad("notify", p.Notify, `"off", "reaction" or "message"`, "")
+		errs.bad("notify", p.Notify, `"off", "reaction" or "message"`)
 	}
 	return errs
 }

@@ -11,6 +11,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/privacy"
 )
 
 // facts are messages that must be remembered with any worker.
@@ -74,6 +75,7 @@ func summarizing(text string) llm.Call {
 // TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is
 // told once, and corrected.
 func TestMemoriesBesideTheSummary(t *testing.T) {
+	t.Parallel()
 	save := func(id string, messages string) llm.Call {
 		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "Ada told %s.", "kind": "fact", "messages": %s}`, id, messages)}
 	}
@@ -135,4 +137,33 @@ func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
 	n := len(r.worker.Requests())
 	check.That(t, n >= 3 && len(found) == 4 && last >= 80, "%d requests saved %d memories, the last of message %d", n, len(found), last)
 	r.verify()
+}
+
+// The worker sees who opted out, and saves no memory of them; neither does the extractive
+// summarizer. Summaries still cover their messages.
+func TestOptedOutPersonIsInNoMemory(t *testing.T) {
+	var refused []string
+	for who, model := range map[string]*llmtest.Model{
+		"extractive": nil,
+		"worker": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			check.Contains(t, "material", req.Messages[1].Text, `from="Ada" user="u1" memories="none">`)
+			check.Contains(t, "system prompt", req.Messages[0].Text, `memories="none"`)
+			if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
+				refused = append(refused, last.Text)
+				return summary("Ada decided to buy parrots."), nil
+			}
+			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "she buys parrots", "kind": "decision", "messages": []int{1}})), nil
+		}},
+	} {
+		r := newRig(t, 6000, model)
+		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))
+		for len(r.c.Status().Stack) == 0 {
+			r.deliverNotes(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", len(r.said), filler(60)))
+			r.waitIdle()
+		}
+		check.Equal(t, "memories by the "+who, r.count("SELECT count(*) FROM memories"), 0)
+		check.Contains(t, "stack", r.c.Status().Stack[0].Text, "parrots")
+		check.That(t, model != nil || r.count("SELECT sum(refused) FROM compactions") == 0, "the extractive summarizer tried to save memories")
+	}
+	check.That(t, len(refused) > 0 && strings.Contains(refused[0], "wants to be in no memory"), "got reply %q", refused)
 }

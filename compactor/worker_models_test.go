@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -27,45 +26,51 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 		"its window is too small":  &llm.Error{Kind: llm.KindOverflow, Status: 400},
 		"it hangs until the limit": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log journal
-				worker := &llmtest.Model{Label: "small", Tokens: 6000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-					if len(req.Messages) == 2 { // it saves, and then it fails
-						return save("Ada said something."), nil
-					}
-					if failure != nil {
-						return llm.Response{}, failure
-					}
-					<-ctx.Done()
-					return llm.Response{}, ctx.Err()
-				}}
-				other := &llmtest.Model{Label: "large", Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-					if len(req.Messages) == 2 {
-						return save("Ada takes notes."), nil
-					}
+		onClock(t, name, func(t *testing.T) {
+			var log journal
+			recovered := false
+			worker := &llmtest.Model{Label: "small", Tokens: 6000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				switch {
+				case recovered:
 					return summary("Ada took notes."), nil
-				}}
-				r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
-				for range 2 {
-					r.chat(30)
-					r.applied()
+				case len(req.Messages) == 2: // it saves, and then it fails
+					return save("Ada said something."), nil
 				}
-				r.restart()
-				for _, row := range r.c.Status().Stack {
-					check.Equal(t, fmt.Sprintf("model of row %d", row.ID), string(row.By)+" "+row.Model, string(compactor.ByWorker)+" large")
+				if failure != nil {
+					return llm.Response{}, failure
 				}
-				found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-				check.That(t, err == nil && len(found) == 1 && found[0].Content == "Ada takes notes.", "memories %+v, %v", found, err)
-				check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
-				r.verify()
-			})
+				<-ctx.Done()
+				return llm.Response{}, ctx.Err()
+			}}
+			other := &llmtest.Model{Label: "large", Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				if len(req.Messages) == 2 {
+					return save("Ada takes notes."), nil
+				}
+				return summary("Ada took notes."), nil
+			}}
+			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
+			models := []string{"large", "large", "small"}
+			for i := range models {
+				recovered = i == 2
+				r.chat(30)
+				r.applied()
+			}
+			r.restart()
+			for i, row := range r.c.Status().Stack {
+				check.Equal(t, fmt.Sprintf("model of row %d", row.ID), string(row.By)+" "+row.Model, string(compactor.ByWorker)+" "+models[i])
+			}
+			check.Contains(t, "log", log.String(), "worker_model_recovered")
+			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
+			check.That(t, err == nil && len(found) == 1 && found[0].Content == "Ada takes notes.", "memories %+v, %v", found, err)
+			check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
+			r.verify()
 		})
 	}
 }
 
 func TestEachModelHasItsOwnWindow(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	var read strings.Builder
 	worker := &llmtest.Model{Label: "large", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
@@ -106,22 +111,6 @@ func TestWorkerReasoningFitsWindow(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
-	var log journal
-	down := true
-	worker := &llmtest.Model{Label: "small", Func: goodUnless(func() bool { return down })}
-	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
-		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: goodSummary}, log.logger()
-	})
-	for i, want := range []string{"large", "small"} {
-		down = i == 0
-		r.chat(30)
-		r.compact("")
-		check.Equal(t, fmt.Sprintf("row %d", i), r.c.Status().Stack[i].Model, want)
-	}
-	check.Contains(t, "log", log.String(), "worker_model_recovered")
 }
 
 // sizeOf returns how much of the window a request takes, including its answer.

@@ -68,23 +68,22 @@ func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
 			return resp, nil
 		}}, compactor.EventApplied, 5 * time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 100_000, c.worker)
-				r.chat(30)
-				started := time.Now()
-				e := r.compact("")
-				if took := time.Since(started); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
-					t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
-				}
-				r.verify()
-			})
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 100_000, c.worker)
+			r.chat(30)
+			started := time.Now()
+			e := r.compact("")
+			if took := time.Since(started); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
+				t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
+			}
+			r.verify()
 		})
 	}
 }
 
 func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	const perSecond = 40.0 // tokens, of a machine that reads slowly
 	synctest.Test(t, func(t *testing.T) {
 		slow := true
@@ -99,7 +98,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 		r := newRig(t, 100_000, worker)
 		compact := func() compactor.Event {
 			pieces = nil
-			r.chat(250)
+			r.chat(210)
 			e := r.compact("")
 			time.Sleep(time.Hour) // no failure counts
 			return e
@@ -170,6 +169,7 @@ func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (
 
 func TestLargeSpanKeepsItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
+	t.Parallel()
 	for _, c := range []struct {
 		window    int
 		withModel bool
@@ -211,6 +211,7 @@ var pasted = regexp.MustCompile(`paste-\d+ `)
 // TestLongMessageIsReadInParts: the middle of a long paste is in some request, in order, and the
 // notes of all parts are in the summary.
 func TestLongMessageIsReadInParts(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&text, "paste-%d is a line of a long log that Ada pasted here\n", i)

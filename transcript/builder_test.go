@@ -278,12 +278,6 @@ func (c *conversation) shown() (shown []string) {
 	return shown
 }
 
-// wants fails the test unless the prompt shows exactly this.
-func (c *conversation) wants(shown ...string) {
-	c.t.Helper()
-	check.EqualAll(c.t, "prompt", c.shown(), shown)
-}
-
 // status fails the test unless a summary has this status in the store.
 func (c *conversation) status(id int64, want transcript.Status) {
 	c.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 
 	"pgregory.net/rapid"
@@ -16,7 +17,7 @@ func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{conversation: newConversation(t), rt: rt}
 		h.t = failing{t, rt}
-		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession}
+		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, func() { _ = h.undo() }, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession}
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
 			frozen, was := h.s, h.shown()
 			rapid.SampledFrom(steps).Draw(rt, "step")()
@@ -132,12 +133,10 @@ func (h *history) coverSome() {
 	}
 	start := func(row transcript.Summary) bool { return row.From < before.SessionStart }
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
-	if !reflect.DeepEqual(then, now) && len(then)+len(now) > 0 || before.ClearedTo != h.s.ClearedTo {
-		h.rt.Fatalf("undo: got\n%+v\nwant\n%+v", now, then)
-	}
-	if !slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())) {
-		h.rt.Fatal("undo: the verbatim messages differ from those before")
-	}
+	check.Require(h.rt, (reflect.DeepEqual(then, now) || len(then)+len(now) <= 0) && before.ClearedTo == h.s.ClearedTo,
+		"undo: got\n%+v\nwant\n%+v", now, then)
+	check.Require(h.rt, slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())),
+		"undo: the verbatim messages differ from those before")
 }
 
 // mustNotFold fails if a rollup that was applied alone became stale although all that stands in its
@@ -155,9 +154,7 @@ func (h *history) mustNotFold(before *transcript.State, id int64, of int) {
 			}
 		}
 	}
-	if found > 0 {
-		h.rt.Fatalf("a fold of #%d to #%d became stale", row.From, row.To)
-	}
+	check.Require(h.rt, found <= 0, "a fold of #%d to #%d became stale", row.From, row.To)
 }
 
 // rollUp starts a rollup of neighbours.
@@ -204,10 +201,6 @@ func (h *history) repair() {
 		}
 	}
 	h.prepare(j)
-}
-
-func (h *history) undoOne() {
-	_ = h.undo() // there may be nothing to undo
 }
 
 // any returns a message, wherever it is.

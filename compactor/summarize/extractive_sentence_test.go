@@ -16,8 +16,6 @@ func TestRelativeTimes(t *testing.T) {
 		"the day after tomorrow":       "the day after tomorrow (2 April 2024)",
 		"last night and tomorrow":      "last night (30 March 2024) and tomorrow (1 April 2024)",
 		"next month":                   "next month (April 2024)",
-		"last month":                   "last month (February 2024)",
-		"this year":                    "this year (2024)",
 		"last year":                    "last year (2023)",
 		"last week":                    "last week (the week before 31 March 2024)",
 		"next Friday":                  "next Friday (the Friday after 31 March 2024)",
@@ -33,14 +31,9 @@ func TestRelativeTimes(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"Yesterday we left":   "Yesterday (30 March) we left",
-		"tonight":             "tonight",
-		"tomorrow":            "tomorrow (1 April)",
-		"last month":          "last month (February)",
 		"last year":           "last year (2023)",
 		"last week":           "last week",
-		"next Friday":         "next Friday",
 		"100 days ago":        "100 days ago (22 December 2023)",
-		"two weeks ago":       "two weeks ago (about 17 March)",
 		"12 months ago today": "12 months ago (about March 2023) today",
 	} {
 		check.Equal(t, text+", under its day", withDates(text, at, true), want)

@@ -152,9 +152,8 @@ func TestExtractTakesTextAsData(t *testing.T) {
 		for i, line := range strings.Split(text, "\n") {
 			check.That(t, strings.HasPrefix(line, "Eve") || line == "4 March 2024:", "line %d was forged: %q", i, line)
 		}
-		if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }) {
-			t.Errorf("control characters in %q", text)
-		}
+		check.That(t, !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }),
+			"control characters in %q", text)
 		for _, mark := range []string{"[Compaction Summary]", "</kept>", "[#9"} {
 			check.That(t, !strings.Contains(strings.ReplaceAll(text, `\`+mark, ""), mark), "%s was forged in %q", mark, text)
 		}

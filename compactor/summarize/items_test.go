@@ -64,9 +64,8 @@ func TestLongMessageIsSplit(t *testing.T) {
 			if want := fmt.Sprintf(` part="%d/%d"`, i+1, len(items)); !strings.HasSuffix(open, want) || !strings.HasPrefix(open, `<message id="7"`) {
 				t.Errorf("%s: part %d: got label %s", name, i, open)
 			}
-			if it.Tokens > 400 || it.From != 7 || it.To != 7 || it.Turn != 7 {
-				t.Errorf("%s: part %d: got %d tokens over %d to %d", name, i, it.Tokens, it.From, it.To)
-			}
+			check.That(t, it.Tokens <= 400 && it.From == 7 && it.To == 7 && it.Turn == 7,
+				"%s: part %d: got %d tokens over %d to %d", name, i, it.Tokens, it.From, it.To)
 			b.WriteString(strings.TrimSuffix(rest, "</message>"))
 		}
 		if got := strings.ReplaceAll(b.String(), `<\`, "<"); got != text || len(items) < 8 {

@@ -134,9 +134,23 @@ func TestJudgeIgnoresCitations(t *testing.T) {
 	}
 }
 
+// Small models write JSON where none is asked for, and other arguments than the tool has.
+func TestSummaryIsTakenOutOfJSON(t *testing.T) {
+	const text = "Zoë took notes 1 to 9."
+	for _, answer := range []string{
+		text, `{"summary": "Zo\u00eb took notes 1 to 9."}`, "```json\n{\"summary\": \"" + text + "\"}\n```",
+		`{"text": "` + text + `"}`, `{"summary": "` + text + `", "from": 1}`, `"` + text + `"`,
+		`{"summary": "<think>Who is Zoë?</think>` + text + `"}`, `{"summary": "Who is Zoë?</think>\n` + text + `"}`,
+	} {
+		check.Equal(t, answer, TextOf(answer), text)
+	}
+	check.Equal(t, "an empty object", TextOf("{}"), "")
+	check.Equal(t, "words in brackets", TextOf("[1 to 9] "+text), "[1 to 9] "+text)
+}
+
 func TestRefusalsHaveReasons(t *testing.T) {
 	for why, texts := range map[Refusal][]string{
-		RefusedEmpty:    {"", "<think>I should sum up</think>", "[thinking] I should sum up [/thinking]", "I should sum up</think>"},
+		RefusedEmpty:    {"", " \n\t", "<think>I should sum up", "<think>I should sum up</think>", "[thinking] I should sum up [/thinking]", "I should sum up</think>"},
 		refusedNothing:  {"...", "Summary unavailable", "[summary]"},
 		RefusedDeclined: {"I'm unable to help with that request.", "Please provide the transcript you would like me to summarize.", "抱歉，我无法总结这段对话。"},
 		refusedTools:    {`summarize({"summary": "Ada took notes."})`, `<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`},
