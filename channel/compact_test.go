@@ -123,6 +123,8 @@ func TestRecap(t *testing.T) {
 	r.run("/pause")
 	n := len(worker.Requests())
 	recap("Made without a model")
+	r.says(boss, place, "/compact", "Summarized ")
+	r.drainTasks(func(int) {}) // this summary is to be repaired by a model, and nobody waits for that while it is paused
 	check.Len(t, "requests while paused", worker.Requests(), n)
 }
 

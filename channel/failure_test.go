@@ -63,16 +63,19 @@ func TestProviderFailureIsReported(t *testing.T) {
 
 // Some models return nothing now and then, most often after tool results.
 func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
-	lookUp := useTool("recall", map[string]any{"query": "tea"})
+	lookUp, withText := useTool("recall", map[string]any{"query": "tea"}), useTool("recall", map[string]any{"query": "tea"})
+	withText.Message.Text = "I look, and need no more words"
 	for says, answers := range map[string][]llm.Response{
-		"it was once":               {llmtest.Say(""), llmtest.Say("it was once")},
-		"it was after tool results": {lookUp, llmtest.Say(" "), llmtest.Say("it was after tool results")},
-		"gave no answer":            {llmtest.Say(""), llmtest.Say("")},
+		"it was once":                    {llmtest.Say(""), llmtest.Say("it was once")},
+		"it was after tool results":      {lookUp, llmtest.Say(" "), llmtest.Say("it was after tool results")},
+		"gave no answer":                 {llmtest.Say(""), llmtest.Say("")},
+		"I look, and need no more words": {withText, llmtest.Say("")},
+		"nobody asked":                   {llmtest.Say(""), llmtest.Say("nobody asked")}, // where NO_REPLY is allowed
 	} {
-		r := newRig(t, inTurn(answers...))
-		r.ask("hello")
-		check.Contains(t, "the reply", r.connector.texts()[0], says)
-		check.Equal(t, "requests", len(r.model.Requests()), len(answers))
+		r := newRig(t, inTurn(answers...)).withRules(respondRules(channel.RespondAll))
+		r.post(r.inbound("hello", says != "nobody asked"))
+		check.Contains(t, "the reply", texts(r.connector.texts()), says)
+		check.Len(t, says+": requests", r.model.Requests(), len(answers))
 	}
 }
 

@@ -99,37 +99,41 @@ func TestDeletionReachesTasks(t *testing.T) {
 	r.wantAnswer("/tasks", "(deleted)")
 }
 
-// A task that is running ends with the message it came from, and so do the tasks below it; their
+// A task that is running ends with the message it came from, or by a command, and so do the tasks below it; their
 // conversations are not stuck.
-func TestDeletionEndsOpenTasks(t *testing.T) {
-	asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
-	runs := script(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		asked <- struct{}{}
-		defer func() { ended <- struct{}{} }()
-		return blockUntilCanceled(ctx, n, req)
-	})
-	below := useTool("spawn", map[string]any{"agent": "two", "task": "go on"})
-	one := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return below, nil
+func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
+	for how, end := range map[string]func(*rig){
+		"deletion": func(r *rig) { check.NoError(t, r.hub.Delete(t.Context(), place, "m1")) },
+		"command":  func(r *rig) { r.wantAnswer("/tasks stop 1", "was stopped") },
+	} {
+		asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
+		two := script(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			asked <- struct{}{}
+			defer func() { ended <- struct{}{} }()
+			return blockUntilCanceled(ctx, n, req)
+		})
+		one := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				return useTool("spawn", map[string]any{"agent": "two", "task": "go on"}), nil
+			}
+			return two(ctx, n, req)
 		}
-		return runs(ctx, n, req)
-	}}
-	r := newRig(t, startTask(counting))
-	j := r.captureLog()
-	r.withTasks(map[string]channel.Agent{"one": {Model: one, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: runs}}})
-	r.say("go", true)
-	<-asked
-	<-asked
-	r.waitForSent("started")
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	<-ended
-	<-ended
-	check.NoError(t, r.hub.Idle(t.Context(), "task:"+place+"/1"))
-	check.NoError(t, r.hub.Idle(t.Context(), "task:task:"+place+"/1/1"))
-	check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
-	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-	check.Lacks(t, "log", j.String(), "conversation_stalled")
+		r := newRig(t, startTask(counting))
+		j := r.captureLog()
+		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: one}, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: two}}})
+		r.say("go", true)
+		<-asked
+		<-asked
+		r.waitForSent("started")
+		end(r)
+		<-ended
+		<-ended
+		r.waitIdle("task:" + place + "/1")
+		r.waitIdle("task:task:" + place + "/1/1")
+		check.Equal(t, how+": state of the task", r.task(1).State, store.TaskStopped)
+		check.Equal(t, how+": stuck conversations", r.hub.Stats().Stuck, 0)
+		check.Lacks(t, how+": log", j.String(), "conversation_stalled")
+	}
 }
 
 // The work of an attempt that is made again is dropped, and with it the tasks that it started.

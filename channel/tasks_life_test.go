@@ -217,11 +217,10 @@ func TestPauseStopsTasks(t *testing.T) {
 			check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
 			r.wantAnswer("/ask @one wait", "Task 2 of one has started", "I am still paused", "/resume"+where+" ends that.")
 			r.run("/tasks stop 2")
-			all := func(string) bool { return true }
-			check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
+			r.drainTasks(func(int) { t.Error("Drain waits for a paused task") })
 			r.run("/resume" + where) // it continues immediately, not at the next check
 			told := 0
-			check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
+			r.drainTasks(func(open int) { told = open })
 			check.Equal(t, "rounds until the answer", told, 1)
 			check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
 			r.waitForSent("[Result of task 1")
@@ -230,17 +229,20 @@ func TestPauseStopsTasks(t *testing.T) {
 	}
 }
 
-// Drain waits for the answer to a result, even if no task is open any more.
+// Drain waits for the answer to a result even if no task is open any more, and for the task that such an answer starts.
 func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newTaskRig(t, nil, alwaysSay("I counted."))
-		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-			time.Sleep(time.Minute)
-			return llmtest.Say("It is counted."), nil
+		after := func(d time.Duration, answers ...llm.Response) script {
+			return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				time.Sleep(d)
+				return inTurn(answers...)(ctx, n, req)
+			}
 		}
+		r := newTaskRig(t, nil, after(5*time.Second, llmtest.Say("I counted.")))
+		r.model.Func = after(time.Second, useTool("spawn", counting), llmtest.Say("I count again."), llmtest.Say("It is counted."))
 		r.run("/ask @one count")
-		check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), func(string) bool { return true }, func(int) {}))
-		check.Equal(t, "sent", r.lastText(), "It is counted.")
+		r.drainTasks(func(int) {})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"I count again.", "It is counted."})
 		r.stop()
 	})
 }

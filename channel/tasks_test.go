@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -72,6 +73,14 @@ func (r *rig) waitForTask(n int) (task store.Task) {
 		return len(all) >= n && task.State != store.TaskOpen
 	}), "task %d did not end", n)
 	return task
+}
+
+// drainTasks waits until no task is open, and all results are answered.
+func (r *rig) drainTasks(waits func(open int)) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	check.NoError(r.t, r.hub.Operator().DrainTasks(ctx, func(string) bool { return true }, waits))
 }
 
 func (r *rig) waitForSent(text string) {
@@ -204,13 +213,17 @@ func TestTaskRights(t *testing.T) {
 func TestTasksCommand(t *testing.T) {
 	r := newRig(t, startTask(nil))
 	r.wantAnswer("/ask @one x", "[[agents]]")
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	one := &llmtest.Model{Func: blockUntilCanceled}
+	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 	r.wantAnswer("/ask x", "/ask @one")
 	for n := range 4 {
 		r.wantAnswer("/ask @one count", fmt.Sprintf("Task %d of one has started", n+1))
 	}
 	r.wantAnswer("/ask @one count", "4 tasks are open here")
+	check.Require(t, check.Soon(func() bool { return len(one.Requests()) == 4 }), "the tasks do not run")
 	r.wantAnswer("/tasks stop 2", "Task 2 of one was stopped.")
+	r.waitIdle("task:" + place + "/2") // its model has not answered
+	check.Len(t, "requests: the other tasks go on", one.Requests(), 4)
 	r.wantAnswer("/tasks Stop 2", "There is no open task 2")
 	r.wantAnswer("/tasks stop", "/tasks stop 3")
 	r.wantAnswer("/tasks stop 9", "There is no open task 9")
