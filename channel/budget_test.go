@@ -28,9 +28,7 @@ func (j *journal) lines(level slog.Level, words string) (n int) {
 	return n
 }
 
-func (j *journal) count(words string) int {
-	return strings.Count(j.String(), words)
-}
+func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
 
 // captureLog gives the rig a log that the test can read.
 func (r *rig) captureLog() *journal {
@@ -91,8 +89,8 @@ func TestDailyBudget(t *testing.T) {
 }
 
 func TestMonthlyBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, billed(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
+	inBubble(t, billed(10), func(t *testing.T, r *rig) {
+		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")
 		time.Sleep(24 * time.Hour)
 		r.restartCounting()
@@ -101,7 +99,6 @@ func TestMonthlyBudget(t *testing.T) {
 		check.Contains(t, "reply with both budgets exhausted", said, "The budget for this month is used up", "from 2000-02-01 on", "budget_per_month")
 		time.Sleep(30 * 24 * time.Hour)
 		check.Equal(t, "reply in the next month", r.ask("hello"), "yes")
-		r.stop()
 	})
 }
 
@@ -138,8 +135,8 @@ func TestOwnerBudgetNotices(t *testing.T) {
 }
 
 func TestCallsPerHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).withRules(channel.Rules{CallsPerHour: 8})
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.withRules(channel.Rules{CallsPerHour: 8})
 		log := r.captureLog()
 		for range 12 {
 			r.ask("hello")
@@ -157,7 +154,6 @@ func TestCallsPerHour(t *testing.T) {
 		time.Sleep(time.Hour)
 		check.Equal(t, "reply after two hours", r.ask("at last"), "answer 10")
 		check.Len(t, "rows in the transcript", r.transcript(), 14+10)
-		r.stop()
 	})
 }
 
@@ -165,8 +161,7 @@ func TestCallsPerHour(t *testing.T) {
 // share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
 // later.
 func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		r.model.Tokens = 6000
 		worker := r.withWorker(always(summary("They said: the tea of the north pier.")))
 		worker.Tokens = 6000
@@ -190,7 +185,6 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		check.Equal(t, "unrepaired summaries", unrepaired(), false)
-		r.stop()
 	})
 }
 

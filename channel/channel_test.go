@@ -21,21 +21,12 @@ import (
 	"github.com/yuin/goldmark"
 )
 
-func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
-	r := newRig(t, echo)
-	r.overhear("the door code is 4711")
-	check.Len(t, "requests", r.model.Requests(), 0)
-	r.ask("what is the code?")
-	check.Contains(t, "prompt", r.lastRequestText(), "4711")
-}
-
 // Deliver does not wait for the turn.
 func TestBurstBecomesOneTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			time.Sleep(5 * time.Second)
-			return echo(ctx, n, req)
-		})
+	inBubble(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		time.Sleep(5 * time.Second)
+		return echo(ctx, n, req)
+	}, func(t *testing.T, r *rig) {
 		r.say("one", true)
 		synctest.Wait()
 		for i := range 5 {
@@ -53,19 +44,7 @@ func TestBurstBecomesOneTurn(t *testing.T) {
 		})
 		check.Equal(t, "id of the reply", r.connector.sent[1].Reply, "reply-8")
 		check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
-		r.stop()
 	})
-}
-
-func TestDuplicateIDIsIgnored(t *testing.T) {
-	r := newRig(t, echo)
-	m := r.inbound("hello", true)
-	for range 3 {
-		r.post(m)
-	}
-	m.ID = "other"
-	r.post(m)
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
 func TestTools(t *testing.T) {
@@ -105,18 +84,15 @@ func TestStop(t *testing.T) {
 }
 
 func TestEvictionWaitsForWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
-		r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.opts.Idle = time.Second
+		r.withWorker(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			select {
 			case <-time.After(time.Minute):
 			case <-ctx.Done():
-				return llm.Response{}, ctx.Err()
 			}
-			return summarizeRequest(ctx, 0, llm.Request{})
-		}}
-		r.opts.Idle = time.Second
-		r.reopen()
+			return summary("They talked word by word."), ctx.Err()
+		})
 		r.sendNotes(10)
 		r.run("/compact")
 		time.Sleep(2 * time.Minute)
@@ -127,8 +103,7 @@ func TestEvictionWaitsForWorker(t *testing.T) {
 }
 
 func TestEveryWriterIsSentOrCanceled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		r.connector.failures = 1 // the sender is busy retrying when the next reply is written
 		for i := range 5 {
 			r.say(fmt.Sprint("message ", i), true)
@@ -137,7 +112,6 @@ func TestEveryWriterIsSentOrCanceled(t *testing.T) {
 		r.waitForReplies()
 		check.That(t, r.connector.opened >= 5, "got %d writers", r.connector.opened)
 		check.Equal(t, "writers sent or canceled", len(r.connector.sent)+r.connector.canceled, r.connector.opened)
-		r.stop()
 	})
 }
 

@@ -69,8 +69,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 // without its focus; /undo reverts and names all of it.
 func TestCompactReportsAppliedSummaries(t *testing.T) {
 	for _, more := range []bool{true, false} { // whether there is more than the ready ones to summarize
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
+		inBubble(t, echo, func(t *testing.T, r *rig) {
 			r.model.Tokens = 8000
 			r.withWorker(numberedSummaries)
 			var kept atomic.Bool
@@ -103,7 +102,6 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 			check.Contains(t, "answer", said, "ready before you asked do not have this focus")
 			r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to %s", len(all), span))
 			r.wantAnswer("/context", "undone: leaf of messages #1 to "+span)
-			r.stop()
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -89,14 +88,12 @@ func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
 		"it panics":                       func(channel.Inbound) (channel.Inbound, error) { panic("complete") },
 	} {
 		t.Run(claim, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, echo)
+			inBubble(t, echo, func(t *testing.T, r *rig) {
 				if complete != nil {
 					r.throughConnector(&platform{complete: complete})
 				}
 				r.post(lacking("1", 0, true))
 				check.EqualAll(t, "the transcript", r.transcript(), []string{"user: 1", "assistant: answer 1"})
-				r.stop()
 			})
 		})
 	}

@@ -3,7 +3,6 @@ package channel_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -84,8 +83,7 @@ func TestDeletionDuringTurn(t *testing.T) {
 		check.Lacks(t, "log", log.String(), "conversation_stalled")
 	})
 	t.Run("before the turn is resumed: no open turn is left, which would stop /new", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
+		inBubble(t, echo, func(t *testing.T, r *rig) {
 			r.overhear("something")
 			r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
 			r.say("hello", true)
@@ -97,7 +95,6 @@ func TestDeletionDuringTurn(t *testing.T) {
 			r.waitForReplies()
 			check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
 			check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
-			r.stop()
 		})
 	})
 }

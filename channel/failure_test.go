@@ -45,9 +45,15 @@ func TestProviderFailureIsReported(t *testing.T) {
 		"an outage":              {refused(llm.KindOverloaded, 503), 2, "overloaded"},
 		"an overflow that stays": {refused(llm.KindOverflow, 400), 1, "/compact"},
 		"something else":         {errors.New("secret internals"), 1, "went wrong"},
+		"a panic":                {nil, 1, "went wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
+			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+				if tt.err == nil {
+					panic("secret internals")
+				}
+				return llm.Response{}, tt.err
+			})
 			r.ask("hello")
 			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
 			r.restart()
@@ -56,7 +62,9 @@ func TestProviderFailureIsReported(t *testing.T) {
 			check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
 			check.Contains(t, "sent", r.lastText(), tt.says)
 			check.Lacks(t, "sent", r.lastText(), "secret")
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
+			r.model.Func = echo
+			r.ask("again")
+			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: again", fmt.Sprint("assistant: answer ", tt.calls+1)})
 		})
 	}
 }
@@ -77,19 +85,6 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 		check.Contains(t, "the reply", texts(r.connector.texts()), says)
 		check.Len(t, says+": requests", r.model.Requests(), len(answers))
 	}
-}
-
-func TestPanicEndsOnlyTheTurn(t *testing.T) {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			panic("the model breaks")
-		}
-		return echo(ctx, n, req)
-	})
-	r.ask("hello")
-	r.ask("again")
-	check.Len(t, "sent", r.connector.texts(), 2)
-	check.Equal(t, "second reply", r.lastText(), "answer 2")
 }
 
 func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
@@ -150,8 +145,7 @@ func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
 
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
 func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
 		r.execute("ALTER TABLE compactions RENAME TO elsewhere")
 		places := []string{"test:1/a", "test:1/b", "test:1/c"}
@@ -170,13 +164,11 @@ func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
 		}
 		check.EqualAll(t, "warnings, ends, and stuck conversations", []int{log.count("level=WARN"), log.count("conversations_recovered"), r.hub.Stats().Stuck}, []int{1, 1, 0})
 		check.Len(t, "requests", r.model.Requests(), 3)
-		r.stop()
 	})
 }
 
 func TestConversationReloadsAfterPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
 		r.ask("hello")
 		for _, text := range []string{"and now?", "and then?"} {
@@ -192,7 +184,6 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 		})
 		check.Equal(t, "logged panics", log.count("conversation_panicked"), 2)
 		check.Lacks(t, "sent", texts(r.connector.texts()), "database") // it was not at fault, and a retry helped
-		r.stop()
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,13 +11,12 @@ import (
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 func TestTurnsPerMinute(t *testing.T) {
 	t.Run("each person has their own, and one notice a minute", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 2})
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			r.withRules(channel.Rules{TurnsPerMinute: 2})
 			ask := func(times int, who string) {
 				for range times {
 					r.post(by(who, "Ada", r.inbound("hello", true)))
@@ -34,18 +32,16 @@ func TestTurnsPerMinute(t *testing.T) {
 			ask(1, "u1")
 			check.EqualAll(t, "sent a minute later", r.connector.texts()[4:], []string{"answer 4"})
 			check.Len(t, "transcript", r.transcript(), 7+4)
-			r.stop()
 		})
 	})
 	t.Run("a notice is no turn", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			r.withRules(channel.Rules{TurnsPerMinute: 1})
 			for range 7 { // one every fifty seconds: every other one is within the limit
 				r.ask("hello")
 				time.Sleep(50 * time.Second)
 			}
 			check.That(t, len(r.model.Requests()) >= 3, "got %q in six minutes", r.connector.texts())
-			r.stop()
 		})
 	})
 	t.Run("there is no notice while the bot is paused", func(t *testing.T) {
@@ -147,72 +143,20 @@ func TestSuggestions(t *testing.T) {
 	check.Len(t, "suggestions", r.suggest("context", ""), 0)
 }
 
-func TestPages(t *testing.T) {
-	a := channel.Answer{Text: "above"}
-	check.Equal(t, "pages", a.Pages(), 1)
-	check.Equal(t, "page 7", a.Page(7), "above")
-	for i := range 21 {
-		a.Items = append(a.Items, fmt.Sprint("item ", i))
-	}
-	check.Equal(t, "pages", a.Pages(), 3)
-	check.Equal(t, "page -1", a.Page(-1), a.Page(0))
-	check.Contains(t, "page 2", a.Page(2), "item 20\n(page 3 of 3)")
-	check.Lacks(t, "page 2", a.Page(2), "item 19")
-}
-
-func TestRedeliveredBotMessageCountsOnce(t *testing.T) {
-	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
-	m := by("b1", "Bot", pastMessage("1", "hello", 0, true))
-	m.Bot = true
-	for range 4 { // Slack delivers it again
-		r.deliverMessage(m)
-	}
-	r.waitForReplies()
-	m.ID = "2"
-	r.post(m)
-	check.Len(t, "replies to two messages", r.connector.texts(), 2)
-}
-
-// letterByLetter answers NO_REPLY letter by letter.
-type letterByLetter struct{ *llmtest.Model }
-
-func (letterByLetter) Generate(_ context.Context, _ llm.Request, show func(string)) (llm.Response, error) {
-	for _, letter := range "NO_REPLY" {
-		show(string(letter))
-	}
-	return llmtest.Say("NO_REPLY"), nil
-}
-
-func TestUnaskedFailureIsReportedOnce(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}
-	}).withRules(respondRules(channel.RespondAll))
-	r.overhear("talk among people")
-	r.overhear("more talk")
-	check.Len(t, "notices", r.connector.texts(), 1)
-}
-
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var block atomic.Bool
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if block.Load() {
-				return blockUntilCanceled(ctx, n, req)
-			}
-			return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
-		})
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		r.model.Func = alwaysSay("answer in words")
 		r.connector.delay = time.Hour // no reply gets out
 		r.say("one", true)
 		synctest.Wait()
-		block.Store(true)
+		r.model.Func = blockUntilCanceled
 		r.say("two", true)
 		synctest.Wait()
 		r.stop()
-		block.Store(false)
+		r.model.Func = alwaysSay("another answer")
 		r.connector.seen, r.connector.delay = nil, 0
 		r.restart()
 		r.waitForReplies()
-		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer 1 in words")
-		r.stop()
+		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer in words")
 	})
 }

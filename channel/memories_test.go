@@ -94,7 +94,9 @@ func TestMemoriesCommand(t *testing.T) {
 	}
 	all := list("", 26)
 	check.Equal(t, "pages", all.Pages(), 3)
-	check.Contains(t, "page 2", all.Page(2), "page 3 of 3")
+	check.EqualAll(t, "pages before the first and after the last", []string{all.Page(-1), all.Page(7)}, []string{all.Page(0), all.Page(2)})
+	check.Contains(t, "page 2", all.Page(2), "beds (Ada", "(page 3 of 3)")
+	check.Lacks(t, "page 2", all.Page(2), all.Items[19])
 	check.HasPrefix(t, "item", list(" Bergen", 1).Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
 	for args, items := range map[string]int{
 		" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0,

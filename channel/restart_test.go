@@ -28,8 +28,7 @@ func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
 }
 
 func TestOldTurnIsNotResumed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		storetest.DeliverOnly(t, crashDuringTurn(t, r), r.inbound("anybody?", true))
 		time.Sleep(2 * time.Hour)
 		r.restart()
@@ -37,7 +36,6 @@ func TestOldTurnIsNotResumed(t *testing.T) {
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
 		r.ask("hello")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		r.stop()
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -31,22 +32,20 @@ func TestMain(m *testing.M) {
 
 // connector records what reaches it.
 type connector struct {
-	mu                sync.Mutex // guards everything below
-	shown             []string
-	sent              []channel.Piece
-	seen              []string // what was shown and sent, in order
-	opened            int      // number of writers opened
-	canceled          int
-	accepted          []string
-	events            []compactor.Event
-	memories          []string
-	failures          int // number of sends that fail first
-	permanentFailures int // number of sends that first fail permanently
-	changed           chan struct{}
-	rejects           func(channel.Piece) bool
-	rejected          []string      // pieces that were refused
-	delay             time.Duration // how long each send takes
-	panics            atomic.Int32  // number of calls of Accepted that panic first
+	mu       sync.Mutex // guards everything below
+	shown    []string
+	sent     []channel.Piece
+	seen     []string // what was shown and sent, in order
+	opened   int      // number of writers opened
+	canceled int
+	accepted []string
+	events   []compactor.Event
+	memories []string
+	failures int // number of sends that fail first
+	changed  chan struct{}
+	fails    func(channel.Piece) error // nil: no piece is refused
+	delay    time.Duration             // how long each send takes
+	panics   atomic.Int32              // number of calls of Accepted that panic first
 }
 
 func (d *connector) Name() string { return "test" }
@@ -138,15 +137,9 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
 	var err error
 	w.d.note(func() {
-		slow = w.d.delay
-		switch {
-		case w.d.permanentFailures > 0:
-			w.d.permanentFailures--
-			err = fmt.Errorf("post: %w", channel.ErrGone)
-		case w.d.rejects != nil && w.d.rejects(p):
-			w.d.rejected = append(w.d.rejected, p.Text)
-			err = errors.New("the connector refused the piece")
-		case w.d.failures > 0:
+		if slow = w.d.delay; w.d.fails != nil {
+			err = w.d.fails(p)
+		} else if w.d.failures > 0 {
 			w.d.failures--
 			err = errors.New("the connector failed")
 		}
@@ -178,13 +171,22 @@ type rig struct {
 	wrap      func(channel.Store) channel.Store // nil: the hub uses the store itself
 }
 
-func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
+func newRig(t testing.TB, f script) *rig {
 	r := &rig{t: t, dir: t.TempDir(), connector: &connector{changed: make(chan struct{})}, model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	storetest.CopyEmpty(t, r.dir)
 	r.start()
 	t.Cleanup(r.stop)
 	return r
+}
+
+// inBubble runs f with a rig and a clock that stands still while code runs.
+func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, model)
+		f(t, r)
+		r.stop()
+	})
 }
 
 // newBusyRig returns a rig whose model has been asked "one", and answers once release is called.

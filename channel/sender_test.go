@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,8 +20,7 @@ import (
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, echo)
+			inBubble(t, echo, func(t *testing.T, r *rig) {
 				r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
 				var want []string
 				for n := range 6 {
@@ -32,7 +32,6 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 				check.EqualAll(t, "sent", r.connector.texts(), want)
 				v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
 				check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%+v", v)
-				r.stop()
 			})
 		})
 	}
@@ -41,8 +40,7 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 // On a full disk a reply goes out and its row cannot be updated: it must not go out once more with
 // each try.
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
 		r.execute("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END")
 		r.say("hello", true)
@@ -55,7 +53,6 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		r.restart()
 		r.ask("and now?")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-		r.stop()
 	})
 }
 
@@ -63,14 +60,14 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *int)) {
 	synctest.Test(t, func(t *testing.T) {
 		r, times := newRig(t, echo), 0
-		r.connector.rejects = func(p channel.Piece) bool {
+		r.connector.fails = func(p channel.Piece) error {
 			if !strings.HasPrefix(p.Text, text) {
-				return false
+				return nil
 			}
 			if times++; times == 2 {
 				panic("send") // counts as a refusal: otherwise the bot would stop, and again after each start
 			}
-			return true
+			return errors.New("the connector refused the piece")
 		}
 		f(t, r, &times)
 		r.stop()
@@ -96,6 +93,22 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 			check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
 		})
 	})
+	t.Run("at once if the platform rejects it for good", func(t *testing.T) {
+		r := newRig(t, echo)
+		r.connector.fails = func(p channel.Piece) error {
+			if p.Text != "answer 1" {
+				return nil
+			}
+			return fmt.Errorf("post: %w", channel.ErrGone)
+		}
+		r.ask("one")
+		r.ask("two")
+		r.restart()
+		r.waitForReplies()
+		check.Len(t, "sent, also after a restart", r.connector.texts(), 2)
+		check.Contains(t, "sent first", r.connector.texts()[0], "the platform rejected it")
+		check.Equal(t, "next answer", r.lastText(), "answer 2")
+	})
 	t.Run("attempts count across restarts", func(t *testing.T) {
 		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
 			r.say("hello", true)
@@ -116,15 +129,13 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 		})
 	})
 	t.Run("attempts do not count while the connector is offline", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
+		inBubble(t, echo, func(t *testing.T, r *rig) {
 			r.opts.Connectors = []channel.Connector{offline{r.connector}}
 			r.reopen()
 			r.connector.failures = 100
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
 			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-			r.stop()
 		})
 	})
 }
@@ -136,8 +147,7 @@ func (offline) Connected() bool { return false }
 
 // What is deleted while it waits to be sent fails nothing.
 func TestPurgeWhileSending(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		j := r.captureLog()
 		r.connector.delay = 3 * time.Second
 		r.say("one", true)
@@ -146,7 +156,6 @@ func TestPurgeWhileSending(t *testing.T) {
 		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
 		r.waitForReplies()
 		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
-		r.stop()
 	})
 }
 

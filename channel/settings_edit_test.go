@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -17,8 +16,7 @@ import (
 
 // A compaction applied while a conversation is being reopened is visible once it is open again.
 func TestCompactionDuringSettingsEdit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		var renewing atomic.Bool
 		applied := make(chan struct{})
 		r.agent.Policy = func() compactor.Policy {
@@ -42,7 +40,6 @@ func TestCompactionDuringSettingsEdit(t *testing.T) {
 		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 		beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 		r.wantAnswer("/context", fmt.Sprintf("%d of them verbatim", beside.Verbatim))
-		r.stop()
 	})
 }
 
@@ -90,8 +87,7 @@ func (o *slowWindow) Learnt() *llm.Learnt {
 
 // A request made while a conversation is being reopened waits until it is open again.
 func TestRequestDuringSettingsEdit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 		answers := make(chan string, 1)
 		model := &slowWindow{Model: r.model, opened: func() {
@@ -110,7 +106,6 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 		r.waitForReplies()
 		check.Require(t, !model.armed.Load(), "got no request in between: the test proves nothing")
 		check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages")
-		r.stop()
 	})
 }
 
