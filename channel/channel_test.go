@@ -23,10 +23,7 @@ import (
 
 // Deliver does not wait for the turn.
 func TestBurstBecomesOneTurn(t *testing.T) {
-	inBubble(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		time.Sleep(5 * time.Second)
-		return echo(ctx, n, req)
-	}, func(t *testing.T, r *rig) {
+	inBubble(t, after(5*time.Second, echo), func(t *testing.T, r *rig) {
 		r.say("one", true)
 		synctest.Wait()
 		for i := range 5 {
@@ -70,15 +67,14 @@ func TestTools(t *testing.T) {
 func TestStop(t *testing.T) {
 	r := newRig(t, alwaysSay("word "+strings.Repeat("word ", 1000)))
 	r.model.Delay = 5 * time.Millisecond
-	check.Equal(t, "answer to /stop without a turn", r.run("/stop"), "There is nothing to stop.")
+	r.wantAnswer("/stop", "There is nothing to stop.")
 	r.say("tell me everything", true)
 	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
-	check.Equal(t, "answer to /stop", r.run("/stop"), "Stopped.")
+	r.wantAnswer("/stop", "Stopped.")
 	r.waitForReplies()
 	stored := r.transcript()
-	if len(stored) != 2 || !strings.HasPrefix(stored[1], "assistant: word word") || len(stored[1]) > 4000 {
-		t.Errorf("got %d rows: the stored part of the stopped answer differs from the shown part", len(stored))
-	}
+	check.Len(t, "rows", stored, 2)
+	check.That(t, strings.HasPrefix(stored[1], "assistant: word word") && len(stored[1]) < 4000, "got stored %d characters of the answer", len(stored[1]))
 	r.model.Func, r.model.Delay = echo, 0
 	check.HasPrefix(t, "reply after /stop", r.ask("and now?"), "answer")
 }

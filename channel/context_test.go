@@ -134,13 +134,11 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	var results []string
 	r := newRig(t, nil)
 	r.withWorker(failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "internal words"}))
-	first := calling(&results, call{"op": "compact"}, call{"op": "self"})
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool && len(results) == 0 {
-			r.waitForEvent(compactor.EventFailed)
+	r.model.Func = while(func(n int) {
+		if n == 2 {
+			check.That(t, check.Soon(func() bool { return len(r.eventsIn(compactor.EventFailed)) > 0 }), "the compaction does not fail")
 		}
-		return first(ctx, n, req)
-	}
+	}, calling(&results, call{"op": "compact"}, call{"op": "self"}))
 	r.sendNotes(20)
 	r.ask("go ahead")
 	check.Len(t, "results", results, 2)
@@ -201,12 +199,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 // A worker that runs in parallel may learn of a refusal before the turn does.
 func TestToolRefusalLearnedByWorkerDoesNotFailTurn(t *testing.T) {
 	page := new(llm.Notebook).Page("tiny@here")
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 {
-			page.NoTools() // like the worker
-		}
-		return withoutTools(echo)(ctx, n, req)
-	})
+	r := newRig(t, while(func(int) { page.NoTools() }, withoutTools(echo))) // like the worker
 	r.agent.Model = learningModel{r.model, page}
 	check.Equal(t, "answer", r.ask("hello"), "answer 2")
 }
@@ -263,14 +256,13 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 }
 
 func TestSilentOverflowCompacts(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Tokens = 6000
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 11 {
 			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
 		}
 		return echo(ctx, n, req)
-	}
+	})
+	r.model.Tokens = 6000
 	for i := range 11 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
 	}

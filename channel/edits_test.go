@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -59,13 +58,8 @@ func TestEdits(t *testing.T) {
 func TestDeletionDuringTurn(t *testing.T) {
 	t.Run("a message leaves the next request", func(t *testing.T) {
 		r := newRig(t, nil)
-		r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-				return llmtest.Use(llmtest.Call("c1", "recall", map[string]any{"query": "x"})), nil
-			}
-			return echo(ctx, n, req)
-		}
+		r.model.Func = while(func(int) { check.Error(t, r.hub.Delete(t.Context(), place, "m1"), nil) },
+			inTurn(useTool("recall", map[string]any{"query": "x"}), llmtest.Say("well")))
 		r.say("the secret is swordfish", false)
 		r.ask("hello")
 		check.Lacks(t, "request 2", r.lastRequestText(), "swordfish")
@@ -73,10 +67,8 @@ func TestDeletionDuringTurn(t *testing.T) {
 	t.Run("a turn without its question is not repeated", func(t *testing.T) {
 		r := newRig(t, nil)
 		log := r.captureLog()
-		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-			check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
-		}
+		r.model.Func = while(func(int) { check.Error(t, r.hub.Delete(t.Context(), place, "m1"), nil) },
+			failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}))
 		r.say("hello", true)
 		r.becomesIdle(time.Second)
 		r.stop()

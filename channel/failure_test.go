@@ -89,15 +89,14 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 
 func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t, nil)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch n { // the outbox is broken while the model writes its first answer
+	r.model.Func = while(func(n int) { // the outbox is broken while the model writes its first answer
+		switch n {
 		case 1:
 			r.execute("ALTER TABLE outbox RENAME TO elsewhere")
 		case 2:
 			r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 		}
-		return echo(ctx, n, req)
-	}
+	}, echo)
 	r.say("hello", true)
 	r.waitForSent("holding it back")
 	check.That(t, r.connector.sent[0].Failure, "got %+v", r.connector.sent)
@@ -109,28 +108,24 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 
 // A large database is rewritten for minutes: the answer waits, and the model is not asked again.
 func TestReplyWaitsForRewrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		release := make(chan struct{})
-		r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			rewriting := make(chan struct{})
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		rewriting, release := make(chan struct{}), make(chan struct{})
+		r.model.Func = while(func(int) {
 			go func() {
-				check.NoError(t, r.store.Update(t.Context(), func(*store.Tx) error {
+				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) error {
 					close(rewriting)
 					<-release
 					return nil
-				}))
+				}), nil)
 			}()
 			<-rewriting
-			return echo(ctx, n, req)
-		})
+		}, echo)
 		r.say("hello", true)
 		time.Sleep(5 * time.Minute)
 		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
 		close(release)
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		r.stop()
 	})
 }
 

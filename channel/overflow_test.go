@@ -45,14 +45,10 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
 	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n < 12 {
-			return echo(ctx, n, req)
-		}
-		return llmtest.Say("the long answer " + strings.Repeat("word ", 4000)), nil
+	r.withWorker(numberedSummaries)
+	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Say("the long answer " + strings.Repeat("word ", n/12*4000)), nil
 	}
-	r.reopen()
 	for i := range 12 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)))
 		check.Require(t, i >= 11 || len(r.connector.events) == 0, "a level is reached by question %d", i)
@@ -62,7 +58,7 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	check.Require(t, len(r.eventsIn(compactor.EventApplied)) > 0, "got no summary: the test proves nothing")
 	check.Equal(t, "requests for 12 questions", len(r.model.Requests()), 12)
 	sent := texts(r.connector.texts())
-	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer"), 1)
+	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer word"), 1)
 	check.Lacks(t, "sent", sent, "says summary")
 }
 
@@ -102,7 +98,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 // A turn that was stopped during an open call is summarized like any other.
 func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r := newRig(t, nil)
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
+	r.withWorker(numberedSummaries)
 	stopped, waits := false, make(chan struct{}, 1)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		wantPairedCalls(t, req.Messages)
@@ -117,7 +113,6 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 		resp.Message.Text = "Let me look."
 		return resp, nil
 	}
-	r.reopen()
 	r.say("what do I like?", true)
 	<-waits
 	r.wantAnswer("/stop", "Stopped.")
@@ -239,9 +234,8 @@ func TestHugeMessages(t *testing.T) {
 }
 
 func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
-	r := newRig(t, nil)
 	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
+	r := newRig(t, alwaysSay(words))
 	r.ask(words)
 	check.Equal(t, "requests", len(r.model.Requests()), 1)
 	check.EqualAll(t, "sent", r.connector.texts(), []string{words})

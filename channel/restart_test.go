@@ -1,27 +1,22 @@
 package channel_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
 // crashDuringTurn leaves the store as if the process was killed after it took up a message.
 func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
 	t.Helper()
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	m := r.inbound("are you there?", true)
+	conv, m := check.Must(r.store.Conversation(t.Context(), place))(t), r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	check.Len(t, "accepted", storetest.Deliver(t, conv, m), 1)
 	return conv
@@ -43,7 +38,7 @@ func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
 	for crashes, want := range map[int]string{1: "answer 1", 2: "I was interrupted twice"} {
 		r := newRig(t, echo)
 		conv := crashDuringTurn(t, r)
-		if crashes == 2 {
+		for range crashes - 1 {
 			check.Must(conv.Turns().Retry(t.Context(), 1))(t)
 		}
 		r.restart()
@@ -82,26 +77,16 @@ func TestShutdownLosesNothing(t *testing.T) {
 	check.That(t, r.deliverTo("nowhere:general", "x", addressed) != nil, "a message for no connector was accepted")
 }
 
-// Sixty turns with replies of 30 ms and summaries of 5 s, on a clock that stands still while code
-// runs: a turn that takes longer than its reply has waited.
 func TestTurnsDoNotWaitForCompaction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const reply = 30 * time.Millisecond
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			time.Sleep(reply)
-			return echo(ctx, n, req)
-		})
+	const reply = 30 * time.Millisecond
+	inBubble(t, after(reply, echo), func(t *testing.T, r *rig) {
 		r.model.Tokens = 4000
-		r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-			time.Sleep(5 * time.Second)
-			return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
-		}}
-		r.reopen()
+		r.withWorker(after(5*time.Second, numberedSummaries))
 		withWorker := 0
 		for i := range 60 {
 			time.Sleep(300 * time.Millisecond)
 			start := time.Now()
-			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
+			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the word by word talked ", 12)))
 			check.Equal(t, fmt.Sprintf("turn %d took", i), time.Since(start), reply)
 			if r.running() {
 				withWorker++
@@ -109,15 +94,13 @@ func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 		}
 		check.That(t, withWorker >= 20, "the worker ran in %d turns only: the test proves little", withWorker)
 		check.NoError(t, r.hub.Drain(t.Context()))
-		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-		state := check.Must(conv.Compactions().Load(t.Context()))(t)
+		state := check.Must(storetest.Find(t, r.store, place).Compactions().Load(t.Context()))(t)
 		covered := len(state.Messages)
 		for _, row := range state.Head.Stack {
 			covered += row.Messages
 			check.That(t, row.Kind != compactor.Placeholder, "messages %d to %d are neither verbatim nor summarized", row.From, row.To)
 		}
 		check.Equal(t, "messages verbatim or summarized", covered, 120)
-		r.stop()
 	})
 }
 
@@ -150,7 +133,7 @@ func (s *stoppingStore) Pauses() store.Pauses {
 // The turn is not started again, as it would be after a disk failure.
 func TestStopAtTurnStart(t *testing.T) {
 	r := newRig(t, echo)
-	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
+	r.withCritic(alwaysSay("No."))
 	r.stop()
 	db := &stoppingStore{f: func() { r.run("/stop") }}
 	r.wrap = func(s channel.Store) channel.Store { db.Store = s; return db }

@@ -192,12 +192,7 @@ func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
 // newBusyRig returns a rig whose model has been asked "one", and answers once release is called.
 func newBusyRig(t testing.TB) (r *rig, release func()) {
 	held := make(chan struct{})
-	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			<-held
-		}
-		return echo(ctx, n, req)
-	})
+	r = newRig(t, while(func(int) { <-held }, echo))
 	r.say("one", true)
 	r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
 	return r, func() { close(held) }
@@ -295,4 +290,20 @@ func always(resp llm.Response) script {
 // failing returns a model that fails.
 func failing(err error) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, err }
+}
+
+// after returns a model that answers after a pause.
+func after(pause time.Duration, f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		time.Sleep(pause)
+		return f(ctx, n, req)
+	}
+}
+
+// while returns a model that runs f first, with the number of the request.
+func while(f func(n int), then script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		f(n)
+		return then(ctx, n, req)
+	}
 }

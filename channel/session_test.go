@@ -105,10 +105,7 @@ const branch = place + "/m1" // a thread on the first message
 // withOldSession returns a channel with summaries in it.
 func withOldSession(t *testing.T) *rig {
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return summary("Coco is a parrot, word by word."), nil
-	}}
-	r.reopen()
+	r.withWorker(always(summary("Coco is a parrot, word by word.")))
 	for i := range 8 {
 		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
 	}
@@ -169,20 +166,17 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 	for _, during := range []bool{false, true} {
 		t.Run(fmt.Sprintf("during a turn %v", during), func(t *testing.T) {
 			r := newRig(t, nil)
-			forget := func() { check.NoError(t, memory.In(r.store).Forget(t.Context(), id(r))) }
-			r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if during && n == 1 {
-					forget()
+			forget := func(now bool) {
+				if now {
+					check.Error(t, memory.In(r.store).Forget(t.Context(), id(r)), nil)
 				}
-				return echo(ctx, n, req)
 			}
+			r.model.Func = while(func(n int) { forget(during && n == 1) }, echo)
 			r.agent.Recall = 600
 			r.run("/remember " + fact)
 			r.ask("What does Ophelia keep?")
 			check.Contains(t, "prompt", r.lastRequestText(), fact)
-			if !during {
-				forget()
-			}
+			forget(!during)
 			r.ask("and what else is there to tell")
 			check.Lacks(t, "next prompt", r.lastRequestText(), fact)
 		})

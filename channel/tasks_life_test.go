@@ -20,11 +20,8 @@ import (
 	"cairn/store"
 )
 
-func callAgain(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
-}
-
 func TestTasksWithoutResult(t *testing.T) {
+	callAgain := inTurn(useTool("recall", map[string]any{"query": "x"}))
 	for name, c := range map[string]struct {
 		one   channel.Agent
 		calls int // of all models in an hour; 0: no limit
@@ -33,26 +30,19 @@ func TestTasksWithoutResult(t *testing.T) {
 		asked int
 	}{
 		"expires with its last call": {
-			channel.Agent{Model: &llmtest.Model{Func: callAgain}, TaskCalls: 20},
-			0,
+			channel.Agent{Model: &llmtest.Model{Func: callAgain}, TaskCalls: 20}, 0,
 			"[Task 1 of one expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20,
 		},
 		"expires with its time": {
-			channel.Agent{Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond},
-			0,
+			channel.Agent{Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}, 0,
 			"[Task 1 of one expired: its time is over", store.TaskExpired, 1,
 		},
 		"reports that its model fails": {
-			channel.Agent{Model: &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-				return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Message: "no"}
-			}}},
-			0,
+			channel.Agent{Model: &llmtest.Model{Func: failing(&llm.Error{Kind: llm.KindAuth, Message: "no"})}}, 0,
 			"[Task 1 of one failed: ", store.TaskFailed, 1,
 		},
 		"fails with the calls of its parent": {
-			channel.Agent{Model: &llmtest.Model{Func: callAgain}},
-			8,
-			"", store.TaskFailed, 0, // of its own
+			channel.Agent{Model: &llmtest.Model{Func: callAgain}}, 8, "", store.TaskFailed, 0, // of its own
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,14 +222,8 @@ func TestPauseStopsTasks(t *testing.T) {
 // Drain waits for the answer to a result even if no task is open any more, and for the task that such an answer starts.
 func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		after := func(d time.Duration, answers ...llm.Response) script {
-			return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				time.Sleep(d)
-				return inTurn(answers...)(ctx, n, req)
-			}
-		}
-		r := newTaskRig(t, nil, after(5*time.Second, llmtest.Say("I counted.")))
-		r.model.Func = after(time.Second, useTool("spawn", counting), llmtest.Say("I count again."), llmtest.Say("It is counted."))
+		r := newTaskRig(t, nil, after(5*time.Second, alwaysSay("I counted.")))
+		r.model.Func = after(time.Second, inTurn(useTool("spawn", counting), llmtest.Say("I count again."), llmtest.Say("It is counted.")))
 		r.run("/ask @one count")
 		r.drainTasks(func(int) {})
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"I count again.", "It is counted."})

@@ -9,14 +9,12 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 // withWorker returns a rig whose worker summarizes well, with this many turns already held.
 func withWorker(t *testing.T, f script, turns int) *rig {
 	r := newRig(t, f)
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	r.reopen()
+	r.withWorker(numberedSummaries)
 	r.askTurns(turns)
 	return r
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -107,13 +106,12 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	}
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
-		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
-				return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 90, 0, 0, 2), nil
+				return withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), nil
 			}
 			close(asked)
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
+			return blockUntilCanceled(ctx, n, req)
 		})
 		r.say("hello", true)
 		<-asked
@@ -121,18 +119,16 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		r.wantUsage(t, "turn scripted 1 90 0 0 2")
 	})
 	t.Run("a turn whose answer the disk refuses is counted again when it is repeated", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var r *rig
-			r = newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		inBubble(t, nil, func(t *testing.T, r *rig) {
+			r.model.Func = while(func(n int) {
 				db := check.Must(sql.Open("sqlite3", "file:"+store.File(r.dir)+"?_busy_timeout=5000"))(t)
 				defer db.Close()
 				statement := "DROP TRIGGER refuse"
 				if n == 1 {
 					statement = "CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END"
 				}
-				check.Must(db.ExecContext(ctx, statement))(t)
-				return withBilledTokens(llmtest.Say("yes"), 100, 0, 0, 1), nil
-			})
+				check.Must(db.Exec(statement))(t)
+			}, always(withBilledTokens(llmtest.Say("yes"), 100, 0, 0, 1)))
 			r.say("hello", true)
 			r.waitForSent("yes")
 			r.waitForReplies()
@@ -140,7 +136,6 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			check.Len(t, "sent", sent, 2)
 			check.Contains(t, "sent", sent[0], "I cannot save my answer")
 			r.wantUsage(t, "turn scripted 2 200 0 0 2")
-			r.stop()
 		})
 	})
 }
