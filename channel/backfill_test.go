@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -141,7 +140,7 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 func TestUnreadableGaps(t *testing.T) {
 	missed := missedMessages()
 	t.Run("a temporary failure keeps the gap, blocks no messages, and is one warning", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		inBubble(t, echo, func(t *testing.T, r *rig) {
 			p := &platform{said: missedMessages()}
 			var down atomic.Bool
 			down.Store(true)
@@ -151,8 +150,7 @@ func TestUnreadableGaps(t *testing.T) {
 				}
 				return p.read(look), nil
 			}
-			r := newRig(t, echo).throughConnector(p)
-			log := r.captureLog()
+			log := r.throughConnector(p).captureLog()
 			r.post(p.said[0])
 			r.away()
 			r.post(p.said[5])
@@ -163,7 +161,6 @@ func TestUnreadableGaps(t *testing.T) {
 			time.Sleep(time.Minute)
 			r.waitForReplies()
 			check.Len(t, "transcript", r.transcript(), 8)
-			r.stop()
 		})
 	})
 	t.Run("a permanent failure closes the gap", func(t *testing.T) {

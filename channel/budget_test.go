@@ -52,10 +52,9 @@ func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes
 
 func TestDailyBudget(t *testing.T) {
 	setTimeZone(t, "America/New_York")
-	synctest.Test(t, func(t *testing.T) { // midnight in UTC, seven in the evening in New York
+	inBubble(t, billed(10), func(t *testing.T, r *rig) { // midnight in UTC, seven in the evening in New York
 		money := channel.Money{Prices: priced, PerDay: 25}
-		r := newRig(t, billed(10)).withRules(channel.Rules{Money: money})
-		log := r.captureLog()
+		log := r.withRules(channel.Rules{Money: money}).captureLog()
 		for range 3 {
 			check.Require(t, r.ask("hello") == "yes", "got no answer within the budget")
 		}
@@ -84,7 +83,6 @@ func TestDailyBudget(t *testing.T) {
 		time.Sleep(time.Minute)
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 6 60 0 0 6", "2000-01-01 turn scripted 1 10 0 0 1"})
-		r.stop()
 	})
 }
 
@@ -103,9 +101,8 @@ func TestMonthlyBudget(t *testing.T) {
 }
 
 func TestOwnerBudgetNotices(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
-		r := newRig(t, billed(30)).withRules(rules)
+	inBubble(t, billed(30), func(t *testing.T, r *rig) {
+		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}})
 		r.agent.Language = "de"
 		var want []string
 		from := func(author string, notices ...string) {
@@ -130,7 +127,6 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		from("boss")
 		from("boss")
 		from("boss", "(budget_per_day ist fast aufgebraucht: 90.00 von 100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)")
-		r.stop()
 	})
 }
 
@@ -169,9 +165,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		log := r.captureLog()
 		r.sendLongNotes(36)
 		turns, summaries := len(r.model.Requests()), len(worker.Requests())
-		if turns+summaries > 40 || summaries == 0 || turns < 20 {
-			t.Fatalf("%d calls for turns and %d for summaries, of 40", turns, summaries)
-		}
+		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d calls for turns and %d for summaries, of 40", turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
 			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "by emergency")

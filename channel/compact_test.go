@@ -18,18 +18,18 @@ import (
 
 // gatedWorker returns a worker whose summaries each wait for a value from gate: true lets the summary
 // succeed, false fails it. They are numbered from 1.
-func gatedWorker(gate chan bool) *llmtest.Model {
-	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+func gatedWorker(gate chan bool) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case good := <-gate:
-			if !good {
-				return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+			if good {
+				return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
 			}
-			return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
-	}}
+	}
 }
 
 // A /compact while a summary is being written is scheduled, and people are told how it ends itself.
@@ -38,9 +38,8 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 		gate := make(chan bool)
 		r := newRig(t, echo)
 		r.model.Tokens = 6000
-		r.agent.Worker = gatedWorker(gate)
 		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
-		r.reopen()
+		r.withWorker(gatedWorker(gate))
 		for i := 0; !r.running() && i < 200; i++ {
 			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 		}
@@ -159,38 +158,41 @@ func TestSummariesListsEarlierSessions(t *testing.T) {
 	r := newRig(t, echo)
 	r.wantAnswer("/summaries", "Nothing has been summarized here")
 	r.sendNotes(20)
-	r.run("/new")
-	r.waitForReplies()
-	check.NoError(t, r.hub.Drain(t.Context()))
+	r.newSession()
 	list := r.run("/summaries")
 	check.HasPrefix(t, "/summaries", list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ")
 	check.Contains(t, "/summaries", list, "(from before a /new)", ": /expand 2")
 	check.Equal(t, "answer to /expand", strings.Count(r.run("/expand 2"), "\n#"), 20)
-	r.run("/new") // no messages yet, so nothing changes
-	r.waitForReplies()
+	r.newSession() // no messages yet, so nothing changes
 	check.Equal(t, "answer to /summaries", r.run("/summaries"), list)
 }
 
 func TestRecapIncludesEarlierSessions(t *testing.T) {
 	r := withOldSession(t)
 	var asked string
-	r.agent.Worker.(*llmtest.Model).Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r.withWorker(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			return summarizeRequest(ctx, n, req)
 		}
 		asked = textOf(req)
 		return llmtest.Say("You keep a parrot."), nil
-	}
+	})
 	r.inThread("and how old is it?")
 	r.says(bo, branch, "/recap", "You keep a parrot.")
 	check.Contains(t, "request of a thread", asked, "Coco is a parrot, word by word.", "how old is it?")
-	r.run("/new")
-	r.waitForReplies()
-	check.NoError(t, r.hub.Drain(t.Context()))
+	r.newSession()
 	r.says(bo, place, "/recap", "You keep a parrot.")
 	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
 	r.says(bo, branch, "/recap", "Coco")
+}
+
+// newSession begins a session, and waits until the one before is summarized.
+func (r *rig) newSession() {
+	r.t.Helper()
+	r.run("/new")
+	r.waitForReplies()
+	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 }
 
 func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {

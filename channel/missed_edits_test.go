@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -124,15 +123,14 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 
 // withPlatform runs f an hour after n messages were sent.
 func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		p := &platform{}
-		r := newRig(t, echo).throughConnector(p)
+		r.throughConnector(p)
 		var all []channel.Inbound
 		for i := range n {
 			all = append(all, pastMessage(fmt.Sprint(1001+i), fmt.Sprint("message ", i+1), 0, false))
 		}
 		p.write(r, all...)
 		f(r, p)
-		r.stop()
 	})
 }

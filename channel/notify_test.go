@@ -141,11 +141,7 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 func TestContextCommand(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		<-release
-		return numberedSummaries(ctx, n, req)
-	}}
-	r.reopen()
+	r.withWorker(while(func(int) { <-release }, numberedSummaries))
 	r.askTurns(10)
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
@@ -197,23 +193,19 @@ func filtering(asError bool) script {
 // A message that the provider's filter refuses spoils only its own turn.
 func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
 	for name, asError := range map[string]bool{"an error": true, "an answer without text": false} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, filtering(asError))
-			log := r.captureLog()
-			r.ask("Hello.")
-			r.ask("Is this forbidden?")
-			check.Contains(t, "failure", r.lastText(), "filter withheld the answer. Your message is saved")
-			check.Len(t, "requests, since all before the question was accepted", r.model.Requests(), 3)
-			check.Equal(t, "next answer", r.ask("And this?"), "answer 5")
-			check.Equal(t, "the one after that", r.ask("And that?"), "answer 6")
-			check.Equal(t, "log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
-			r.restart()
-			check.Equal(t, "answer after a restart", r.ask("And now?"), "answer 8")
-			check.EqualAll(t, "transcript", r.transcript(), []string{
-				"user: Hello.", "assistant: answer 1", "user: Is this forbidden?", "user: And this?", "assistant: answer 5",
-				"user: And that?", "assistant: answer 6", "user: And now?", "assistant: answer 8",
-			})
-		})
+		r := newRig(t, filtering(asError))
+		log := r.captureLog()
+		r.ask("Hello.")
+		r.ask("Is this forbidden?")
+		check.Contains(t, name+": failure", r.lastText(), "filter withheld the answer. Your message is saved")
+		check.Len(t, name+": requests, since all before the question was accepted", r.model.Requests(), 3)
+		check.Equal(t, name+": next answer", r.ask("And this?"), "answer 5")
+		check.Equal(t, name+": the one after that", r.ask("And that?"), "answer 6")
+		check.Equal(t, name+": log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
+		r.restart()
+		check.Equal(t, name+": answer after a restart", r.ask("And now?"), "answer 8")
+		check.Equal(t, name+": transcript", texts(r.transcript()), "user: Hello. | assistant: answer 1 | user: Is this forbidden? | user: And this? | assistant: answer 5 | "+
+			"user: And that? | assistant: answer 6 | user: And now? | assistant: answer 8")
 	}
 }
 
@@ -235,7 +227,7 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 func TestFilteredToolResult(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
-			return llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "help", "topic": "forbidden"})), nil
+			return useTool("context", map[string]any{"op": "help", "topic": "forbidden"}), nil
 		}
 		for i, m := range req.Messages {
 			if m.Role == llm.RoleTool && strings.Contains(m.Text, "The topics are") {

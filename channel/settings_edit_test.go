@@ -10,6 +10,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -32,13 +33,12 @@ func TestCompactionDuringSettingsEdit(t *testing.T) {
 			}
 			return compactor.DefaultPolicy()
 		}
-		r.sayTurns(20, 40)
+		r.sendNotes(20)
 		renewing.Store(true)
 		r.hub.Renew(channel.Rules{})
 		r.waitForReplies()
 		<-applied
-		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-		beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
+		beside := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t)
 		r.wantAnswer("/context", fmt.Sprintf("%d of them verbatim", beside.Verbatim))
 	})
 }
@@ -62,25 +62,18 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	check.Equal(t, "answer", <-recap, "You talked about notes word by word.")
 }
 
-// slowWindow is a model that runs opened while a conversation is opened with it: after its window was
-// looked up, when its learned facts are requested.
-type slowWindow struct {
-	*llmtest.Model
+// opening is a model that runs a function while a conversation is opened with it, once it is armed: after its window
+// was looked up, when its learned facts are requested.
+type opening struct {
+	windowRecorder
 	learnt llm.Learnt
-	armed  atomic.Bool
-	looked atomic.Bool
 	opened func()
 }
 
-func (o *slowWindow) Window(ctx context.Context) llm.Window {
-	o.looked.Store(o.armed.Load())
-	return o.Model.Window(ctx)
-}
-
-func (o *slowWindow) Learnt() *llm.Learnt {
-	if o.looked.CompareAndSwap(true, false) {
-		o.armed.Store(false)
-		o.opened()
+func (o *opening) Learnt() *llm.Learnt {
+	if opened := o.opened; opened != nil {
+		o.opened = nil
+		opened()
 	}
 	return &o.learnt
 }
@@ -88,24 +81,21 @@ func (o *slowWindow) Learnt() *llm.Learnt {
 // A request made while a conversation is being reopened waits until it is open again.
 func TestRequestDuringSettingsEdit(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
-		r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 		answers := make(chan string, 1)
-		model := &slowWindow{Model: r.model, opened: func() {
-			go func() { answers <- r.run("/compact") }()
-			select {
-			case early := <-answers:
-				answers <- early
-			case <-time.After(200 * time.Millisecond):
+		var model *opening
+		model = &opening{windowRecorder: windowRecorder{Model: r.model, do: func() {
+			model.opened = func() {
+				go func() { answers <- r.run("/compact") }()
+				time.Sleep(200 * time.Millisecond)
 			}
-		}}
+		}}}
 		r.agent.Model = model
-		r.reopen()
-		r.sayTurns(20, 40)
+		r.withWorker(numberedSummaries)
+		r.sendNotes(20)
 		model.armed.Store(true)
 		r.hub.Renew(channel.Rules{})
 		r.waitForReplies()
-		check.Require(t, !model.armed.Load(), "got no request in between: the test proves nothing")
-		check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages")
+		check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages") // without a request in between, it waits for ever
 	})
 }
 
@@ -129,8 +119,7 @@ func TestSettingsEdit(t *testing.T) {
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	gate := make(chan bool)
 	r := newRig(t, echo)
-	r.agent.Worker = gatedWorker(gate)
-	r.reopen()
+	r.withWorker(gatedWorker(gate))
 	r.sayTurns(20, 40)
 	r.run("/compact")
 	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
