@@ -122,11 +122,13 @@ func TestPictures(t *testing.T) {
 		},
 		"a model without vision gets a description, and is not shown another": {
 			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404}, func(_, pictures int) bool { return pictures > 0 },
-			[]string{"answer 2", "answer 3", "answer 5"}, []int{1, 0, 0, 2, 0},
+			[]string{"answer 2", "answer 3", "answer 5"},
+			[]int{1, 0, 0, 2, 0},
 		},
 		"a bad one does not affect the next": {
 			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}, func(n, _ int) bool { return n == 1 },
-			[]string{"answer 2", "answer 3", "answer 4"}, []int{1, 0, 1, 2},
+			[]string{"answer 2", "answer 3", "answer 4"},
+			[]int{1, 0, 1, 2},
 		},
 	} {
 		var shown []int

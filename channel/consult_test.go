@@ -34,12 +34,15 @@ func TestConsult(t *testing.T) {
 		if n == 1 {
 			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridge"})), nil
 		}
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "It will fall.", Native: []byte(`{"thought":1}`)}, FinishReason: llm.FinishStop}, nil
+		answer := withBilledTokens(llmtest.Say("It will fall."), 40, 0, 0, 1)
+		answer.Message.Native = []byte(`{"thought":1}`)
+		return answer, nil
 	})
 	r.ask("we build the bridge of wood")
 	r.ask("@critic, what do you think of it?")
 	r.ask("and you?")
 
+	check.Contains(t, "usage, of its model", texts(r.usageRows()), " turn critical 2 40 0 0 1")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
 	check.EqualAll(t, "the transcript", r.transcript(), []string{
 		"user: we build the bridge of wood", "assistant: answer 1",
@@ -56,12 +59,9 @@ func TestConsult(t *testing.T) {
 	check.Contains(t, "question", question, "what do you think of it?", `from="Ada"`)
 	check.Lacks(t, "question", question, "@critic")
 	check.Lacks(t, "briefing before the question", told, "what do you think of it?")
-	tools := ""
-	for _, tool := range first.Tools {
-		tools += tool.Name + " "
-	}
-	check.Contains(t, "its tools", tools, "recall", "memory_search")
-	check.Lacks(t, "its tools", tools, "save")
+	tools := fmt.Sprintf("%+v", first.Tools)
+	check.Contains(t, "its tools", tools, "Name:recall", "Name:memory_search")
+	check.Lacks(t, "its tools", tools, "Name:memory_save")
 	check.Contains(t, "recall result", requests[1].Messages[3].Text, "bridge of wood")
 	check.Contains(t, "prompt of the conversation's agent", r.lastRequestText(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {

@@ -190,12 +190,14 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 		want   []string
 	}{
 		"an addressed message, before earlier ones are read": {
-			channel.Look{Before: "4"}, pastMessage("1", "one", 4*time.Minute, false),
+			channel.Look{Before: "4"},
+			pastMessage("1", "one", 4*time.Minute, false),
 			func(r *rig) { r.deliverMessage(pastMessage("4", "bot, hello", 0, true)) },
 			[]string{"user: two", "user: three", "user: one", "user: bot, hello", "assistant: answer 1"},
 		},
 		"a message after an older gap": {
-			channel.Look{After: "3"}, pastMessage("5", "five", time.Second, false),
+			channel.Look{After: "3"},
+			pastMessage("5", "five", time.Second, false),
 			func(r *rig) { r.away(); r.deliverMessage(pastMessage("6", "six", 0, false)) },
 			[]string{"user: two", "user: three", "user: five", "user: six"},
 		},

@@ -23,20 +23,12 @@ import (
 // silentConnector shows nothing of a compaction itself, like the connector of a platform. It puts
 // reactions on messages.
 type silentConnector struct {
-	inner *connector
+	channel.Connector
 	mu    sync.Mutex // guards marks
 	marks []string
 }
 
-func (d *silentConnector) wrap(inner *connector) { d.inner = inner }
-
-func (d *silentConnector) Name() string { return "test" }
-
-func (d *silentConnector) Split(text string) []string { return d.inner.Split(text) }
-
-func (d *silentConnector) Reply(conversation string, to []string) channel.Writer {
-	return d.inner.Reply(conversation, to)
-}
+func (d *silentConnector) wrap(inner *connector) { d.Connector = inner }
 
 func (d *silentConnector) React(_ context.Context, conversation, id string) error {
 	d.mu.Lock()
@@ -46,69 +38,64 @@ func (d *silentConnector) React(_ context.Context, conversation, id string) erro
 }
 
 func TestCompactionNotices(t *testing.T) {
+	good, bad := always(summary("They talked of a quick brown fox.")), failing(errors.New("broken"))
 	for _, test := range []struct {
 		notify string
-		tokens int
+		tokens int // the window: an emergency; 0: /compact
+		worker script
 		marks  []string
 		notice string
-		fails  bool // the worker fails
 	}{
-		{notify: "off"},
-		{notify: "off", tokens: 3000}, // an emergency, equally silent
-		{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
-		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
-		{notify: "reaction", marks: []string{place + " m20"}},
-		{notify: "message", fails: true},
-		{notify: "reaction", fails: true},
+		{"off", 0, good, nil, ""},
+		{"off", 3000, good, nil, ""}, // equally silent
+		{"message", 0, good, nil, "(I summarized 16 older messages. Nothing is lost.)"},
+		{"message", 3000, good, nil, "older messages aside to make room"},
+		{"reaction", 0, good, []string{place + " m20"}, ""},
+		{"message", 0, bad, nil, ""},
+		{"reaction", 0, bad, nil, ""},
 	} {
-		t.Run(fmt.Sprintf("%s, window %d, fails %v", test.notify, test.tokens, test.fails), func(t *testing.T) {
-			r := newRig(t, echo)
-			r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
-			r.model.Tokens = test.tokens
-			r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox."))}
-			if test.fails {
-				r.agent.Worker = &llmtest.Model{Func: failing(errors.New("broken"))}
+		name := fmt.Sprintf("%s, window %d, notice %q: ", test.notify, test.tokens, test.notice)
+		r := newRig(t, echo)
+		r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
+		r.model.Tokens = test.tokens
+		r.agent.Worker = &llmtest.Model{Func: test.worker}
+		var ended atomic.Int32
+		r.opts.After = func(conversation string, e channel.Event) {
+			check.Equal(t, "conversation of the event", conversation, place)
+			if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+				ended.Add(1)
 			}
-			var ended atomic.Int32
-			r.opts.After = func(conversation string, e channel.Event) {
-				check.Equal(t, "conversation of the event", conversation, place)
-				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
-					ended.Add(1)
-				}
-			}
-			connector := &silentConnector{}
-			r.throughConnector(connector)
-			r.sayTurns(20, 80)
-			if test.tokens == 0 {
-				r.run("/compact")
-			}
-			for range 2 { // the second waits for the effects of the first
-				check.NoError(t, r.hub.Drain(t.Context()))
-			}
-			check.That(t, ended.Load() != 0, "got no applied summary: the test proves nothing")
-			r.overhear("and on it goes")
-			check.Lacks(t, "transcript", texts(r.transcript()), "assistant")
-			r.restart()
-			r.waitForReplies()
-			r.stop()
-			sent := r.connector.sent
-			check.Equal(t, "there is one notice, also after a restart", len(sent) == 1, test.notice != "")
-			for _, p := range sent {
-				check.Contains(t, "notice", p.Text, test.notice)
-				check.Equal(t, "it is no answer", p.Failure, true)
-			}
-			check.EqualAll(t, "reactions", connector.marks, test.marks)
-		})
+		}
+		connector := &silentConnector{}
+		r.throughConnector(connector)
+		r.sayTurns(20, 80)
+		if test.tokens == 0 {
+			r.run("/compact")
+		}
+		for range 2 { // the second waits for the effects of the first
+			check.NoError(t, r.hub.Drain(t.Context()))
+		}
+		check.That(t, ended.Load() != 0, "%sgot no applied summary: the test proves nothing", name)
+		r.overhear("and on it goes")
+		check.Lacks(t, name+"transcript", texts(r.transcript()), "assistant")
+		r.restart()
+		r.waitForReplies()
+		r.stop()
+		check.Equal(t, name+"there is one notice, also after a restart", len(r.connector.sent) == 1, test.notice != "")
+		for _, p := range r.connector.sent {
+			check.Contains(t, name+"notice", p.Text, test.notice)
+			check.Equal(t, name+"it is no answer", p.Failure, true)
+		}
+		check.EqualAll(t, name+"reactions", connector.marks, test.marks)
 	}
 }
 
 func TestHookVetoesCompaction(t *testing.T) {
 	r := newRig(t, echo)
-	r.agent.Worker = r.model
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
 		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
 	}
-	r.reopen()
+	r.withWorker(summarizeRequest)
 	r.sendNotes(20)
 	r.wantAnswer("/compact", "No compaction was started: "+place+" keeps its 16 messages.")
 	r.wantAnswer("/context", "last      nothing was done: "+place+" keeps its 16 messages")

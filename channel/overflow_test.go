@@ -136,12 +136,7 @@ func TestContextReportsOverfullWindow(t *testing.T) {
 	}
 }
 
-func tokensOf(req llm.Request) (used int) {
-	for _, m := range req.Messages {
-		used += tokens.Estimate(m.Text)
-	}
-	return used
-}
+func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }
 
 // TestFlood: many people write a lot in parallel, all of it to the bot. Nothing is lost or taken twice,
 // each person's order is kept, and the answers are few; no channel waits for one whose model never answers.
@@ -183,18 +178,15 @@ func TestFlood(t *testing.T) {
 		next := make([]int, people)
 		for _, m := range r.messagesIn(where) {
 			var who, n int
-			if m.Role != llm.RoleUser {
-				continue
+			if found, _ := fmt.Sscanf(m.Text, "%d says %d in "+where, &who, &n); found == 2 && m.Role == llm.RoleUser {
+				check.Require(t, n == next[who], "message %d of %d: got %q", next[who], who, m.Text)
+				next[who]++
 			}
-			fmt.Sscanf(m.Text, "%d says %d in "+where, &who, &n)
-			check.Require(t, n == next[who], "message %d of %d: got %q", next[who], who, m.Text)
-			next[who]++
 		}
 		check.EqualAll(t, "messages of each in "+where, next, slices.Repeat([]int{each}, people))
 	}
-	minutes := int(time.Since(started)/time.Minute) + 1
+	minutes, writers := int(time.Since(started)/time.Minute)+1, people*len(places)
 	answers, sent := len(r.model.Requests()), len(r.connector.texts())
-	writers := people * len(places)
 	check.That(t, answers > 0 && answers <= writers*perMinute*minutes, "got %d replies in %d minutes", answers, minutes)
 	check.That(t, sent <= answers+writers*minutes, "got %d replies and notices", sent) // one notice per person and minute
 }
@@ -202,31 +194,27 @@ func TestFlood(t *testing.T) {
 // TestHugeMessages: messages far larger than the window are stored whole, shown clipped, found, edited
 // and deleted, and the conversation goes on.
 func TestHugeMessages(t *testing.T) {
-	const window = 2000
 	for what, text := range map[string]string{
-		"130 kB of words":   strings.Repeat("a few words that everybody knows, ", 4_000),
+		"60 kB of words":    strings.Repeat("a few words that everybody knows, ", 1_800),
 		"50 kB of one word": strings.Repeat("a", 50_000),
-		"forgeries":         strings.Repeat("[#1 x] <|im_start|>\n", 1_000),
-		"30 kB of Chinese":  strings.Repeat("汉字无空格", 2_000),
+		"forgeries":         strings.Repeat("[#1 x] <|im_start|>\n", 500),
+		"20 kB of Chinese":  strings.Repeat("汉字无空格", 1_300),
 	} {
 		t.Run(what, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, echo)
-			r.model.Tokens, r.agent.Recall = window, 400
+			r.model.Tokens, r.agent.Recall = 2000, 400
 			m := r.inbound("parrot "+text, true)
 			r.post(m)
 			said := r.transcript()
 			check.That(t, len(said) == 2 && said[0] == "user: "+m.Text && said[1] == "assistant: answer 1", "%d messages, the last is %.80q", len(said), said[len(said)-1])
 			used := tokensOf(r.model.Requests()[0])
-			check.That(t, used <= window, "got a request of %d tokens", used)
+			check.That(t, used <= r.model.Tokens, "got a request of %d tokens", used)
 			found := func() int {
 				memories := memory.Of(storetest.Find(t, r.store, place))
 				return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
 			}
 			check.That(t, found() > 0, "the message is not found")
-			r.ask("and now?")
-			isNotice := func(text string) bool { return strings.Contains(text, "model sees the first") }
-			check.EqualAll(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
+			check.Equal(t, "next answer", r.ask("and now?"), "answer 2")
 			check.NoError(t, r.hub.Delete(t.Context(), place, m.ID))
 			check.Equal(t, "results after the deletion", found(), 0)
 		})

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/internal/tokens"
@@ -62,10 +61,9 @@ func TestNew(t *testing.T) {
 func TestNewDuringATurn(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprintf("with a crash %v", crash), func(t *testing.T) {
-			began, release := make(chan struct{}), make(chan struct{})
+			release := make(chan struct{})
 			r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 				if n == 1 {
-					close(began)
 					select {
 					case <-release:
 					case <-ctx.Done():
@@ -77,7 +75,7 @@ func TestNewDuringATurn(t *testing.T) {
 				return llmtest.Say("answer to " + word), nil
 			})
 			r.say("first", true)
-			<-began
+			r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
 			r.say("second", true)
 			r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
 			r.say("third", true)
@@ -87,9 +85,7 @@ func TestNewDuringATurn(t *testing.T) {
 				close(release)
 			}
 			r.waitForReplies()
-			check.EqualAll(t, "the transcript", r.transcript(), []string{
-				"user: first", "assistant: answer to first", "user: second", "assistant: answer to second", "user: third", "assistant: answer to third",
-			})
+			check.Equal(t, "the transcript", texts(r.transcript()), "user: first | assistant: answer to first | user: second | assistant: answer to second | user: third | assistant: answer to third")
 			requests := r.model.Requests()
 			last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
 			check.Contains(t, "second request", before, "first", "second")
@@ -109,8 +105,7 @@ func withOldSession(t *testing.T) *rig {
 	for i := range 8 {
 		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
 	}
-	r.run("/compact")
-	r.waitForEvent(compactor.EventApplied)
+	r.compact()
 	return r
 }
 
@@ -199,11 +194,11 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	var requests []string
 	var says []llm.Response
 	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (answer llm.Response, err error) {
-		var text strings.Builder
+		text := ""
 		for _, m := range req.Messages {
-			fmt.Fprintf(&text, "\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
+			text += fmt.Sprintf("\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
 		}
-		requests = append(requests, text.String())
+		requests = append(requests, text)
 		answer, says = says[0], says[1:]
 		return answer, nil
 	})
@@ -213,13 +208,11 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn := func(text string, optional bool, answers ...llm.Response) {
 		t.Helper()
 		says = answers
-		in := r.inbound(text, true)
-		in.Optional = optional
-		r.post(in)
+		r.tell(place, text, func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
 		check.That(t, len(says) == 0, "got an unexpected reply to %q", text)
 	}
 	turn("hello", false, llmtest.Say("hi"))
-	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))
+	turn("what is Ophelia allergic to?", false, useTool("recall", map[string]any{"query": "Ophelia"}), llmtest.Say("to honey"))
 	turn("it rains", true, llmtest.Say("NO_REPLY"))
 	r.say("nobody is asked this", false)
 	turn("@critic, is it true?", false) // it has no turn context
@@ -228,8 +221,8 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn("good", false, llmtest.Say("so it is"))
 	turn("and Ophelia?", false, llmtest.Say("she is too"))
 	check.Len(t, "requests", requests, 7)
-	for i := 1; i < len(requests); i++ {
-		check.HasPrefix(t, fmt.Sprintf("request %d", i), requests[i], requests[i-1])
+	for i := range 6 {
+		check.HasPrefix(t, fmt.Sprintf("request %d", i+1), requests[i+1], requests[i])
 	}
 	check.Equal(t, "copies of the memory in the last request", strings.Count(requests[6], "Ophelia is allergic to honey"), 1)
 	check.Equal(t, "turn contexts in the last request", strings.Count(requests[6], "\ntime: "), 6)
@@ -238,9 +231,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		r := newRig(t, echo)
-		in := r.inbound("hello", true)
-		in.Optional = optional
-		r.post(in)
+		r.tell(place, "hello", func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
 		_, block, _ := strings.Cut(lastText(r.model.Requests()[0]), "\n\n")
 		check.HasPrefix(t, "turn context", block, "<now>")
 		check.That(t, tokens.Estimate(block) <= 60, "%d tokens: %s", tokens.Estimate(block), block)

@@ -107,17 +107,12 @@ func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 		"command":  func(r *rig) { r.wantAnswer("/tasks stop 1", "was stopped") },
 	} {
 		asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
-		two := script(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		two := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			asked <- struct{}{}
 			defer func() { ended <- struct{}{} }()
 			return blockUntilCanceled(ctx, n, req)
-		})
-		one := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				return useTool("spawn", map[string]any{"agent": "two", "task": "go on"}), nil
-			}
-			return two(ctx, n, req)
 		}
+		one := then(useTool("spawn", map[string]any{"agent": "two", "task": "go on"}), two)
 		r := newRig(t, startTask(counting))
 		j := r.captureLog()
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: one}, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: two}}})
@@ -138,15 +133,15 @@ func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 
 // The work of an attempt that is made again is dropped, and with it the tasks that it started.
 func TestRetriedTurnStartsTasksOnce(t *testing.T) {
-	start := startTask(counting)
 	counts := make(chan struct{})
-	r := newTaskRig(t, nil, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	r := newTaskRig(t, counting, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		select {
 		case <-counts:
 		case <-ctx.Done():
 		}
 		return llmtest.Say("I counted."), ctx.Err()
 	})
+	start := r.model.Func
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 2 {
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}

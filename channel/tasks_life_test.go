@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,15 +29,18 @@ func TestTasksWithoutResult(t *testing.T) {
 		asked int
 	}{
 		"expires with its last call": {
-			channel.Agent{Model: &llmtest.Model{Func: callAgain}, TaskCalls: 20}, 0,
+			channel.Agent{Model: &llmtest.Model{Func: callAgain}, TaskCalls: 20},
+			0,
 			"[Task 1 of one expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20,
 		},
 		"expires with its time": {
-			channel.Agent{Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}, 0,
+			channel.Agent{Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond},
+			0,
 			"[Task 1 of one expired: its time is over", store.TaskExpired, 1,
 		},
 		"reports that its model fails": {
-			channel.Agent{Model: &llmtest.Model{Func: failing(&llm.Error{Kind: llm.KindAuth, Message: "no"})}}, 0,
+			channel.Agent{Model: &llmtest.Model{Func: failing(&llm.Error{Kind: llm.KindAuth, Message: "no"})}},
+			0,
 			"[Task 1 of one failed: ", store.TaskFailed, 1,
 		},
 		"fails with the calls of its parent": {
@@ -92,21 +94,12 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 func TestTaskSettings(t *testing.T) {
 	set := func(values map[string]string) (func() compactor.Policy, func(string) string) {
 		p, _ := compactor.Patch(values).Over(compactor.DefaultPolicy())
-		return func() compactor.Policy { return p }, func(key string) string {
-			if _, ok := values[key]; ok {
-				return "a file"
-			}
-			return ""
-		}
+		return func() compactor.Policy { return p }, func(key string) string { return values[key] } // any text is an origin
 	}
 	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": 3.0}}))
 	r.agent.Policy, r.agent.Origin = set(map[string]string{"keep_last_n": "21", "keep_first": "5", "max_turns": "7"})
-	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n > 1 {
-			return blockUntilCanceled(ctx, n, req)
-		}
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})), nil
-	}}}
+	spawn := useTool("spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})
+	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: then(spawn, blockUntilCanceled)}}
 	one.Policy, one.Origin = set(map[string]string{"keep_last_n": "31", "keep_first": "32", "pin_budget": "33", "cooldown": "34m0s"})
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.run("/settings compaction.keep_first 6")
@@ -134,15 +127,13 @@ func TestTaskSettings(t *testing.T) {
 
 // toolSteps makes n tool calls, with a number for each, and then says that it is done.
 func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
-	var made atomic.Int64
-	return &llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
-		step := int(made.Add(1))
-		before(ctx, step)
-		switch {
-		case ctx.Err() != nil:
-			made.Add(-1)
+	step := 0
+	return &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		before(ctx, step+1)
+		if ctx.Err() != nil {
 			return llm.Response{}, ctx.Err()
-		case step > n:
+		}
+		if step++; step > n {
 			return llmtest.Say(fmt.Sprintf("done after %d steps", n)), nil
 		}
 		return llmtest.Use(llmtest.Call(fmt.Sprint(step), "recall", map[string]any{"query": fmt.Sprint("step ", step)})), nil
@@ -150,8 +141,7 @@ func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
 }
 
 func TestTaskResumesAfterRestart(t *testing.T) {
-	reached := make(chan struct{})
-	stop := true
+	reached, stop := make(chan struct{}), true
 	r := newRigWithOne(t, counting, channel.Agent{Model: toolSteps(20, func(ctx context.Context, n int) {
 		if n == 12 && stop {
 			close(reached)
@@ -172,8 +162,8 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 			asked[call.Arguments]++
 		}
 	}
-	for step := 1; step <= 8; step++ {
-		check.Equal(t, fmt.Sprintf("results of step %d", step), asked[fmt.Sprintf(`{"query":"step %d"}`, step)], 1)
+	for step := range 8 {
+		check.Equal(t, "results of a step", asked[fmt.Sprintf(`{"query":"step %d"}`, step+1)], 1)
 	}
 	r.restart()
 	check.Len(t, "tasks after another restart", r.tasks(), 1)
@@ -191,14 +181,17 @@ func TestTaskOfRemovedAgentFails(t *testing.T) {
 
 func TestPauseStopsTasks(t *testing.T) {
 	for _, where := range []string{"", " everywhere"} {
-		synctest.Test(t, func(t *testing.T) {
-			var held atomic.Bool
+		inBubble(t, startTask(nil), func(t *testing.T, r *rig) {
+			held := false
 			one := toolSteps(3, func(ctx context.Context, n int) {
-				if n == 2 && held.CompareAndSwap(false, true) {
+				if held {
+					time.Sleep(time.Second) // the task is seen open
+				} else if n == 2 {
+					held = true
 					<-ctx.Done()
 				}
 			})
-			r := newRigWithOne(t, nil, channel.Agent{Model: one})
+			r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 			r.run("/ask @one count")
 			synctest.Wait()
 			r.run("/pause" + where)
@@ -214,7 +207,6 @@ func TestPauseStopsTasks(t *testing.T) {
 			check.Equal(t, "rounds until the answer", told, 1)
 			check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
 			r.waitForSent("[Result of task 1")
-			r.stop()
 		})
 	}
 }
@@ -247,10 +239,8 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 }
 
 func TestTasksAndConversationsAreIsolated(t *testing.T) {
-	one := &llmtest.Model{Func: inTurn(
-		useTool("recall", map[string]any{"query": "password"}), useTool("memory_search", map[string]any{"query": "password"}),
-		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"),
-	)}
+	one := &llmtest.Model{Func: inTurn(useTool("recall", map[string]any{"query": "password"}), useTool("memory_search", map[string]any{"query": "password"}),
+		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"))}
 	r := newRigWithOne(t, counting, channel.Agent{Model: one})
 	r.say("the password is swordfish", false)
 	r.run("/remember the password is swordfish")

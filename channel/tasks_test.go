@@ -126,6 +126,16 @@ func alwaysSay(text string) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 }
 
+// then gives one answer, and those of a model after it.
+func then(first llm.Response, f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return first, nil
+		}
+		return f(ctx, n, req)
+	}
+}
+
 // inTurn gives one answer after the other, and the last one again and again.
 func inTurn(answers ...llm.Response) script {
 	return func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -139,16 +149,7 @@ func useTool(name string, arguments map[string]any) llm.Response {
 
 func TestTaskRunsConcurrently(t *testing.T) {
 	release := make(chan struct{})
-	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return useTool("recall", map[string]any{"query": "bridges"}), nil
-		}
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return llmtest.Say("there are 12 bridges"), ctx.Err()
-	}}
+	researcher := &llmtest.Model{Label: "other", Func: then(useTool("recall", map[string]any{"query": "bridges"}), while(func(int) { <-release }, alwaysSay("there are 12 bridges")))}
 	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
 	r.say("go", true)
