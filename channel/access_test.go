@@ -227,3 +227,61 @@ func TestWhoMayRunWhat(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("/%s of somebody who is not heard", command.Name), err, channel.ErrRefused)
 	}
 }
+
+func TestRestrictedCommands(t *testing.T) {
+	const refused = "for people who manage"
+	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories", "forget"}})
+	check.Lacks(t, "answer to /compact", r.runAs(ada, place, "/compact").Text, refused)
+	check.Contains(t, "answer", r.runAs(ada, place, "/memories").Text, refused)
+	r.run("/remember the door code is 4711")
+	check.Len(t, "suggestions", check.Must(r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", ""))(t), 0)
+	// A connector reports everyone as a manager of their own direct messages.
+	r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
+	r.ask("hello")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+}
+
+func TestPause(t *testing.T) {
+	began := make(chan struct{}, 1)
+	slow := false
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if slow {
+			began <- struct{}{}
+			return blockUntilCanceled(ctx, n, req)
+		}
+		return echo(ctx, n, req)
+	})
+	sent := func(when string, want ...string) {
+		t.Helper()
+		check.EqualAll(t, "sent "+when, r.connector.texts(), want)
+	}
+	r.agent.Worker = r.model
+	r.reopen()
+	r.run("/pause")
+	r.ask("hello")
+	r.restart()
+	r.ask("still?")
+	check.Len(t, "calls of the model while paused", r.model.Requests(), 0)
+	r.tell("test:server/other", "hello", addressed)
+	sent("in another channel", "answer 1")
+
+	r.run("/resume")
+	r.ask("now?")
+	sent("after /resume", "answer 1", "answer 2")
+
+	slow = true
+	r.say("a long answer", true)
+	<-began
+	r.wantAnswer("/pause Everywhere", "I am paused everywhere") // phones write capitals
+	r.waitForReplies()
+	slow = false
+	r.ask("and?")
+	sent("after /pause everywhere", "answer 1", "answer 2")
+	r.run("/pause")
+	r.wantAnswer("/resume everywhere", "still paused here; /resume ends that")
+	r.run("/pause everywhere")
+	r.wantAnswer("/resume", "still paused everywhere; /resume everywhere ends that")
+	r.wantAnswer("/resume everywhere", "answering again")
+	r.ask("and now?")
+	check.Len(t, "answers", r.connector.texts(), 3)
+}

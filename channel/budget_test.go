@@ -198,3 +198,53 @@ func TestTurnRequestLimit(t *testing.T) {
 	check.Len(t, "sent", r.connector.texts(), 1)
 	check.That(t, len(server.Requests()) <= 48, "got %d requests", len(server.Requests()))
 }
+
+func TestTurnsPerMinute(t *testing.T) {
+	t.Run("each person has their own, and one notice a minute", func(t *testing.T) {
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			r.withRules(channel.Rules{TurnsPerMinute: 2})
+			ask := func(times int, who string) {
+				for range times {
+					r.post(by(who, "Ada", r.inbound("hello", true)))
+				}
+			}
+			ask(5, "u1")
+			check.Len(t, "sent", r.connector.sent, 3)
+			check.That(t, r.connector.sent[2].Failure, "got %+v", r.connector.sent[2])
+			check.Contains(t, "the notice", r.lastText(), "2 times a minute")
+			ask(1, "u2")
+			check.EqualAll(t, "sent to another person", r.connector.texts()[3:], []string{"answer 3"})
+			time.Sleep(61 * time.Second)
+			ask(1, "u1")
+			check.EqualAll(t, "sent a minute later", r.connector.texts()[4:], []string{"answer 4"})
+			check.Len(t, "transcript", r.transcript(), 7+4)
+		})
+	})
+	t.Run("a notice is no turn", func(t *testing.T) {
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			r.withRules(channel.Rules{TurnsPerMinute: 1})
+			for range 7 { // one every fifty seconds: every other one is within the limit
+				r.ask("hello")
+				time.Sleep(50 * time.Second)
+			}
+			check.That(t, len(r.model.Requests()) >= 3, "got %q in six minutes", r.connector.texts())
+		})
+	})
+	t.Run("there is no notice while the bot is paused", func(t *testing.T) {
+		r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
+		r.run("/pause")
+		r.say("one", true)
+		r.ask("two")
+		r.ask("three")
+		check.Len(t, "sent", r.connector.texts(), 0)
+	})
+	t.Run("who addresses the bot sees the notice, and others do not", func(t *testing.T) {
+		rules := respondRules(channel.RespondAll)
+		rules.TurnsPerMinute = 1
+		r := newRig(t, echo).withRules(rules)
+		r.overhear("talk")
+		r.overhear("more talk") // over the limit, and not addressed to the bot
+		r.ask("bot, help me")
+		check.Len(t, "replies and notices", r.connector.texts(), 2)
+	})
+}

@@ -1,11 +1,14 @@
 package channel_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -88,5 +91,129 @@ func TestDeletionDuringTurn(t *testing.T) {
 			check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
 			check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
 		})
+	})
+}
+
+func (p *platform) edit(id, text string) {
+	i := slices.IndexFunc(p.said, func(m channel.Inbound) bool { return m.ID == id })
+	p.said[i].Text, p.said[i].Edited = text, time.Now()
+}
+
+func (p *platform) remove(ids ...string) {
+	p.said = slices.DeleteFunc(p.said, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
+}
+
+// write adds messages that the bot hears at once.
+func (p *platform) write(r *rig, messages ...channel.Inbound) {
+	p.said = append(p.said, messages...)
+	for _, m := range messages {
+		r.deliverMessage(m)
+	}
+	r.waitForReplies()
+	time.Sleep(time.Hour)
+}
+
+var missed = channel.Inbound{ID: "3009", AuthorID: "u1", Author: "Ada", Text: "missed"}
+
+var changesWhileAway = map[string]struct {
+	n      int // messages, "message 1" and so on, an hour before the bot goes away
+	change func(r *rig, p *platform)
+	want   []string
+}{
+	"edits and deletions, and what was missed comes too": {
+		5, func(_ *rig, p *platform) {
+			p.edit("1002", "message 2, corrected")
+			p.remove("1003")
+			p.said = append(p.said, missed)
+		},
+		[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
+	},
+	"the last message": {2, func(_ *rig, p *platform) { p.remove("1002") }, []string{"user: message 1"}},
+	"the only message": {1, func(_ *rig, p *platform) { p.remove("1001") }, nil},
+	"what is behind more of the bot's own messages than a page has": {
+		1, func(r *rig, p *platform) {
+			for i := range 250 {
+				p.said = append(p.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
+			}
+			p.write(r, pastMessage("3001", "gone", 0, false), pastMessage("3002", "wrong", 0, false), pastMessage("3003", "gone", 0, false))
+			p.remove("3001", "3003")
+			p.edit("3002", "corrected")
+			p.said = append(p.said, missed)
+		},
+		[]string{"user: message 1", "user: corrected", "user: missed"},
+	},
+	"nothing that an older edit says": {
+		1, func(r *rig, p *platform) {
+			p.edit("1001", "old")
+			time.Sleep(time.Minute)
+			check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1001", Text: "newest", Time: time.Now()}))
+		},
+		[]string{"user: newest"},
+	},
+	"nothing where it is not known what is on the page": {
+		2, func(_ *rig, p *platform) { p.remove("1001"); p.blind = true },
+		[]string{"user: message 1", "user: message 2"},
+	},
+	"nothing that was stored just now, and is not in the history yet": {
+		1, func(r *rig, p *platform) { r.post(pastMessage("1005", "just now", 0, false)) },
+		[]string{"user: message 1", "user: just now"},
+	},
+	"nothing that has an id of another kind": {
+		1, func(r *rig, p *platform) {
+			p.write(r, pastMessage("import-abc", "from elsewhere", 0, false))
+			p.remove("import-abc")
+		},
+		[]string{"user: message 1", "user: from elsewhere"},
+	},
+}
+
+func TestMissedEditsAndDeletions(t *testing.T) {
+	for name, c := range changesWhileAway {
+		t.Run(name, func(t *testing.T) {
+			withPlatform(t, c.n, func(r *rig, p *platform) {
+				c.change(r, p)
+				r.restart()
+				r.away()
+				r.catchUp()
+				check.EqualAll(t, "stored", r.transcript(), c.want)
+			})
+		})
+	}
+	t.Run("a page cut short by the server ends the comparison", func(t *testing.T) {
+		withPlatform(t, 80, func(r *rig, p *platform) {
+			p.most, p.hides = 20, true
+			p.remove("1040") // of the newest 50, these are the first 40 that are shown
+			r.away()
+			r.catchUp()
+			check.Len(t, "stored", r.transcript(), 79)
+			check.Lacks(t, "stored", texts(r.transcript()), "message 40 |")
+		})
+	})
+	t.Run("a question deleted before its answer is not answered", func(t *testing.T) {
+		withPlatform(t, 1, func(r *rig, p *platform) {
+			r.reopen()
+			storetest.DeliverOnly(t, storetest.Find(t, r.store, place), pastMessage("1004", "never mind", 0, true)) // and then the process dies
+			time.Sleep(10 * time.Minute)
+			p.said = append(p.said, missed)
+			r.reopen()
+			r.away()
+			r.catchUp()
+			check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: missed"})
+			check.Len(t, "sent", r.connector.texts(), 0)
+		})
+	})
+}
+
+// withPlatform runs f an hour after n messages were sent.
+func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		p := &platform{}
+		r.throughConnector(p)
+		var all []channel.Inbound
+		for i := range n {
+			all = append(all, pastMessage(fmt.Sprint(1001+i), fmt.Sprint("message ", i+1), 0, false))
+		}
+		p.write(r, all...)
+		f(r, p)
 	})
 }

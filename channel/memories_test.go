@@ -247,3 +247,25 @@ func TestRecallCommand(t *testing.T) {
 	matched := r.wantAnswer("/recall vault", "The vault opens with 7461.") // of a file, the part that matched
 	check.That(t, len(matched) <= 1200, "got %d characters", len(matched))
 }
+
+// Someone who is still typing has not finished the last word.
+func TestSuggestions(t *testing.T) {
+	r := newRig(t, echo)
+	for _, text := range []string{"the hotel in Bergen is booked", "Café Müller opens at nine", "the train to Berlin leaves at ten"} {
+		r.run("/remember " + text)
+	}
+	for typed, want := range map[string]string{
+		"ho": "1", "hot": "1", "hotel": "1", "hotels": "", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
+	} {
+		var numbers []string
+		for _, c := range r.suggest("forget", typed) {
+			numbers = append(numbers, c.Value)
+		}
+		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
+	}
+	for i := range 23 {
+		r.run(fmt.Sprintf("/remember the garden has %d beds", i+100))
+	}
+	check.Len(t, "suggestions", r.suggest("forget", ""), 25)
+	check.Len(t, "suggestions", r.suggest("context", ""), 0)
+}

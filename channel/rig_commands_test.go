@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
 	"cairn/channel"
@@ -199,3 +200,41 @@ func (r *rig) wantAnswer(line string, want ...string) string {
 
 // lastText returns the last piece sent.
 func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
+
+// withWorker returns a rig whose worker summarizes well, with this many turns already held.
+func withWorker(t *testing.T, f script, turns int) *rig {
+	r := newRig(t, f)
+	r.withWorker(numberedSummaries)
+	r.askTurns(turns)
+	return r
+}
+
+// compact runs /compact and waits until its summary is applied.
+func (r *rig) compact() {
+	r.t.Helper()
+	r.finished(r.runAsManager("/compact"))
+	r.waitForEvent(compactor.EventApplied)
+}
+
+// promptText returns what the model gets next.
+func (r *rig) promptText() string {
+	r.t.Helper()
+	r.ask("and now?")
+	return r.lastRequestText()
+}
+
+// after returns a model that answers after a pause.
+func after(pause time.Duration, f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		time.Sleep(pause)
+		return f(ctx, n, req)
+	}
+}
+
+// while returns a model that runs f first, with the number of the request.
+func while(f func(n int), then script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		f(n)
+		return then(ctx, n, req)
+	}
+}

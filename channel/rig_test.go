@@ -291,19 +291,3 @@ func always(resp llm.Response) script {
 func failing(err error) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, err }
 }
-
-// after returns a model that answers after a pause.
-func after(pause time.Duration, f script) script {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		time.Sleep(pause)
-		return f(ctx, n, req)
-	}
-}
-
-// while returns a model that runs f first, with the number of the request.
-func while(f func(n int), then script) script {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		f(n)
-		return then(ctx, n, req)
-	}
-}

@@ -211,3 +211,21 @@ func TestTurnWaitsForTools(t *testing.T) {
 		})
 	}
 }
+
+func TestDraftWaitsForUnsentReplies(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		r.model.Func = alwaysSay("answer in words")
+		r.connector.delay = time.Hour // no reply gets out
+		r.say("one", true)
+		synctest.Wait()
+		r.model.Func = blockUntilCanceled
+		r.say("two", true)
+		synctest.Wait()
+		r.stop()
+		r.model.Func = alwaysSay("another answer")
+		r.connector.seen, r.connector.delay = nil, 0
+		r.restart()
+		r.waitForReplies()
+		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer in words")
+	})
+}
