@@ -213,14 +213,11 @@ func TestWhoMayRunWhat(t *testing.T) {
 		for _, command := range channel.Commands {
 			for _, line := range []string{"/" + command.Name, "  /" + strings.ToUpper(command.Name) + "  x"} {
 				answer := r.runAs(c.who, place, line)
-				if got := strings.Contains(answer.Text, refused); got != ((command.Restricted || command.Guarded) && !c.may) {
-					t.Errorf("%s: %s: got %q", what, line, answer.Text)
-				}
+				check.That(t, strings.Contains(answer.Text, refused) == ((command.Restricted || command.Guarded) && !c.may), "%s: %s: got %q", what, line, answer.Text)
 			}
 		}
-		if answer := r.runAs(c.who, place, "/pause everywhere"); strings.Contains(answer.Text, "paused everywhere") != (c.who.ID == "boss") {
-			t.Errorf("%s: /pause everywhere: got %q", what, answer.Text)
-		}
+		answer := r.runAs(c.who, place, "/pause everywhere")
+		check.Equal(t, what+": /pause everywhere", strings.Contains(answer.Text, "paused everywhere"), c.who.ID == "boss")
 	}
 	for _, command := range channel.Commands {
 		_, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "banned", Manager: true}, "/"+command.Name)
@@ -242,21 +239,11 @@ func TestRestrictedCommands(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
-	began := make(chan struct{}, 1)
-	slow := false
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if slow {
-			began <- struct{}{}
-			return blockUntilCanceled(ctx, n, req)
-		}
-		return echo(ctx, n, req)
-	})
+	r := newRig(t, echo)
 	sent := func(when string, want ...string) {
 		t.Helper()
 		check.EqualAll(t, "sent "+when, r.connector.texts(), want)
 	}
-	r.agent.Worker = r.model
-	r.reopen()
 	r.run("/pause")
 	r.ask("hello")
 	r.restart()
@@ -269,12 +256,13 @@ func TestPause(t *testing.T) {
 	r.ask("now?")
 	sent("after /resume", "answer 1", "answer 2")
 
-	slow = true
+	began := make(chan struct{})
+	r.model.Func = while(func(int) { close(began) }, blockUntilCanceled)
 	r.say("a long answer", true)
 	<-began
 	r.wantAnswer("/pause Everywhere", "I am paused everywhere") // phones write capitals
 	r.waitForReplies()
-	slow = false
+	r.model.Func = echo
 	r.ask("and?")
 	sent("after /pause everywhere", "answer 1", "answer 2")
 	r.run("/pause")

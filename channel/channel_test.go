@@ -46,19 +46,14 @@ func TestBurstBecomesOneTurn(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			resp := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
-				llmtest.Call("call_1", "no_such_tool", map[string]any{}))
-			resp.Message.Text = "Let me note that."
-			return resp, nil
-		}
-		last := req.Messages[len(req.Messages)-1]
-		check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
-		check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
-		return llmtest.Say("Noted."), nil
-	})
+	calls := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}), llmtest.Call("call_1", "no_such_tool", map[string]any{}))
+	calls.Message.Text = "Let me note that."
+	r := newRig(t, inTurn(calls, llmtest.Say("Noted.")))
 	r.ask("I like tea")
+	request := r.model.Requests()[1].Messages
+	last := request[len(request)-1]
+	check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
+	check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
 	check.Equal(t, "stored rows", len(r.transcript()), 5)
@@ -126,9 +121,8 @@ func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 func TestCommands(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
-		if _, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line); handled || err != nil {
-			t.Errorf("%q: got a command (%v), want text", line, err)
-		}
+		_, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line)
+		check.That(t, !handled && err == nil, "%q: got a command (%v), want text", line, err)
 	}
 	for line, want := range map[string]string{
 		"/help":       "/compact [focus]",
@@ -221,9 +215,7 @@ func FuzzCommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, typed string, manager bool) {
 		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u6", Name: typed, Manager: manager}, line)
 		check.Require(t, err == nil, "%q: %v", line, err)
-		if handled != channel.IsCommand(line) || handled && answer.String() == "" && answer.Then == nil {
-			t.Fatalf("%q: handled %v, %+v", line, handled, answer)
-		}
+		check.Require(t, handled == channel.IsCommand(line) && (!handled || answer.String() != "" || answer.Then != nil), "%q: handled %v, %+v", line, handled, answer)
 		for page := range answer.Pages() {
 			_ = answer.Page(page)
 		}

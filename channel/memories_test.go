@@ -108,17 +108,14 @@ func TestMemoriesCommand(t *testing.T) {
 	r.says(bo, place, "/memories Bergen", "pinned)")
 	r.says(boss, place, "/memories unpin 26", "no longer")
 	check.Lacks(t, "after /memories unpin", r.says(bo, place, "/memories pinned beds")+r.says(bo, place, "/memories Bergen"), "pinned)")
-	t.Run("a truncated list says so", func(t *testing.T) {
-		for i := range 175 {
-			r.keep(summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, ada)
-		}
-		got := list("", 200)
-		if !strings.HasPrefix(got.Text, "1 to 200 of 201. ") || !strings.HasSuffix(got.Text, "page:2.") {
-			t.Errorf("got the list under %q", got.Text)
-		}
-		check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow it with words or kind:KIND.")
-		check.That(t, len(r.runAs(bo, place, "/memories row page:-1").Items) > 0, "got nothing for ordinary search words")
-	})
+	// A truncated list says so.
+	for i := range 175 {
+		r.keep(summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, ada)
+	}
+	above := list("", 200).Text
+	check.That(t, strings.HasPrefix(above, "1 to 200 of 201. ") && strings.HasSuffix(above, "page:2."), "got the list under %q", above)
+	check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow it with words or kind:KIND.")
+	check.That(t, len(r.runAs(bo, place, "/memories row page:-1").Items) > 0, "got nothing for ordinary search words")
 }
 
 func TestRememberForServer(t *testing.T) {
@@ -180,6 +177,9 @@ func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 		f(r)
 	}
 	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
+	r.ask("What does Ophelia keep?") // which is still shown
+	check.Contains(t, "turn context", all[len(all)-1], "time: ")
+	check.Lacks(t, "turn context", all[len(all)-1], "bees")
 	for i := range 50 {
 		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
 	}
@@ -202,16 +202,6 @@ func TestMessageTriggersRecall(t *testing.T) {
 	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
 	r.ask("Who has a walrus?")
 	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
-}
-
-func TestVisibleMessagesAreNotRecalled(t *testing.T) {
-	r := newRig(t, echo)
-	r.agent.Recall = 600
-	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
-	r.ask("What does Ophelia keep?")
-	block := turnContextOf(r.model.Requests()[1])
-	check.Contains(t, "turn context", block, "time: ")
-	check.Lacks(t, "turn context", block, "bees")
 }
 
 func TestRecallBudget(t *testing.T) {

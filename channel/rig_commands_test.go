@@ -238,3 +238,8 @@ func while(f func(n int), then script) script {
 		return then(ctx, n, req)
 	}
 }
+
+// repeatLast is a model that repeats the last message, such as the result of a tool.
+func repeatLast(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	return llmtest.Say("I see: " + lastText(req)), nil
+}
