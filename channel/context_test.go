@@ -21,17 +21,14 @@ type call map[string]any
 // calling returns a model that makes calls of the tool context, one per step, and then answers;
 // results collects the results it gets.
 func calling(results *[]string, calls ...call) script {
-	step := 0
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1]
-		if last.Role == llm.RoleTool {
-			*results = append(*results, last.Text)
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			*results = append(*results, lastText(req))
 		}
-		if step == len(calls) || !strings.Contains(fmt.Sprint(req.Messages), "go ahead") {
+		if n > len(calls) {
 			return llmtest.Say("done"), nil
 		}
-		step++
-		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "context", calls[step-1])), nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "context", calls[n-1])), nil
 	}
 }
 
@@ -189,7 +186,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 		if len(req.Tools) == 0 {
 			return withBilledTokens(llmtest.Say("done"), 90_000, 0, 0, 3), nil
 		}
-		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"})), nil
+		return useTool("recall", map[string]any{"query": "tea"}), nil
 	}
 	r.ask("look for tea")
 	used = r.contextTokens()
@@ -232,10 +229,7 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	var page llm.Learnt
 	overflows := 0
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		real := req.MaxTokens
-		for _, m := range req.Messages {
-			real += len(m.Text) / 5 * size
-		}
+		real := req.MaxTokens + len(textOf(req))/5*size
 		if real <= window {
 			return llmtest.Say(fmt.Sprint("answer ", n)), nil
 		}
@@ -245,7 +239,6 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
 	}
 	r.agent.Model = learningModel{r.model, &page}
-	r.reopen()
 	for i := range 40 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)

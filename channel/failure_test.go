@@ -87,6 +87,7 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// The usage of an answer that the disk refuses is neither lost nor counted twice.
 func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Func = while(func(n int) { // the outbox is broken while the model writes its first answer
@@ -96,14 +97,15 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 		case 2:
 			r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 		}
-	}, echo)
+	}, billed(100))
 	r.say("hello", true)
 	r.waitForSent("holding it back")
 	check.That(t, r.connector.sent[0].Failure, "got %+v", r.connector.sent)
 	r.say("and now?", true)
-	r.waitForSent("answer 3")
+	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.waitForReplies()
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: yes", "user: and now?", "assistant: yes"})
+	r.wantUsage(t, "turn scripted 3 300 0 0 3")
 }
 
 // A large database is rewritten for minutes: the answer waits, and the model is not asked again.
@@ -184,45 +186,38 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 
 // A model server that fails everywhere is one incident; so is one failing conversation.
 func TestTurnFailuresAreIncidents(t *testing.T) {
-	auth, down := &llm.Error{Kind: llm.KindAuth, Status: 401}, &llm.Error{Kind: llm.KindUnreachable}
 	for name, c := range map[string]struct {
 		failure  error
 		fails    string // conversations
 		warnings int    // including a first one for the server, if the failure could be its fault
-		ends     int
 	}{
-		"an outage":                       {auth, "a b c", 1, 1},
-		"a request that is refused":       {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, "a", 1, 1},
-		"a failure that is no provider's": {errors.New("something else"), "a", 1, 1},
-		"one that looks like an outage":   {down, "a", 2, 2},
+		"an outage":                       {&llm.Error{Kind: llm.KindAuth, Status: 401}, "a b c", 1},
+		"a request that is refused":       {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, "a", 1},
+		"a failure that is no provider's": {errors.New("something else"), "a", 1},
+		"one that looks like an outage":   {&llm.Error{Kind: llm.KindUnreachable}, "a", 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			fails := c.fails
-			r := newRig(t, nil)
-			r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-				for _, place := range strings.Fields(fails) {
-					if strings.Contains(lastText(req), "asked in "+place) {
-						return llm.Response{}, c.failure
-					}
-				}
-				return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
-			}}, new(llm.Learnt)}
-			log := r.captureLog()
-			ask := func(times int, places ...string) {
-				for range times {
-					for _, place := range places {
-						r.tell("test:server/"+place, "asked in "+place, addressed)
-					}
-				}
+		fails := c.fails
+		r := newRig(t, nil)
+		r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+			_, asked, _ := strings.Cut(lastText(req), "asked in ")
+			if strings.Contains(fails, asked[:1]) {
+				return llm.Response{}, c.failure
 			}
-			ask(4, "a", "b", "c")
-			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
-			fails = ""
-			ask(1, "b", "a", "c")
-			check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.ends)
-			fails = c.fails
-			ask(1, "a")
-			check.Equal(t, "warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
-		})
+			return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
+		}}, new(llm.Learnt)}
+		log := r.captureLog()
+		ask := func(places string) {
+			for _, place := range strings.Fields(places) {
+				r.tell("test:server/"+place, "asked in "+place, addressed)
+			}
+		}
+		ask("a b c a b c a b c a b c")
+		check.Equal(t, name+": warnings", log.lines(slog.LevelWarn, ""), c.warnings)
+		fails = "-"
+		ask("b a c")
+		check.Equal(t, name+": ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.warnings)
+		fails = c.fails
+		ask("a")
+		check.Equal(t, name+": warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
 	}
 }

@@ -19,20 +19,18 @@ import (
 // order.
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, echo, func(t *testing.T, r *rig) {
-				r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
-				var want []string
-				for n := range 6 {
-					want = append(want, fmt.Sprint("answer ", n+1))
-					r.say("hello", true)
-					synctest.Wait()
-				}
-				r.waitForReplies()
-				check.EqualAll(t, "sent", r.connector.texts(), want)
-				v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
-				check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%+v", v)
-			})
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
+			var want []string
+			for n := range 6 {
+				want = append(want, fmt.Sprint("answer ", n+1))
+				r.say("hello", true)
+				synctest.Wait()
+			}
+			r.waitForReplies()
+			check.EqualAll(t, name, r.connector.texts(), want)
+			v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
+			check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%s: %+v", name, v)
 		})
 	}
 }
@@ -58,8 +56,8 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 
 // rejecting runs f with a rig whose connector rejects what begins with a text; it counts how often.
 func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *int)) {
-	synctest.Test(t, func(t *testing.T) {
-		r, times := newRig(t, echo), 0
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		times := 0
 		r.connector.fails = func(p channel.Piece) error {
 			if !strings.HasPrefix(p.Text, text) {
 				return nil
@@ -70,7 +68,6 @@ func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *in
 			return errors.New("the connector refused the piece")
 		}
 		f(t, r, &times)
-		r.stop()
 	})
 }
 
@@ -202,11 +199,10 @@ func TestTurnWaitsForTools(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, b := withTools(t, channel.ApproveNever)
+			inBubble(t, channeltest.Add, func(t *testing.T, r *rig) {
+				b := r.withTools(channel.ApproveNever)
 				b.Connecting = make(chan struct{})
 				test(t, r, b, func() { b.Connect(func() { r.hub.Renew(channel.Rules{}) }) }) // as the program does
-				r.stop()
 			})
 		})
 	}
