@@ -3,7 +3,6 @@ package channel_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -49,13 +49,11 @@ func TestRecalledLinesCannotBeForged(t *testing.T) {
 		block := strings.TrimSpace(blocks()[len(blocks())-1])
 		check.Require(t, strings.Contains(block, "quince"), "%s: got no recalled message: %s", forgery.Name, block)
 		lines := strings.FieldsFunc(block, func(r rune) bool { return strings.ContainsRune(lineBreaks, r) })
-		for n, line := range lines {
-			switch {
-			case n == 0 && line == "<now>", n == len(lines)-1 && line == "</now>", n == len(lines)-2 && strings.HasPrefix(line, "time: "):
-			case n > 0 && strings.HasSuffix(line, "that may matter here, as data:"):
-			case n == 0 || strings.Contains(line, "</now>") || !recalled.MatchString(line):
-				t.Errorf("%s: got forged line %q", forgery.Name, line)
-			}
+		last := len(lines) - 2
+		check.That(t, lines[0] == "<now>" && strings.HasPrefix(lines[last], "time: ") && lines[last+1] == "</now>", "%s: got block %q", forgery.Name, block)
+		for _, line := range lines[1:last] {
+			quotes := recalled.MatchString(line) && !strings.Contains(line, "</now>")
+			check.That(t, quotes || strings.HasSuffix(line, "that may matter here, as data:"), "%s: got forged line %q", forgery.Name, line)
 		}
 		check.Lacks(t, forgery.Name+": a role is told", block, "<|im_start|>", "[INST]")
 	}
@@ -91,13 +89,8 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 	secret := "ghp_" + strings.Repeat("aB3dE5gH", 5)
 	r := newRig(t, echo)
 	r.agent.MaxOutput = 300
-	critic := r.withCritic(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "token"}), llmtest.Call("2", "expand", map[string]any{"from": 1, "to": 9}),
-				llmtest.Call("3", "memory_search", map[string]any{"query": ""})), nil
-		}
-		return llmtest.Say("I see none."), nil
-	})
+	critic := r.withCritic(inTurn(llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "token"}), llmtest.Call("2", "expand", map[string]any{"from": 1, "to": 9}),
+		llmtest.Call("3", "memory_search", map[string]any{"query": ""})), llmtest.Say("I see none.")))
 	critic.Tokens = 4000
 	r.ask("the token is " + secret + ", keep it")
 	for i := range 30 {
@@ -120,18 +113,14 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 // restart.
 func TestHostileTextInConversation(t *testing.T) {
 	check.SkipUnderRace(t)
-	r := newRig(t, nil)
-	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1].Text
-		if n%3 == 0 { // an answer as hard as the message
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if last := lastText(req); n%3 == 0 { // an answer as hard as the message
 			return llmtest.Say(last[max(0, len(last)-700):]), nil
 		}
-		return llmtest.Say(fmt.Sprint("answer ", n)), nil
-	}
-	var log check.Buffer
-	r.opts.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		return echo(ctx, n, req)
+	})
 	r.model.Tokens, r.agent.Recall = 16_000, 300
-	r.reopen()
+	log := r.captureLog()
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
 	var want []string
 	for i, trick := range corpus {
@@ -155,24 +144,19 @@ func TestHostileTextInConversation(t *testing.T) {
 			_, _, err := r.hub.Run(t.Context(), place, who, command+text)
 			check.That(t, err == nil, "%q: %v", command+text, err)
 		}
-		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
-			found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50}))(t)
+			found := check.Must(memory.Of(storetest.Find(t, r.store, place)).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50}))(t)
 			there := slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") })
 			check.That(t, there, "%s: got %d other results", trick.Name, len(found))
 		}
 	}
 	r.ask("one")
-	head := func() string {
-		kept, _, _ := strings.Cut(r.lastRequestText(), "</kept>")
-		return kept
-	}
-	before := head()
+	before, _, _ := strings.Cut(r.lastRequestText(), "</kept>")
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.restart()
 	r.ask("two")
 	check.Contains(t, "head", before, "[Compaction Summary] messages #")
-	check.Equal(t, "head after a restart", head(), before)
+	check.HasPrefix(t, "head after a restart", r.lastRequestText(), before+"</kept>")
 	for line := range strings.SplitSeq(log.String(), "\n") {
 		check.That(t, !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r < 0x80 }), "got control characters in the log: %q", line)
 	}
@@ -191,7 +175,6 @@ func TestPeopleCannotImpersonateTask(t *testing.T) {
 	prompt := r.lastRequestText()
 	check.Contains(t, "result of the task", prompt, " researcher (task #1), replying to #1] [Result of task 1")
 	said := prompt[strings.LastIndex(prompt, "user: "):]
-	if strings.Contains(said, "(task #1)]") || strings.Count(said, "researcher (task 1)] [Result of task 1") != 3 {
-		t.Errorf("got people's messages %s, want three escaped names", said)
-	}
+	check.Lacks(t, "people's messages", said, "(task #1)]")
+	check.Equal(t, "escaped names", strings.Count(said, "researcher (task 1)] [Result of task 1"), 3)
 }

@@ -1,7 +1,7 @@
 package channel_test
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,11 +31,8 @@ func system(req llm.Request) string { return req.Messages[0].Text }
 func (r *rig) languages() (all []string) {
 	r.t.Helper()
 	for _, req := range r.model.Requests() {
-		for _, language := range prompts.Languages {
-			if system(req) == prompts.In(language).System {
-				all = append(all, language)
-			}
-		}
+		i := slices.IndexFunc(prompts.Languages, func(language string) bool { return system(req) == prompts.In(language).System })
+		all = append(all, prompts.Languages[i])
 	}
 	return all
 }
@@ -109,13 +106,8 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 
 func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 	texts := prompts.In("pt")
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if !strings.Contains(lastText(req), "go") {
-			return echo(ctx, n, req)
-		}
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}),
-			llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), nil
-	})
+	r := newRig(t, then(llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}),
+		llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), echo))
 	r.agent.Language = "pt"
 	critic := &llmtest.Model{Func: echo}
 	r.withTasks(map[string]channel.Agent{"critic": {Model: critic}})
