@@ -35,8 +35,6 @@ func TestMain(m *testing.M) {
 // name is a conversation of the test's connector.
 const name = "terminal:test"
 
-var discard = slog.New(slog.DiscardHandler)
-
 // talk generates n messages of people from a seed.
 func talk(n int, seed uint64) (said []store.Inbound) {
 	dice := rand.New(rand.NewPCG(seed, 1))
@@ -63,24 +61,23 @@ func agentOf(window int, change func(*compactor.Policy)) channel.Agent {
 	return channel.Agent{ID: "test", Model: llm.NewOffline(window), Policy: func() compactor.Policy { return p }}
 }
 
-func options(t *testing.T, agent channel.Agent) simulate.Options {
+// open opens a store like the program, with a hub whose connector shows nothing.
+func open(t *testing.T, dir string, agent channel.Agent) (*store.Store, *channel.Hub) {
 	t.Helper()
-	return simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+	return db, channel.New(channel.Options{
+		Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: slog.New(slog.DiscardHandler),
+		Agent: func(string) channel.Agent { return agent },
+	})
 }
 
-// imported imports messages into a store like `cairn import`.
-func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Conversation {
+// recorded ends the hub, and reads what happened.
+func recorded(t *testing.T, db *store.Store, hub *channel.Hub) simulate.Recording {
 	t.Helper()
-	db := check.Must(store.Open(t.Context(), store.Options{Dir: t.TempDir()}))(t)
-	t.Cleanup(func() { check.NoError(t, db.Close()) })
-	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: discard, Agent: func(string) channel.Agent { return agent }})
-	past := func(yield func(store.Inbound, error) bool) {
-		for i := 0; i < len(said) && yield(said[i], nil); i++ {
-		}
-	}
-	check.Must(hub.Import(t.Context(), name, past, func(int) {}))(t)
 	check.NoError(t, hub.Close())
-	return storetest.Find(t, db, name)
+	rec := check.Must(simulate.Read(t.Context(), storetest.Find(t, db, name)))(t)
+	check.NoError(t, db.Close())
+	return rec
 }
 
 func TestSimulationMatchesImport(t *testing.T) {
@@ -99,37 +96,37 @@ func TestSimulationMatchesImport(t *testing.T) {
 			}
 			t.Parallel()
 			agent := agentOf(c.window, c.change)
-			conversation := imported(t, agent, talk(c.messages, uint64(c.window)))
-			rec := check.Must(simulate.Read(t.Context(), conversation))(t)
-			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
-			expectEqual(t, report, rec)
+			db, hub := open(t, t.TempDir(), agent)
+			said := talk(c.messages, uint64(c.window))
+			past := func(yield func(store.Inbound, error) bool) {
+				for i := 0; i < len(said) && yield(said[i], nil); i++ {
+				}
+			}
+			check.Must(hub.Import(t.Context(), name, past, func(int) {}))(t) // like `cairn import`
+			wantEqual(t, agent, recorded(t, db, hub))
 		})
 	}
 }
 
-// expectEqual compares the simulation of the current settings with what happened.
-func expectEqual(t *testing.T, report simulate.Report, rec simulate.Recording) {
+// wantEqual compares a simulation of the current settings with what happened.
+func wantEqual(t *testing.T, agent channel.Agent, rec simulate.Recording) {
 	t.Helper()
-	made := report.Variants[0].Compactions
-	if report.Happened > 0 && report.Equal == report.Happened && len(made) == report.Happened {
-		return
+	report := check.Must(simulate.Run(t.Context(), rec, nil, simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})))(t)
+	made, lines := report.Variants[0].Compactions, ""
+	for _, s := range rec.Summaries {
+		lines += fmt.Sprintf("real %d %s %s %d-%d %d→%d\n", s.Version, s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
 	}
-	t.Errorf("got %d of %d compactions equal, %d simulated", report.Equal, report.Happened, len(made))
-	for i, s := range rec.Summaries {
-		if s.Version > 0 && i < 12 {
-			t.Logf("real %s %s %d-%d %d→%d", s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
-		}
+	for _, s := range made {
+		lines += fmt.Sprintf("simulated %s %s %d-%d %d→%d\n", s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
 	}
-	for _, s := range made[:min(len(made), 12)] {
-		t.Logf("simulated %s %s %d-%d %d→%d", s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
-	}
+	check.That(t, report.Happened > 0 && report.Equal == report.Happened && len(made) == report.Happened,
+		"got %d of %d compactions equal, %d simulated:\n%s", report.Equal, report.Happened, len(made), lines)
 }
 
 // live runs a conversation on a hub with a scripted model, one message after the other.
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
-	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
-	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	db, hub := open(t, dir, agent)
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
@@ -137,10 +134,7 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 		check.NoError(t, hub.Idle(t.Context(), name))
 	}
 	time.Sleep(time.Minute)
-	check.NoError(t, hub.Close())
-	rec := check.Must(simulate.Read(t.Context(), storetest.Find(t, db, name)))(t)
-	check.NoError(t, db.Close())
-	return rec
+	return recorded(t, db, hub)
 }
 
 var wanted = regexp.MustCompile(`in about (\d+) tokens`)
@@ -216,8 +210,7 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			var rec simulate.Recording
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(100, 11), c.asked) })
-			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
-			expectEqual(t, report, rec)
+			wantEqual(t, agent, rec)
 		})
 	}
 }
