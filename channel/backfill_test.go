@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -58,12 +59,8 @@ func (p *platform) read(look channel.Look) (page channel.Page) {
 	if look.Before != "" {
 		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}
 	}
-	limit := look.Limit
-	if p.most > 0 {
-		limit = p.most
-	}
-	page.More = len(found) > limit && !p.hides
-	page.There = []string{}
+	limit := cmp.Or(p.most, look.Limit)
+	page.More, page.There = len(found) > limit && !p.hides, []string{}
 	for _, m := range found[:min(len(found), limit)] {
 		page.There, page.Last = append(page.There, m.ID), m.ID
 		if m.AuthorID != "bot" {
@@ -97,7 +94,7 @@ func texts(lines []string) string { return strings.Join(lines, " | ") }
 // messagesIn returns the stored messages of a conversation.
 func (r *rig) messagesIn(name string) []chat.Message {
 	r.t.Helper()
-	return check.Must(storetest.Find(r.t, r.store, name).Transcript().Page(r.t.Context(), 1, 1000))(r.t)
+	return check.Must(storetest.Find(r.t, r.store, name).Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
 }
 
 // away loses the connection and connects again, after which messages may have been missed.
@@ -221,11 +218,10 @@ func TestBatchDelivery(t *testing.T) {
 func TestDeliveriesDuringRewrite(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("before")
-	other := check.Must(sql.Open("sqlite3", store.File(r.dir)))(t)
-	defer other.Close()
-	blocker := check.Must(other.Conn(t.Context()))(t)
+	blocker := check.Must(sql.Open("sqlite3", store.File(r.dir)))(t)
 	defer blocker.Close()
-	check.Must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
+	blocker.SetMaxOpenConns(1)
+	check.Must(blocker.Exec("BEGIN IMMEDIATE"))(t)
 	done := make(chan error)
 	go func() { done <- r.store.Upkeep().Vacuum(context.Background()) }()
 	check.Require(t, check.Soon(func() bool {
@@ -235,7 +231,7 @@ func TestDeliveriesDuringRewrite(t *testing.T) {
 	r.say("meanwhile", true)
 	check.NoError(t, r.deliverTo("test:new/place", "from somewhere new", addressed))
 	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), "test:new/place")), store.ErrNotFound) // the database is locked
-	check.Must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
+	check.Must(blocker.Exec("ROLLBACK"))(t)
 	check.NoError(t, <-done)
 	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
 	r.ask("afterwards")
@@ -253,9 +249,9 @@ func TestSecondGapDuringBackfill(t *testing.T) {
 		if calls++; calls == 1 { // the connection is lost again, and a message of the next session arrives
 			r.away()
 			r.deliverMessage(pastMessage("4", "four", 0, false))
-			return channel.Page{Said: []channel.Inbound{pastMessage("2", "two", 3*time.Minute, false)}, Last: "2"}, nil
+			return pageOf("2", pastMessage("2", "two", 3*time.Minute, false)), nil
 		}
-		return channel.Page{Said: []channel.Inbound{pastMessage("3", "three", time.Minute, false)}, Last: "3"}, nil
+		return pageOf("3", pastMessage("3", "three", time.Minute, false)), nil
 	}
 	r.post(pastMessage("1", "one", 5*time.Minute, false))
 	r.away()

@@ -14,7 +14,6 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
@@ -158,15 +157,14 @@ func TestPictures(t *testing.T) {
 
 func TestRejectedToolsAreReported(t *testing.T) {
 	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
-	var moved, down bool // moved: the conversation has another model; down: that model accepts nothing at all
-	refused := 0
+	moved, down, refused := false, false, 0 // moved: the conversation has another model; down: that model accepts nothing at all
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		switch {
 		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
 			refused++
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tool_call_id must match ^[a-zA-Z0-9]{9}$"}
 		case !moved && strings.Contains(lastText(req), "look up"):
-			return llmtest.Use(llmtest.Call("c", "recall", map[string]string{"query": "tea"})), nil
+			return useTool("recall", map[string]any{"query": "tea"}), nil
 		}
 		return echo(ctx, n, req)
 	})

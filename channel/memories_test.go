@@ -19,9 +19,8 @@ import (
 // keep stores a memory as a summary's worker does, and returns its number.
 func (r *rig) keep(draft summarize.MemoryDraft, who channel.Person) int64 {
 	r.t.Helper()
-	conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
 	request := memory.KeepRequest{MemoryDraft: draft, Person: who.Name, PersonID: who.ID}
-	return check.Must(memory.Of(conv).Keep(r.t.Context(), request))(r.t).ID
+	return check.Must(memory.Of(check.Must(r.store.Conversation(r.t.Context(), place))(r.t)).Keep(r.t.Context(), request))(r.t).ID
 }
 
 func TestForgetCommand(t *testing.T) {
@@ -213,8 +212,7 @@ func TestRecallBudget(t *testing.T) {
 		r.ask("Where has Ophelia been with her bees?")
 		block := blocks()[len(blocks())-1]
 		most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
-		cost := tokens.Estimate(block)
-		check.That(t, cost <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget, cost, most, block)
+		check.That(t, tokens.Estimate(block) <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget, tokens.Estimate(block), most, block)
 		check.Contains(t, "turn context", block, "Ophelia")
 	}
 }
@@ -222,11 +220,9 @@ func TestRecallBudget(t *testing.T) {
 func TestRecallCommand(t *testing.T) {
 	r := newRig(t, echo)
 	r.overhear("My sister Ophelia keeps bees behind the lighthouse.")
+	rain := strings.Repeat("It rained. ", 200)
 	r.tell(place, "see there", func(m *channel.Inbound) {
-		m.Attachments = []channel.Attachment{
-			{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"},
-			{Kind: "file", Name: "b.txt", Text: strings.Repeat("It rained. ", 200) + "The vault opens with 7461. " + strings.Repeat("It rained. ", 200)},
-		}
+		m.Attachments = []channel.Attachment{{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"}, {Kind: "file", Name: "b.txt", Text: rain + "The vault opens with 7461. " + rain}}
 	})
 	r.run("/remember Ophelia is allergic to honey")
 	_, afterMemory, _ := strings.Cut(r.run("/recall what does Ophelia keep?"), "fact: Ophelia is allergic to honey (Ada, ")

@@ -144,12 +144,10 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 			err = errors.New("the connector failed")
 		}
 	})
-	if slow > 0 {
-		select {
-		case <-time.After(slow):
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
 	if err == nil {
 		w.d.note(func() { w.d.sent, w.d.seen = append(w.d.sent, p), append(w.d.seen, "sent "+p.Text) })
@@ -202,8 +200,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
 	o := r.opts
-	o.Store = r.store
-	if r.wrap != nil {
+	if o.Store = r.store; r.wrap != nil {
 		o.Store = r.wrap(r.store)
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -239,24 +236,18 @@ func (r *rig) restart() {
 
 const place = "test:server/general"
 
-func (r *rig) waitForReplies() {
-	r.t.Helper()
-	r.waitIdle(place)
-}
-
-// wrappingConnector is a connector that adds something to the rig's.
-type wrappingConnector interface {
-	channel.Connector
-	wrap(inner *connector)
-}
+func (r *rig) waitForReplies() { r.t.Helper(); r.waitIdle(place) }
 
 // throughConnector starts the hub again with a connector over the rig's.
-func (r *rig) throughConnector(c wrappingConnector) *rig {
+func (r *rig) throughConnector(c interface {
+	channel.Connector
+	wrap(inner *connector)
+},
+) *rig {
 	r.t.Helper()
-	r.stop()
 	c.wrap(r.connector)
 	r.opts.Connectors = []channel.Connector{c}
-	r.start()
+	r.reopen()
 	return r
 }
 
@@ -267,12 +258,9 @@ func (r *rig) execute(query string) {
 }
 
 // transcript returns the stored messages as "role: text" lines.
-func (r *rig) transcript() []string {
+func (r *rig) transcript() (lines []string) {
 	r.t.Helper()
-	conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
-	page := check.Must(conv.Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
-	var lines []string
-	for _, m := range page {
+	for _, m := range r.messagesIn(place) {
 		lines = append(lines, string(m.Role)+": "+m.Text)
 	}
 	return lines
