@@ -38,16 +38,14 @@ func (letterByLetter) Generate(_ context.Context, _ llm.Request, show func(strin
 }
 
 func TestRespond(t *testing.T) {
-	t.Run("never: the bot stores messages, and answers none; all: it answers messages not addressed to it, too", func(t *testing.T) {
-		r := newRig(t, echo).withRules(respondRules(channel.RespondNever))
-		r.ask("hello")
-		check.Len(t, "requests", r.model.Requests(), 0)
-		r.withRules(respondRules(channel.RespondAll))
-		r.overhear("it rains")
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: it rains", "assistant: answer 1"})
-		check.Contains(t, "turn context", lastText(r.model.Requests()[0]), "NO_REPLY")
-	})
-	t.Run("all: NO_REPLY is not shown, sent or stored, but reported as a failure if the bot was addressed", func(t *testing.T) {
+	r := newRig(t, echo).withRules(respondRules(channel.RespondNever))
+	r.ask("hello")
+	check.Len(t, "requests with never", r.model.Requests(), 0)
+	r.withRules(respondRules(channel.RespondAll))
+	r.overhear("it rains")
+	check.EqualAll(t, "transcript with all", r.transcript(), []string{"user: hello", "user: it rains", "assistant: answer 1"})
+	check.Contains(t, "turn context", lastText(r.model.Requests()[0]), "NO_REPLY")
+	t.Run("NO_REPLY is not shown, sent or stored, but reported as a failure if the bot was addressed", func(t *testing.T) {
 		r := newRig(t, nil)
 		r.agent.Model = letterByLetter{r.model}
 		r.withRules(respondRules(channel.RespondAll))
@@ -55,17 +53,10 @@ func TestRespond(t *testing.T) {
 		r.overhear("it still rains")
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		check.Equal(t, "opened writers", r.connector.opened, 2)
-		check.Equal(t, "canceled writers", r.connector.canceled, 2)
+		check.EqualAll(t, "opened and canceled writers", []int{r.connector.opened, r.connector.canceled}, []int{2, 2})
 		check.Lacks(t, "failure", r.ask("are you there?"), "NO_REPLY")
 		check.EqualAll(t, "shown", r.connector.shown, nil)
 		check.That(t, len(r.connector.sent) == 1 && r.connector.sent[0].Failure, "got sent %+v", r.connector.sent)
-	})
-	t.Run("all: a failure that nobody asked for is reported once", func(t *testing.T) {
-		r := newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401})).withRules(respondRules(channel.RespondAll))
-		r.overhear("talk among people")
-		r.overhear("more talk")
-		check.Len(t, "notices", r.connector.texts(), 1)
 	})
 	t.Run("NO_REPLY beside text is removed", func(t *testing.T) {
 		r := newRig(t, alwaysSay("Tea it is.\nNO_REPLY"))
@@ -73,18 +64,20 @@ func TestRespond(t *testing.T) {
 		check.Lacks(t, "shown", strings.Join(r.connector.shown, "|"), "NO_")
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
 	})
+	t.Run("a failure that nobody asked for is reported once", func(t *testing.T) {
+		r := newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401})).withRules(respondRules(channel.RespondAll))
+		r.overhear("talk among people")
+		r.overhear("more talk")
+		check.Len(t, "notices", r.connector.texts(), 1)
+	})
 }
 
 func TestThreads(t *testing.T) {
 	const thread = "test:server/general/7"
 	r := newRig(t, echo)
-	deliver := func(text string, addressed bool) error {
-		return r.deliverTo(thread, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
-	}
 	say := func(text string, addressed bool, answers int) {
 		t.Helper()
-		check.NoError(t, deliver(text, addressed))
-		r.waitIdle(thread)
+		r.tell(thread, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
 		check.Len(t, text+": answers", r.connector.texts(), answers)
 	}
 	say("before a mention", false, 0)
@@ -98,7 +91,7 @@ func TestThreads(t *testing.T) {
 	say("and after it", false, 5)
 	r.model.Func = blockUntilCanceled // /stop ends what waits, too
 	for range 3 {
-		check.NoError(t, deliver("one more", false))
+		check.NoError(t, r.deliverTo(thread, "one more", func(m *channel.Inbound) { m.Thread = true }))
 		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 6 }), "no turn has started")
 	}
 	r.runAs(ada, thread, "/stop")
@@ -142,16 +135,15 @@ func TestAccess(t *testing.T) {
 		r.waitIdle(c.where)
 		check.Equal(t, c.claim+": stored", rows()-before == 1, c.heard)
 	}
-	t.Run("a person refused in a direct message gets one notice", func(t *testing.T) {
-		r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Allow: []string{"u2"}}}})
-		for range 3 {
-			check.Error(t, r.deliverTo("test:@me/d1", "hello", by("u1")), channel.ErrRefused)
-		}
-		check.Error(t, r.deliverTo("test:s1/c1", "hello", by("u3")), channel.ErrRefused)
-		r.waitForSent("not set up")
-		r.stop()
-		check.Len(t, "sent", r.connector.texts(), 1)
-	})
+	// A person refused in a direct message gets one notice.
+	r = newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Allow: []string{"u2"}}}})
+	for range 3 {
+		check.Error(t, r.deliverTo("test:@me/d1", "hello", by("u1")), channel.ErrRefused)
+	}
+	check.Error(t, r.deliverTo("test:s1/c1", "hello", by("u3")), channel.ErrRefused)
+	r.waitForSent("not set up")
+	r.stop()
+	check.Len(t, "sent", r.connector.texts(), 1)
 }
 
 func TestOtherPrograms(t *testing.T) {

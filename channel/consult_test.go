@@ -44,11 +44,8 @@ func TestConsult(t *testing.T) {
 
 	check.Contains(t, "usage, of its model", texts(r.usageRows()), " turn critical 2 40 0 0 1")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
-	check.EqualAll(t, "the transcript", r.transcript(), []string{
-		"user: we build the bridge of wood", "assistant: answer 1",
-		"user: @critic, what do you think of it?", "assistant: critic: It will fall.",
-		"user: and you?", "assistant: answer 2",
-	})
+	check.Equal(t, "the transcript", texts(r.transcript()), "user: we build the bridge of wood | assistant: answer 1 | "+
+		"user: @critic, what do you think of it? | assistant: critic: It will fall. | user: and you? | assistant: answer 2")
 	requests := critic.Requests()
 	check.Len(t, "requests to the critic", requests, 2)
 	first := requests[0]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
@@ -265,4 +266,12 @@ func TestSilentOverflowCompacts(t *testing.T) {
 	check.Len(t, "sent", r.connector.texts(), 11)
 	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
 	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
+}
+
+// An overfull window is shown as such, and the bar keeps its length.
+func TestContextReportsOverfullWindow(t *testing.T) {
+	for used, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
+		c := channel.Context{Fill: channel.Fill{Used: int(40 * used), Max: 4000, UsedPct: used}}
+		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
+	}
 }

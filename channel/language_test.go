@@ -75,12 +75,11 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r, _ := withLanguage(t, "auto")
 		r.ask("Hi, can you help us with the launch of the app?")
 		r.askInGerman()
-		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
 		r.finished(r.runAsManager("/compact"))
 		r.ask("👍")
 		r.restart()
 		r.ask("So what do you think about this now?")
-		check.EqualAll(t, "languages after it, and after a restart", r.languages()[5:], []string{"de", "de"})
+		check.Equal(t, "languages before, after it, and after a restart", strings.Join(r.languages(), " "), "en en en en en de de")
 	})
 	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
 		r, _ := withLanguage(t, "auto")

@@ -34,9 +34,8 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 			open[call.ID] = true
 		}
 	}
-	if last := messages[len(messages)-1].Role; len(open) > 0 || last != llm.RoleUser && last != llm.RoleTool {
-		t.Errorf("got last message %s and open calls %v", last, open)
-	}
+	last := messages[len(messages)-1].Role
+	check.That(t, len(open) == 0 && (last == llm.RoleUser || last == llm.RoleTool), "got last message %s and open calls %v", last, open)
 }
 
 // The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
@@ -56,7 +55,7 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.waitForReplies()
 	check.Require(t, len(r.eventsIn(compactor.EventApplied)) > 0, "got no summary: the test proves nothing")
-	check.Equal(t, "requests for 12 questions", len(r.model.Requests()), 12)
+	check.Len(t, "requests for 12 questions", r.model.Requests(), 12)
 	sent := texts(r.connector.texts())
 	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer word"), 1)
 	check.Lacks(t, "sent", sent, "says summary")
@@ -125,15 +124,6 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.ask("and now?")
 	r.restart()
 	check.HasPrefix(t, "answer", r.ask("and after a restart?"), "answer ")
-}
-
-// An overfull window is shown as such, and the bar keeps its length.
-func TestContextReportsOverfullWindow(t *testing.T) {
-	for used, want := range map[float64]string{1.25: "] 125.0 % (over)", 1: "] 100.0 %"} {
-		c := channel.Context{Fill: channel.Fill{Used: int(4000 * used), Max: 4000, UsedPct: 100 * used}}
-		first, _, _ := strings.Cut(c.String(), "\n")
-		check.Equal(t, "answer", first, "["+strings.Repeat("█", 20)+want)
-	}
 }
 
 func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }
