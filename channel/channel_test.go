@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"runtime"
@@ -18,8 +17,6 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/store"
 	"cairn/words/wordstest"
-
-	"github.com/yuin/goldmark"
 )
 
 // Deliver does not wait for the turn.
@@ -146,15 +143,9 @@ func TestImport(t *testing.T) {
 	r.model.Tokens = 4000
 	past := func(n int) func(func(channel.Inbound, error) bool) {
 		return func(yield func(channel.Inbound, error) bool) {
-			for i := range n {
-				size := 20
-				if i%25 == 7 {
-					size = 2000
-				}
-				text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", size))
-				if !yield(channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text}, nil) {
-					return
-				}
+			for i, more := 0, true; i < n && more; i++ {
+				text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
+				more = yield(channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text}, nil)
 			}
 		}
 	}
@@ -167,33 +158,9 @@ func TestImport(t *testing.T) {
 	applied := len(r.eventsIn(compactor.EventApplied))
 	check.That(t, applied >= 3, "got %d applied compactions", applied)
 	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), func(int) {}))(t), 10)
-	check.Equal(t, "model calls", len(r.model.Requests()), 0)
+	check.Len(t, "model calls", r.model.Requests(), 0)
 	r.ask("hello")
 	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), func(int) {})), store.ErrLive)
-}
-
-// A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and
-// 8, and /forget 8 hits another memory.
-func TestListNumbersSurviveMarkdown(t *testing.T) {
-	r := newRig(t, echo)
-	for _, text := range []string{"the hotel is booked", "the hotel has a garden", "the train leaves at nine", "the hotel is in Bergen"} {
-		r.runAs(boss, place, "/remember "+text)
-	}
-	r.runAs(boss, place, "/forget 3")
-	r.sendNotes(30)
-	r.compact()
-	for line, numbers := range map[string][]string{
-		"/memories":     {"4", "2", "1"},
-		"/recall hotel": {"memory (4)", "memory (2)", "memory (1)"},
-		"/summaries":    {"1"},
-		"/forget hotel": {"4", "2", "1"},
-		"/expand 1":     {"1"},
-	} {
-		var html bytes.Buffer
-		check.NoError(t, goldmark.Convert([]byte(r.run(line)), &html))
-		check.Contains(t, line, html.String(), numbers...)
-		check.Lacks(t, line+" is rendered as a list", html.String(), "<ol", "<li")
-	}
 }
 
 // FuzzCommand sends any line, as an ordinary person or as a manager: it is not a command, or its

@@ -9,7 +9,6 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -100,7 +99,7 @@ func TestConsultWithLongConversation(t *testing.T) {
 	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
 	check.Len(t, "requests to the critic", requests, 1)
-	size := tokens.Estimate(textOf(requests[0])) + requests[0].MaxTokens
+	size := tokensOf(requests[0]) + requests[0].MaxTokens
 	check.That(t, size <= 8000, "got %d tokens", size)
 	told := requests[0].Messages[1].Text
 	check.Lacks(t, "briefing", told, "<message id=\"1\"")

@@ -152,41 +152,30 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 
 func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 	const fact = "Ophelia is allergic to honey"
-	id := func(r *rig) int64 {
-		found, _, err := memory.Of(storetest.Find(r.t, r.store, place)).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
-		check.Require(r.t, err == nil && len(found) == 1, "%v, %v", found, err)
-		return found[0].ID
-	}
-	for _, during := range []bool{false, true} {
-		t.Run(fmt.Sprintf("during a turn %v", during), func(t *testing.T) {
-			r := newRig(t, nil)
-			forget := func(now bool) {
-				if now {
-					check.Error(t, memory.In(r.store).Forget(t.Context(), id(r)), nil)
-				}
-			}
-			r.model.Func = while(func(n int) { forget(during && n == 1) }, echo)
-			r.agent.Recall = 600
-			r.run("/remember " + fact)
-			r.ask("What does Ophelia keep?")
-			check.Contains(t, "prompt", r.lastRequestText(), fact)
-			forget(!during)
-			r.ask("and what else is there to tell")
-			check.Lacks(t, "next prompt", r.lastRequestText(), fact)
-		})
-	}
-	t.Run("if another process purged it, also from what a search found", func(t *testing.T) {
-		r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok")))
+	for _, when := range []string{"during a turn", "between turns", "by another process, also from what a search found"} {
+		r := newRig(t, nil)
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
+		remove := func(now bool) {
+			if now {
+				check.Error(t, memory.In(r.store).Forget(t.Context(), 1), nil)
+			}
+		}
+		r.model.Func = while(func(n int) { remove(n == 1 && when == "during a turn") }, echo)
+		if when[:2] == "by" {
+			r.model.Func = inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok"))
+		}
 		r.ask("What does Ophelia keep?")
-		check.Contains(t, "prompt", r.lastRequestText(), fact)
-		other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
-		defer other.Close()
-		check.NoError(t, memory.In(other).Purge(t.Context(), id(r)))
+		check.Contains(t, when+": prompt", r.lastRequestText(), fact)
+		remove(when == "between turns")
+		if when[:2] == "by" {
+			other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+			defer other.Close()
+			check.NoError(t, memory.In(other).Purge(t.Context(), 1))
+		}
 		r.ask("and what else is there to tell")
-		check.Lacks(t, "next prompt", r.lastRequestText(), fact)
-	})
+		check.Lacks(t, when+": next prompt", r.lastRequestText(), fact)
+	}
 }
 
 func TestEachRequestExtendsPrevious(t *testing.T) {

@@ -32,12 +32,9 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	r.run("/settings compaction.pin_budget 0")
 	shown := r.run("/settings")
 	check.Contains(t, "/settings", shown, "\ncompaction.keep_first = 2 ([defaults.compaction])",
-		"\ncompaction.keep_last_n = 9 ([agents.compaction] of \"cairn\")",
-		"\ncompaction.pin_budget = 0 (set here by Ada)",
-		"\ncompaction.tail_tokens = 16000 (built in)",
-		"\ncompaction.prepare_threshold = 0.6 (follows background_threshold)",
-		"\ncompaction.notify = \"off\" (built in)",
-		"\ncompaction.prompt_file = \"prompt.md\" ([defaults.compaction])")
+		"\ncompaction.keep_last_n = 9 ([agents.compaction] of \"cairn\")", "\ncompaction.pin_budget = 0 (set here by Ada)",
+		"\ncompaction.tail_tokens = 16000 (built in)", "\ncompaction.prepare_threshold = 0.6 (follows background_threshold)",
+		"\ncompaction.notify = \"off\" (built in)", "\ncompaction.prompt_file = \"prompt.md\" ([defaults.compaction])")
 	for _, key := range compactor.Keys() {
 		check.Equal(t, "lines of "+key, strings.Count(shown, "\ncompaction."+key+" = "), 1)
 		check.HasPrefix(t, key, r.run("/settings compaction."+key), "compaction."+key+" = ")

@@ -95,8 +95,7 @@ func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1]
 // startTask starts a task when asked for one, and repeats the results it gets.
 func startTask(arguments map[string]any) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1]
-		said := ""
+		last, said := req.Messages[len(req.Messages)-1], ""
 		for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
 			said += req.Messages[i].Text
 		}
@@ -106,11 +105,7 @@ func startTask(arguments map[string]any) script {
 		case last.Role == llm.RoleTool:
 			return llmtest.Say("started: " + last.Text), nil
 		case strings.Contains(last.Text, "go"):
-			name := "spawn"
-			if arguments["tasks"] != nil {
-				name = "parallel_spawn"
-			}
-			return llmtest.Use(llmtest.Call("1", name, arguments)), nil
+			return useTool(map[bool]string{false: "spawn", true: "parallel_spawn"}[arguments["tasks"] != nil], arguments), nil
 		}
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
 	}
@@ -180,11 +175,9 @@ func TestTaskRunsConcurrently(t *testing.T) {
 
 func TestTaskRights(t *testing.T) {
 	r := newTaskRig(t, nil, blockUntilCanceled)
-	with := func(more ...any) map[string]any { // a task of the agent one, with other arguments
+	with := func(key string, value any) map[string]any { // a task of the agent one, with another argument
 		all := map[string]any{"agent": "one", "task": "x"}
-		for i := 0; i < len(more); i += 2 {
-			all[more[i].(string)] = more[i+1]
-		}
+		all[key] = value
 		return all
 	}
 	for name, c := range map[string]struct {
@@ -197,14 +190,14 @@ func TestTaskRights(t *testing.T) {
 		"a value of another kind":         {with("compaction", map[string]any{"keep_last_n": "many"}), "whole number"},
 		"a file":                          {with("compaction", map[string]any{"prompt_file": "/etc/passwd"}), "settings file only"},
 		"an argument that is not known":   {with("parent", "test:other"), "unknown field"},
-		"one of several that are started": {map[string]any{"tasks": []map[string]any{with(), with("agent", "two")}}, "no agent"},
+		"one of several that are started": {map[string]any{"tasks": []map[string]any{counting, with("agent", "two")}}, "no agent"},
 		"a task of thousands of letters":  {with("task", strings.Repeat("long ", 5000)), "too long"},
 	} {
 		r.model.Func = startTask(c.arguments)
 		check.Contains(t, name, r.ask("go"), c.want)
 		r.wantAnswer("/tasks", "There are no tasks.")
 	}
-	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{with(), with("task", "y")}})
+	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{counting, with("task", "y")}})
 	r.ask("go")
 	for n := range 2 {
 		check.Equal(t, "state of the task", r.task(n+1).State, store.TaskOpen)
@@ -236,21 +229,20 @@ func TestTasksCommand(t *testing.T) {
 
 func TestTaskDepth(t *testing.T) {
 	offered := make(chan string, 10)
-	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "level 1"}, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		last := lastText(req)
+	one := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		last, has := lastText(req), slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
 		switch {
 		case strings.Contains(last, "[Result of task"):
 			return llmtest.Say("from below: " + last[strings.LastIndex(last, "]"):]), nil
 		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
 			return llmtest.Say("I wait"), nil
 		}
-		has := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
-		offered <- fmt.Sprint(has)
-		if !has {
-			return llmtest.Say("the bottom"), nil
+		if offered <- fmt.Sprint(has); has {
+			return useTool("spawn", map[string]any{"agent": "one", "task": "deeper"}), nil
 		}
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "deeper"})), nil
-	}}})
+		return llmtest.Say("the bottom"), nil
+	}
+	r := newRigWithOne(t, counting, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: one}})
 	r.say("go", true)
 	r.waitForSent("the bottom")
 	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)

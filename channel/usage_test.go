@@ -94,10 +94,10 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	} {
 		r := newRig(t, nil)
 		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-			return withBilledTokens(llmtest.Say(name), 50, 0, 0, 1), end(r)
+			return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
 		}
 		r.ask("hello")
-		r.wantUsage(t, "turn scripted 1 50 0 0 1")
+		check.Equal(t, name, texts(r.usageRows()), store.Day(time.Now())+" turn scripted 1 50 0 0 1")
 	}
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
