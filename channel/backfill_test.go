@@ -98,10 +98,7 @@ func (r *rig) messagesIn(name string) []chat.Message {
 }
 
 // away loses the connection and connects again, after which messages may have been missed.
-func (r *rig) away() {
-	r.t.Helper()
-	check.Must(r.hub.Away(r.t.Context(), "test", nil))(r.t)
-}
+func (r *rig) away() { r.t.Helper(); check.Must(r.hub.Away(r.t.Context(), "test", nil))(r.t) }
 
 func (r *rig) catchUp() {
 	r.t.Helper()

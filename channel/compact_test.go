@@ -120,20 +120,12 @@ func TestRecap(t *testing.T) {
 	r.run("/pause")
 	n := len(worker.Requests())
 	recap("Made without a model")
+	r.hub.Renew(channel.Rules{TurnsPerMinute: 1}) // recaps count
+	recap("Made without a model")
+	recap("One moment, please")
 	r.says(boss, place, "/compact", "Summarized ")
 	r.drainTasks(func(int) {}) // this summary is to be repaired by a model, and nobody waits for that while it is paused
 	check.Len(t, "requests while paused", worker.Requests(), n)
-}
-
-func TestRecapsAreLimited(t *testing.T) {
-	r := newRig(t, echo)
-	r.sendNotes(5)
-	r.hub.Renew(channel.Rules{TurnsPerMinute: 2})
-	for i := range 4 {
-		answer := r.runAs(ada, place, "/recap")
-		check.Equal(t, "recap is made", answer.Awaited, i < 2)
-		check.Equal(t, "recap is refused", strings.HasPrefix(answer.Text, "One moment, please"), i >= 2)
-	}
 }
 
 func TestPauseStopsFallbackModel(t *testing.T) {
@@ -216,17 +208,11 @@ func TestUndo(t *testing.T) {
 	check.That(t, e.From == 1 && e.AfterTokens > e.BeforeTokens, "got event %+v", e)
 	r.compact()
 	r.restart()
-	release, asked := make(chan struct{}), make(chan struct{})
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		close(asked)
-		<-release
-		return echo(ctx, n, req)
-	}
-	r.say("what was that?", true)
-	<-asked
-	r.wantAnswer("/undo", "Undone") // immediately, during a turn
-	close(release)
-	r.waitForReplies()
+	r.model.Func = while(func(int) {
+		answer, _, err := r.hub.Run(t.Context(), place, boss, "/undo") // immediately, during a turn
+		check.That(t, err == nil && strings.HasPrefix(answer.Text, "Undone"), "got answer %q, %v", answer.Text, err)
+	}, echo)
+	r.ask("what was that?")
 }
 
 func TestPinCommands(t *testing.T) {

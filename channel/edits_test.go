@@ -52,38 +52,33 @@ func TestEdits(t *testing.T) {
 }
 
 func TestDeletionDuringTurn(t *testing.T) {
-	t.Run("a message leaves the next request", func(t *testing.T) {
+	deleting := func(then script) *rig {
 		r := newRig(t, nil)
-		r.model.Func = while(func(int) { check.Error(t, r.hub.Delete(t.Context(), place, "m1"), nil) },
-			inTurn(useTool("recall", map[string]any{"query": "x"}), llmtest.Say("well")))
-		r.say("the secret is swordfish", false)
-		r.ask("hello")
-		check.Lacks(t, "request 2", r.lastRequestText(), "swordfish")
-	})
-	t.Run("a turn without its question is not repeated", func(t *testing.T) {
-		r := newRig(t, nil)
-		log := r.captureLog()
-		r.model.Func = while(func(int) { check.Error(t, r.hub.Delete(t.Context(), place, "m1"), nil) },
-			failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}))
+		r.model.Func = while(func(int) { check.Error(t, r.hub.Delete(t.Context(), place, "m1"), nil) }, then)
+		return r
+	}
+	r := deleting(inTurn(useTool("recall", map[string]any{"query": "x"}), llmtest.Say("well")))
+	r.say("the secret is swordfish", false)
+	r.ask("hello")
+	check.Lacks(t, "request 2", r.lastRequestText(), "swordfish")
+	r = deleting(failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"})) // a turn without its question is not repeated
+	log := r.captureLog()
+	r.say("hello", true)
+	r.becomesIdle(time.Second)
+	r.stop()
+	check.Lacks(t, "log", log.String(), "conversation_stalled")
+	inBubble(t, echo, func(t *testing.T, r *rig) { // before the turn is resumed: no open turn is left, which would stop /new
+		r.overhear("something")
+		r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
 		r.say("hello", true)
-		r.becomesIdle(time.Second)
-		r.stop()
-		check.Lacks(t, "log", log.String(), "conversation_stalled")
-	})
-	t.Run("before the turn is resumed: no open turn is left, which would stop /new", func(t *testing.T) {
-		inBubble(t, echo, func(t *testing.T, r *rig) {
-			r.overhear("something")
-			r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
-			r.say("hello", true)
-			r.waitForSent("holding it back")
-			check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-			r.execute("DROP TRIGGER refuse")
-			r.run("/new")
-			time.Sleep(time.Minute)
-			r.waitForReplies()
-			check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-			check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
-		})
+		r.waitForSent("holding it back")
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
+		r.execute("DROP TRIGGER refuse")
+		r.run("/new")
+		time.Sleep(time.Minute)
+		r.waitForReplies()
+		check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
+		check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
 	})
 }
 
@@ -160,38 +155,32 @@ var changesWhileAway = map[string]struct {
 
 func TestMissedEditsAndDeletions(t *testing.T) {
 	for name, c := range changesWhileAway {
-		t.Run(name, func(t *testing.T) {
-			withPlatform(t, c.n, func(r *rig, p *platform) {
-				c.change(r, p)
-				r.restart()
-				r.away()
-				r.catchUp()
-				check.EqualAll(t, "stored", r.transcript(), c.want)
-			})
+		withPlatform(t, c.n, func(r *rig, p *platform) {
+			c.change(r, p)
+			r.restart()
+			r.away()
+			r.catchUp()
+			check.EqualAll(t, name, r.transcript(), c.want)
 		})
 	}
-	t.Run("a page cut short by the server ends the comparison", func(t *testing.T) {
-		withPlatform(t, 80, func(r *rig, p *platform) {
-			p.most, p.hides = 20, true
-			p.remove("1040") // of the newest 50, these are the first 40 that are shown
-			r.away()
-			r.catchUp()
-			check.Len(t, "stored", r.transcript(), 79)
-			check.Lacks(t, "stored", texts(r.transcript()), "message 40 |")
-		})
+	withPlatform(t, 80, func(r *rig, p *platform) { // a page cut short by the server ends the comparison
+		p.most, p.hides = 20, true
+		p.remove("1040") // of the newest 50, these are the first 40 that are shown
+		r.away()
+		r.catchUp()
+		check.Len(t, "stored", r.transcript(), 79)
+		check.Lacks(t, "stored", texts(r.transcript()), "message 40 |")
 	})
-	t.Run("a question deleted before its answer is not answered", func(t *testing.T) {
-		withPlatform(t, 1, func(r *rig, p *platform) {
-			r.reopen()
-			storetest.DeliverOnly(t, storetest.Find(t, r.store, place), pastMessage("1004", "never mind", 0, true)) // and then the process dies
-			time.Sleep(10 * time.Minute)
-			p.said = append(p.said, missed)
-			r.reopen()
-			r.away()
-			r.catchUp()
-			check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: missed"})
-			check.Len(t, "sent", r.connector.texts(), 0)
-		})
+	withPlatform(t, 1, func(r *rig, p *platform) { // a question deleted before its answer is not answered
+		r.reopen()
+		storetest.DeliverOnly(t, storetest.Find(t, r.store, place), pastMessage("1004", "never mind", 0, true)) // and then the process dies
+		time.Sleep(10 * time.Minute)
+		p.said = append(p.said, missed)
+		r.reopen()
+		r.away()
+		r.catchUp()
+		check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: missed"})
+		check.Len(t, "sent", r.connector.texts(), 0)
 	})
 }
 

@@ -178,11 +178,7 @@ func TestCompactionDuringSettingsEdit(t *testing.T) {
 func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	r := newRig(t, echo)
 	asked, goOn := make(chan struct{}), make(chan struct{})
-	r.withWorker(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		close(asked)
-		<-goOn
-		return llmtest.Say("You talked about notes word by word."), ctx.Err()
-	})
+	r.withWorker(while(func(int) { close(asked); <-goOn }, alwaysSay("You talked about notes word by word.")))
 	r.sendNotes(5)
 	answer := r.runAs(ada, place, "/recap")
 	recap := make(chan string)

@@ -80,10 +80,7 @@ func (r *rig) post(m channel.Inbound) {
 }
 
 // overhear delivers a message that is not for the bot, and waits until it is stored.
-func (r *rig) overhear(text string) {
-	r.t.Helper()
-	r.post(r.inbound(text, false))
-}
+func (r *rig) overhear(text string) { r.t.Helper(); r.post(r.inbound(text, false)) }
 
 // sayAs delivers an unaddressed message of a person to a place, and waits for what follows.
 func (r *rig) sayAs(id, name, where, text string) {
@@ -168,10 +165,7 @@ func (r *rig) runAsManager(line string) channel.Answer {
 	return r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
 }
 
-func (r *rig) run(line string) string {
-	r.t.Helper()
-	return r.runAsManager(line).String()
-}
+func (r *rig) run(line string) string { r.t.Helper(); return r.runAsManager(line).String() }
 
 // finished waits until the work that a command started has ended, and returns its last answer.
 func (r *rig) finished(answer channel.Answer) string {

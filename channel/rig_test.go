@@ -252,10 +252,7 @@ func (r *rig) throughConnector(c interface {
 }
 
 // execute changes the database behind the hub's back.
-func (r *rig) execute(query string) {
-	r.t.Helper()
-	storetest.Run(r.t, r.store, query)
-}
+func (r *rig) execute(query string) { r.t.Helper(); storetest.Run(r.t, r.store, query) }
 
 // transcript returns the stored messages as "role: text" lines.
 func (r *rig) transcript() (lines []string) {

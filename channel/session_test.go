@@ -59,39 +59,38 @@ func TestNew(t *testing.T) {
 
 func TestNewDuringATurn(t *testing.T) {
 	for _, crash := range []bool{false, true} {
-		t.Run(fmt.Sprintf("with a crash %v", crash), func(t *testing.T) {
-			release := make(chan struct{})
-			r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if n == 1 {
-					select {
-					case <-release:
-					case <-ctx.Done():
-						return llm.Response{}, ctx.Err()
-					}
+		release := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				select {
+				case <-release:
+				case <-ctx.Done():
+					return llm.Response{}, ctx.Err()
 				}
-				text := lastText(req) // which ends with what a person wrote, and the turn context
-				word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
-				return llmtest.Say("answer to " + word), nil
-			})
-			r.say("first", true)
-			check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 1 }), "no turn has started")
-			r.say("second", true)
-			r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
-			r.say("third", true)
-			if crash {
-				r.restart()
-			} else {
-				close(release)
 			}
-			r.waitForReplies()
-			check.Equal(t, "the transcript", texts(r.transcript()), "user: first | assistant: answer to first | user: second | assistant: answer to second | user: third | assistant: answer to third")
-			requests := r.model.Requests()
-			last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
-			check.Contains(t, "second request", before, "first", "second")
-			check.Lacks(t, "second request", before, "third")
-			check.Lacks(t, "third request", last, "] first", "] second")
-			r.wantAnswer("/context", "#1 to #4")
+			text := lastText(req) // which ends with what a person wrote, and the turn context
+			word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
+			return llmtest.Say("answer to " + word), nil
 		})
+		r.say("first", true)
+		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 1 }), "no turn has started")
+		r.say("second", true)
+		r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
+		r.say("third", true)
+		if crash {
+			r.restart()
+		} else {
+			close(release)
+		}
+		r.waitForReplies()
+		check.Equal(t, fmt.Sprint("the transcript, with a crash ", crash), texts(r.transcript()),
+			"user: first | assistant: answer to first | user: second | assistant: answer to second | user: third | assistant: answer to third")
+		requests := r.model.Requests()
+		last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
+		check.Contains(t, "second request", before, "first", "second")
+		check.Lacks(t, "second request", before, "third")
+		check.Lacks(t, "third request", last, "] first", "] second")
+		r.wantAnswer("/context", "#1 to #4")
 	}
 }
 
