@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,9 +26,10 @@ import (
 // platform is a connector that can look things up: what people wrote, and what a message lacks.
 type platform struct {
 	*connector
-	mu       sync.Mutex        // guards said and asked
+	mu       sync.Mutex        // guards said, asked and fails
 	said     []channel.Inbound // with numbers as ids; the bot's own messages are by "bot"
 	asked    []string
+	fails    error                                          // of each request
 	most     int                                            // messages per page after one; 0: as many as requested
 	hides    bool                                           // it hides that there are more
 	blind    bool                                           // it never reports which messages a page has
@@ -39,17 +39,15 @@ type platform struct {
 
 func (p *platform) wrap(inner *connector) { p.connector = inner }
 
-func (p *platform) History(_ context.Context, _ string, look channel.Look) (channel.Page, error) {
+func (p *platform) History(_ context.Context, _ string, look channel.Look) (page channel.Page, err error) {
 	if p.history != nil {
 		return p.history(look)
 	}
-	return p.read(look), nil
-}
-
-func (p *platform) read(look channel.Look) (page channel.Page) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, "after "+look.After+" before "+look.Before)
+	if p.asked = append(p.asked, "after "+look.After+" before "+look.Before); p.fails != nil {
+		return page, p.fails
+	}
 	var found []channel.Inbound
 	for _, m := range p.said {
 		if n := number(m.ID); look.Before != "" && n < number(look.Before) || look.Before == "" && n > number(look.After) {
@@ -57,7 +55,7 @@ func (p *platform) read(look channel.Look) (page channel.Page) {
 		}
 	}
 	if look.Before != "" {
-		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}
+		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}, nil
 	}
 	limit := cmp.Or(p.most, look.Limit)
 	page.More, page.There = len(found) > limit && !p.hides, []string{}
@@ -70,8 +68,10 @@ func (p *platform) read(look channel.Look) (page channel.Page) {
 	if p.blind {
 		page.There = nil
 	}
-	return page
+	return page, nil
 }
+
+func (p *platform) locked(f func()) { p.mu.Lock(); defer p.mu.Unlock(); f() }
 
 func number(id string) (n int) {
 	_, _ = fmt.Sscan(id, &n)
@@ -131,53 +131,32 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 	check.Equal(t, "open gaps", check.Must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
 }
 
+// A temporary failure keeps the gap, blocks no messages, and is one warning; a permanent one closes the gap.
 func TestUnreadableGaps(t *testing.T) {
-	missed := missedMessages()
-	t.Run("a temporary failure keeps the gap, blocks no messages, and is one warning", func(t *testing.T) {
-		inBubble(t, echo, func(t *testing.T, r *rig) {
-			p := &platform{said: missedMessages()}
-			var down atomic.Bool
-			down.Store(true)
-			p.history = func(look channel.Look) (channel.Page, error) {
-				if down.Load() {
-					return channel.Page{}, errors.New("503")
-				}
-				return p.read(look), nil
-			}
-			log := r.throughConnector(p).captureLog()
-			r.post(p.said[0])
-			r.away()
-			r.post(p.said[5])
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
-			time.Sleep(10 * time.Minute)
-			check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
-			down.Store(false)
-			time.Sleep(time.Minute)
-			r.waitForReplies()
-			check.Len(t, "transcript", r.transcript(), 8)
-		})
-	})
-	t.Run("a permanent failure closes the gap", func(t *testing.T) {
-		asked := 0
-		r := newRig(t, echo).throughConnector(&platform{history: func(channel.Look) (channel.Page, error) {
-			asked++
-			return channel.Page{}, fmt.Errorf("history: %w", channel.ErrGone)
-		}})
-		r.post(missed[0])
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		p := &platform{said: missedMessages(), fails: errors.New("503")}
+		p.said[1].Addressed = false
+		log := r.throughConnector(p).captureLog()
+		r.post(p.said[0])
 		r.away()
-		r.post(missed[5])
-		before := asked
-		r.post(pastMessage("10", "ten", 0, false))
-		check.Equal(t, "history requests", asked, before)
-	})
-	t.Run("without a gap no history is read", func(t *testing.T) {
-		p := &platform{said: missed}
-		r := newRig(t, echo).throughConnector(p)
-		r.post(missed[0])
+		check.NoError(t, r.hub.NothingMissed(t.Context(), place)) // without a gap no history is read
+		r.post(p.said[1])
+		check.Len(t, "requests without a gap", p.asked, 0)
 		r.away()
-		check.NoError(t, r.hub.NothingMissed(t.Context(), place))
-		r.post(pastMessage("6", "six", 0, false))
-		check.Len(t, "requests", p.asked, 0)
+		r.post(p.said[5])
+		check.Equal(t, "transcript", texts(r.transcript()), "user: one | user: two | user: nine | assistant: answer 1")
+		time.Sleep(10 * time.Minute)
+		check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
+		p.locked(func() { p.fails = nil })
+		time.Sleep(time.Minute)
+		r.waitForReplies()
+		check.Len(t, "transcript", r.transcript(), 8)
+		p.locked(func() { p.fails = fmt.Errorf("history: %w", channel.ErrGone) })
+		r.away()
+		r.post(pastMessage("10", "ten", 0, true))
+		asked := len(p.asked)
+		r.post(pastMessage("11", "eleven", 0, false))
+		check.Len(t, "history requests", p.asked, asked)
 	})
 }
 

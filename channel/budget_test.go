@@ -51,7 +51,8 @@ func (r *rig) sendLongNotes(n int) {
 func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 1)) }
 
 func TestDailyBudget(t *testing.T) {
-	setTimeZone(t, "America/New_York")
+	time.Local = check.Must(time.LoadLocation("America/New_York"))(t)
+	defer func() { time.Local = time.UTC }()             // as in TestMain
 	inBubble(t, billed(10), func(t *testing.T, r *rig) { // midnight in UTC, seven in the evening in New York
 		money := channel.Money{Prices: priced, PerDay: 25}
 		log := r.withRules(channel.Rules{Money: money}).captureLog()

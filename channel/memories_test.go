@@ -97,9 +97,7 @@ func TestMemoriesCommand(t *testing.T) {
 	check.Contains(t, "page 2", all.Page(2), "beds (Ada", "(page 3 of 3)")
 	check.Lacks(t, "page 2", all.Page(2), all.Items[19])
 	check.HasPrefix(t, "item", list(" Bergen", 1).Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
-	for args, items := range map[string]int{
-		" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0,
-	} {
+	for args, items := range map[string]int{" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0} {
 		list(args, items)
 	}
 	r.says(bo, place, "/memories kind:rumour", `no kind of memory called "rumour"`, "identity, goal")
@@ -123,34 +121,30 @@ func TestRememberForServer(t *testing.T) {
 	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
 		check.NoError(t, r.deliverTo(name, "hello", func(m *channel.Inbound) { m.Audience = audience }))
 	}
-	says := func(rows ...[3]string) {
-		t.Helper()
-		for _, row := range rows {
-			r.says(ada, row[0], row[1], row[2])
-		}
-	}
-	says( // without shared memories a scope word is text
-		[3]string{place, "/remember server: alpha is down", "as memory 1: server: alpha is down"},
-		[3]string{place, "/memories alpha", "server: alpha is down"})
+	r.says(ada, place, "/remember server: alpha is down", "as memory 1: server: alpha is down") // without shared memories a scope word is text
+	r.says(ada, place, "/memories alpha", "server: alpha is down")
 	memory.In(r.store).Share(true)
-	says( // with them a person chooses the scope
-		[3]string{place, "/remember the cake is in the red cupboard", "I will remember that"},
-		[3]string{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
-		[3]string{other, "/memories cupboard", "blue cupboard (Ada"},
-		[3]string{other, "/memories keys", "from " + place},
-		[3]string{private, "/memories cupboard", "no memories"},
-		[3]string{direct, "/memories cupboard", "no memories"},
-		[3]string{other, "/memories cake", "no memories"},
-		[3]string{other, "/forget keys", "from " + place},
-		[3]string{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
+	for _, row := range [][3]string{ // with them a person chooses the scope
+		{place, "/remember the cake is in the red cupboard", "I will remember that"},
+		{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
+		{other, "/memories cupboard", "blue cupboard (Ada"},
+		{other, "/memories keys", "from " + place},
+		{private, "/memories cupboard", "no memories"},
+		{direct, "/memories cupboard", "no memories"},
+		{other, "/memories cake", "no memories"},
+		{other, "/forget keys", "from " + place},
+		{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
 		// Repeated for the server, a memory is shared.
-		[3]string{place, "/remember server: the cake is in the red cupboard", "already remember that"},
-		[3]string{other, "/memories cake", "red cupboard"},
-		[3]string{place, "/remember server:", "Say what to remember"})
-	for _, name := range []string{private, direct} {
-		says([3]string{name, "/remember server: the secret is plum", "stays here"},
-			[3]string{name, "/remember the secret is plum", "I will remember that"},
-			[3]string{other, "/memories plum", "no memories"})
+		{place, "/remember server: the cake is in the red cupboard", "already remember that"},
+		{other, "/memories cake", "red cupboard"},
+		{place, "/remember server:", "Say what to remember"},
+		{private, "/remember server: the secret is plum", "stays here"},
+		{private, "/remember the secret is plum", "I will remember that"},
+		{direct, "/remember server: the secret is plum", "stays here"},
+		{direct, "/remember the secret is plum", "I will remember that"},
+		{other, "/memories plum", "no memories"},
+	} {
+		r.says(ada, row[0], row[1], row[2])
 	}
 }
 

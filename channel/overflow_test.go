@@ -98,25 +98,15 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r := newRig(t, nil)
 	r.withWorker(numberedSummaries)
-	stopped, waits := false, make(chan struct{}, 1)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		wantPairedCalls(t, req.Messages)
-		switch {
-		case stopped:
-			return echo(ctx, n, req)
-		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
-			waits <- struct{}{}
-			return blockUntilCanceled(ctx, n, req)
-		}
-		resp := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}), llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
-		resp.Message.Text = "Let me look."
-		return resp, nil
-	}
+	waits := make(chan struct{})
+	calls := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}), llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
+	calls.Message.Text = "Let me look."
+	r.model.Func = then(calls, while(func(int) { close(waits) }, blockUntilCanceled))
 	r.say("what do I like?", true)
 	<-waits
 	r.wantAnswer("/stop", "Stopped.")
-	stopped = true
 	r.waitForReplies()
+	r.model.Func = echo
 	for i := range 12 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)))
 	}
@@ -124,6 +114,9 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.ask("and now?")
 	r.restart()
 	check.HasPrefix(t, "answer", r.ask("and after a restart?"), "answer ")
+	for _, req := range r.model.Requests() {
+		wantPairedCalls(t, req.Messages)
+	}
 }
 
 func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }

@@ -225,12 +225,6 @@ func (c *chatter) act(i int) {
 	}
 }
 
-func (c *chatter) locked(f func()) {
-	c.platform.mu.Lock()
-	defer c.platform.mu.Unlock()
-	f()
-}
-
 func (c *chatter) reconnect() {
 	c.away()
 	check.NoError(c.t, c.hub.CatchUp(c.t.Context(), place, "1"))

@@ -199,9 +199,7 @@ func TestTaskRights(t *testing.T) {
 	}
 	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{counting, with("task", "y")}})
 	r.ask("go")
-	for n := range 2 {
-		check.Equal(t, "state of the task", r.task(n+1).State, store.TaskOpen)
-	}
+	check.EqualAll(t, "states of the tasks", []store.TaskState{r.task(1).State, r.task(2).State}, []store.TaskState{store.TaskOpen, store.TaskOpen})
 }
 
 func TestTasksCommand(t *testing.T) {
@@ -223,8 +221,7 @@ func TestTasksCommand(t *testing.T) {
 	r.wantAnswer("/tasks stop 9", "There is no open task 9")
 	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
 	r.wantAnswer("/ask @one count", "Task 5")
-	check.Equal(t, "author of the task", r.task(1).Author, "u1")
-	check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
+	check.That(t, r.task(1).Author == "u1" && r.task(1).State == store.TaskOpen, "got task %+v", r.task(1))
 }
 
 func TestTaskDepth(t *testing.T) {
