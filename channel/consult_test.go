@@ -14,29 +14,23 @@ import (
 )
 
 // withCritic adds an agent that "@critic" calls.
-func (r *rig) withCritic(f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) (critic *llmtest.Model) {
+func (r *rig) withCritic(f script) (critic *llmtest.Model) {
 	r.t.Helper()
 	critic = &llmtest.Model{Label: "critical", Func: f}
 	r.agent.ID = "cairn"
 	other := channel.Agent{ID: "critic", Instructions: "You find fault.", Model: critic, MaxOutput: 300, Policy: compactor.DefaultPolicy}
-	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) {
 		return map[string]channel.Agent{"critic": other, "cairn": r.agent}[id], id == "critic" || id == "cairn"
 	}
-	r.start()
+	r.reopen()
 	return critic
 }
 
 func TestConsult(t *testing.T) {
 	r := newRig(t, echo)
-	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridge"})), nil
-		}
-		answer := withBilledTokens(llmtest.Say("It will fall."), 40, 0, 0, 1)
-		answer.Message.Native = []byte(`{"thought":1}`)
-		return answer, nil
-	})
+	answer := withBilledTokens(llmtest.Say("It will fall."), 40, 0, 0, 1)
+	answer.Message.Native = []byte(`{"thought":1}`)
+	critic := r.withCritic(inTurn(useTool("recall", map[string]any{"query": "bridge"}), answer))
 	r.ask("we build the bridge of wood")
 	r.ask("@critic, what do you think of it?")
 	r.ask("and you?")

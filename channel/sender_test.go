@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/privacy"
@@ -67,74 +66,66 @@ func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *in
 			}
 			return errors.New("the connector refused the piece")
 		}
+		r.say("hello", true)
 		f(t, r, &times)
 	})
 }
 
+// The next pieces are sent, and people get a notice.
 func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
-	t.Run("the next pieces are sent, and people get a notice", func(t *testing.T) {
-		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
-			started := time.Now()
-			r.say("hello", true)
-			time.Sleep(time.Second)
-			r.say("and this?", true)
-			synctest.Wait()
-			s := r.hub.Stats()
-			check.EqualAll(t, "refused and dropped at first", []int{s.Refused, int(s.Dropped)}, []int{1, 0})
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.That(t, time.Since(started) <= time.Hour, "took %v", time.Since(started))
-			check.Len(t, "sent", r.connector.texts(), 2)
-			check.Equal(t, "sent first", r.connector.texts()[0], "answer 2")
-			check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
-			s = r.hub.Stats()
-			check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
-		})
+	rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
+		started := time.Now()
+		time.Sleep(time.Second)
+		r.say("and this?", true)
+		synctest.Wait()
+		s := r.hub.Stats()
+		check.EqualAll(t, "refused and dropped at first", []int{s.Refused, int(s.Dropped)}, []int{1, 0})
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.That(t, time.Since(started) <= time.Hour, "took %v", time.Since(started))
+		check.Len(t, "sent", r.connector.texts(), 2)
+		check.Equal(t, "sent first", r.connector.texts()[0], "answer 2")
+		check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
+		s = r.hub.Stats()
+		check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
 	})
-	t.Run("at once if the platform rejects it for good", func(t *testing.T) {
-		r := newRig(t, echo)
-		r.connector.fails = func(p channel.Piece) error {
-			if p.Text != "answer 1" {
-				return nil
-			}
-			return fmt.Errorf("post: %w", channel.ErrGone)
+	rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
+		for range 6 { // two tries each
+			time.Sleep(2 * time.Second)
+			r.restart()
 		}
-		r.ask("one")
-		r.ask("two")
-		r.restart()
-		r.waitForReplies()
-		check.Len(t, "sent, also after a restart", r.connector.texts(), 2)
-		check.Contains(t, "sent first", r.connector.texts()[0], "the platform rejected it")
-		check.Equal(t, "next answer", r.lastText(), "answer 2")
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.Equal(t, "tries, over restarts", *times, 8)
+		check.Len(t, "sent", r.connector.texts(), 1)
 	})
-	t.Run("attempts count across restarts", func(t *testing.T) {
-		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
-			r.say("hello", true)
-			for range 6 { // two tries each
-				time.Sleep(2 * time.Second)
-				r.restart()
-			}
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.Equal(t, "tries", *times, 8)
-			check.Len(t, "sent", r.connector.texts(), 1)
-		})
+	rejecting(t, "", func(t *testing.T, r *rig, times *int) { // a rejected notice causes no further notice
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.EqualAll(t, "tries and dropped", []int{*times, int(r.hub.Stats().Dropped)}, []int{16, 2})
 	})
-	t.Run("a rejected notice causes no further notice", func(t *testing.T) {
-		rejecting(t, "", func(t *testing.T, r *rig, times *int) {
-			r.say("hello", true)
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.EqualAll(t, "tries and dropped", []int{*times, int(r.hub.Stats().Dropped)}, []int{16, 2})
-		})
+	inBubble(t, echo, func(t *testing.T, r *rig) { // attempts do not count while the connector is offline
+		r.opts.Connectors = []channel.Connector{offline{r.connector}}
+		r.reopen()
+		r.connector.failures = 100
+		r.say("hello", true)
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 	})
-	t.Run("attempts do not count while the connector is offline", func(t *testing.T) {
-		inBubble(t, echo, func(t *testing.T, r *rig) {
-			r.opts.Connectors = []channel.Connector{offline{r.connector}}
-			r.reopen()
-			r.connector.failures = 100
-			r.say("hello", true)
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		})
-	})
+}
+
+func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
+	r := newRig(t, echo)
+	r.connector.fails = func(p channel.Piece) error {
+		if p.Text != "answer 1" {
+			return nil
+		}
+		return fmt.Errorf("post: %w", channel.ErrGone)
+	}
+	r.ask("one")
+	r.ask("two")
+	r.restart()
+	r.waitForReplies()
+	check.Len(t, "sent, also after a restart", r.connector.texts(), 2)
+	check.Contains(t, "sent first", r.connector.texts()[0], "the platform rejected it")
+	check.Equal(t, "next answer", r.lastText(), "answer 2")
 }
 
 // offline is a connector that reports that it has no connection.
@@ -158,54 +149,40 @@ func TestPurgeWhileSending(t *testing.T) {
 
 // A server of tools may still be connecting when a turn starts.
 func TestTurnWaitsForTools(t *testing.T) {
-	for name, test := range map[string]func(t *testing.T, r *rig, b *channeltest.Box, connect func()){
-		"a turn waits, also one that is resumed, and holds up nobody else": func(t *testing.T, r *rig, b *channeltest.Box, connect func()) {
-			r.opts.Agent = func(conversation string) channel.Agent {
-				a := r.agent
-				if conversation != place {
-					a.ToolServers = nil
-				}
-				return a
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		b := r.withTools(channel.ApproveNever)
+		b.Connecting = make(chan struct{})
+		r.opts.Agent = func(conversation string) channel.Agent {
+			a := r.agent
+			if conversation != place {
+				a.ToolServers = nil
 			}
-			r.restart()
-			r.say("please add", true)
-			synctest.Wait()
-			check.EqualAll(t, "before the tools connect", r.transcript(), []string{"user: please add"})
+			return a
+		}
+		r.restart()
+		atOnce := func(what string, do func()) {
+			t.Helper()
 			began := time.Now()
-			r.tell(place+"2", "hello", addressed)
-			check.That(t, time.Since(began) < time.Second, "a conversation without tools waits")
-			check.EqualAll(t, "sent", r.connector.texts(), []string{"Hello."})
-			r.restart() // the wait does not hold up the end of the program
-			synctest.Wait()
-			connect()
-			r.waitForReplies()
-			check.Len(t, "calls", b.Called(), 1)
-			check.Contains(t, "last piece sent", r.lastText(), "five")
-		},
-		"it goes on without tools that do not connect": func(t *testing.T, r *rig, b *channeltest.Box, connect func()) {
-			check.Equal(t, "answer", r.ask("please add"), "Hello.")
-			connect()
-			r.ask("please add")
-			check.Len(t, "calls of the next turn", b.Called(), 1)
-		},
-		"/stop ends the wait": func(t *testing.T, r *rig, _ *channeltest.Box, _ func()) {
-			r.say("please add", true)
-			synctest.Wait()
-			began := time.Now()
-			r.wantAnswer("/stop", "Stopped")
-			r.waitForReplies()
-			check.That(t, time.Since(began) < time.Second, "it ends after %v", time.Since(began))
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: please add"})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, channeltest.Add, func(t *testing.T, r *rig) {
-				b := r.withTools(channel.ApproveNever)
-				b.Connecting = make(chan struct{})
-				test(t, r, b, func() { b.Connect(func() { r.hub.Renew(channel.Rules{}) }) }) // as the program does
-			})
-		})
-	}
+			do()
+			check.That(t, time.Since(began) < time.Second, "%s took %v", what, time.Since(began))
+		}
+		check.Equal(t, "answer without tools that do not connect", r.ask("please add"), "Hello.")
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("/stop", func() { r.wantAnswer("/stop", "Stopped"); r.waitForReplies() })
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("a conversation without tools", func() { r.tell(place+"2", "hello", addressed) })
+		check.Equal(t, "before the tools connect", texts(r.transcript()), "user: please add | assistant: Hello. | user: please add | user: please add")
+		r.restart() // the wait does not hold up the end of the program
+		synctest.Wait()
+		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does
+		r.waitForReplies()
+		check.Len(t, "calls of the resumed turn", b.Called(), 1)
+		check.Contains(t, "last piece sent", r.lastText(), "five")
+		r.ask("please add")
+		check.Len(t, "calls of the next turn", b.Called(), 2)
+	})
 }
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {

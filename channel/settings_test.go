@@ -44,10 +44,7 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 func TestEverySettingHasAConversationOverride(t *testing.T) {
 	r := newRig(t, echo)
 	for _, key := range compactor.Keys() {
-		value := cmp.Or(compactor.DefaultPolicy().Value(key), "titles of books")
-		if key == "prepare_threshold" { // its default is no value
-			value = "0"
-		}
+		value := cmp.Or(map[string]string{"prepare_threshold": "0"}[key], compactor.DefaultPolicy().Value(key), "titles of books") // its default is no value
 		line := strings.ReplaceAll(r.run("/settings compaction."+key+" "+value), `"`, "")
 		if key == "model" || key == "worker_reasoning" || key == "prompt_file" {
 			check.Contains(t, key, line, "in the settings file")

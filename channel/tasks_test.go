@@ -32,12 +32,11 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 		a.MaxOutput = 500
 		others[id] = a
 	}
-	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) {
 		a, known := others[id]
 		return a, known
 	}
-	r.start()
+	r.reopen()
 }
 
 var counting = map[string]any{"agent": "one", "task": "count"}
