@@ -163,7 +163,7 @@ func TestImport(t *testing.T) {
 // FuzzCommand sends any line, as an ordinary person or as a manager: it is not a command, or its
 // answer is text for people.
 func FuzzCommand(f *testing.F) {
-	args := []string{"", "1", "-1", "#9223372036854775808", "x", "1 2 3", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0", "everywhere"}
+	args := []string{"", "-1 2 3", "#9223372036854775808", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0"}
 	for i, c := range channel.Commands {
 		for n, args := range args {
 			f.Add("/"+c.Name+" "+args, "x", (i+n)%2 == 0)

@@ -124,7 +124,7 @@ func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }
 // TestFlood: many people write a lot in parallel, all of it to the bot. Nothing is lost or taken twice,
 // each person's order is kept, and the answers are few; no channel waits for one whose model never answers.
 func TestFlood(t *testing.T) {
-	const people, each, perMinute, window = 8, 12, 2, 8000
+	const people, each, perMinute, window = 8, 8, 2, 8000
 	places := []string{"test:server/stuck", "test:server/a", "test:server/b"}
 	stuck := make(chan struct{})
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
