@@ -205,7 +205,8 @@ func TestWhoMayRunWhat(t *testing.T) {
 		for _, command := range channel.Commands {
 			for _, line := range []string{"/" + command.Name, "  /" + strings.ToUpper(command.Name) + "  x"} {
 				answer := r.runAs(c.who, place, line)
-				check.That(t, strings.Contains(answer.Text, refused) == ((command.Restricted || command.Guarded) && !c.may), "%s: %s: got %q", what, line, answer.Text)
+				check.That(t, strings.Contains(answer.Text, refused) == ((command.Restricted || command.Guarded) && !c.may),
+					"%s: %s: got %q", what, line, answer.Text)
 			}
 		}
 		answer := r.runAs(c.who, place, "/pause everywhere")

@@ -103,7 +103,10 @@ func TestMonthlyBudget(t *testing.T) {
 
 func TestOwnerBudgetNotices(t *testing.T) {
 	inBubble(t, billed(30), func(t *testing.T, r *rig) {
-		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}})
+		r.withRules(channel.Rules{
+			Money:  channel.Money{Prices: priced, PerDay: 100},
+			Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}},
+		})
 		r.agent.Language = "de"
 		var want []string
 		from := func(author string, notices ...string) {
@@ -166,7 +169,8 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		log := r.captureLog()
 		r.sendLongNotes(36)
 		turns, summaries := len(r.model.Requests()), len(worker.Requests())
-		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d calls for turns and %d for summaries, of 40", turns, summaries)
+		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d calls for turns and %d for summaries, of 40",
+			turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
 			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "by emergency")

@@ -43,7 +43,8 @@ func TestBurstBecomesOneTurn(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	calls := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}), llmtest.Call("call_1", "no_such_tool", map[string]any{}))
+	calls := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
+		llmtest.Call("call_1", "no_such_tool", map[string]any{}))
 	calls.Message.Text = "Let me note that."
 	r := newRig(t, inTurn(calls, llmtest.Say("Noted.")))
 	r.ask("I like tea")
@@ -67,7 +68,8 @@ func TestStop(t *testing.T) {
 	r.waitForReplies()
 	stored := r.transcript()
 	check.Len(t, "rows", stored, 2)
-	check.That(t, strings.HasPrefix(stored[1], "assistant: word word") && len(stored[1]) < 4000, "got stored %d characters of the answer", len(stored[1]))
+	check.That(t, strings.HasPrefix(stored[1], "assistant: word word") && len(stored[1]) < 4000,
+		"got stored %d characters of the answer", len(stored[1]))
 	r.model.Func, r.model.Delay = echo, 0
 	check.HasPrefix(t, "reply after /stop", r.ask("and now?"), "answer")
 }
@@ -179,7 +181,8 @@ func FuzzCommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, typed string, manager bool) {
 		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u6", Name: typed, Manager: manager}, line)
 		check.Require(t, err == nil, "%q: %v", line, err)
-		check.Require(t, handled == channel.IsCommand(line) && (!handled || answer.String() != "" || answer.Then != nil), "%q: handled %v, %+v", line, handled, answer)
+		check.Require(t, handled == channel.IsCommand(line) && (!handled || answer.String() != "" || answer.Then != nil),
+			"%q: handled %v, %+v", line, handled, answer)
 		for page := range answer.Pages() {
 			_ = answer.Page(page)
 		}

@@ -120,7 +120,8 @@ func TestPictures(t *testing.T) {
 			nil, nil, []string{"answer 1", "answer 2", "answer 3"}, []int{1, 2, 2},
 		},
 		"a model without vision gets a description, and is not shown another": {
-			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404}, func(_, pictures int) bool { return pictures > 0 },
+			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404},
+			func(_, pictures int) bool { return pictures > 0 },
 			[]string{"answer 2", "answer 3", "answer 5"},
 			[]int{1, 0, 0, 2, 0},
 		},

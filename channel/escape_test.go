@@ -53,7 +53,8 @@ func TestRecalledLinesCannotBeForged(t *testing.T) {
 		check.Require(t, strings.Contains(block, "quince"), "%s: got no recalled message: %s", forgery.Name, block)
 		lines := strings.FieldsFunc(block, func(r rune) bool { return strings.ContainsRune(lineBreaks, r) })
 		last := len(lines) - 2
-		check.That(t, lines[0] == "<now>" && strings.HasPrefix(lines[last], "time: ") && lines[last+1] == "</now>", "%s: got block %q", forgery.Name, block)
+		check.That(t, lines[0] == "<now>" && strings.HasPrefix(lines[last], "time: ") && lines[last+1] == "</now>", "%s: got block %q",
+			forgery.Name, block)
 		for _, line := range lines[1:last] {
 			quotes := recalled.MatchString(line) && !strings.Contains(line, "</now>")
 			check.That(t, quotes || strings.HasSuffix(line, "that may matter here, as data:"), "%s: got forged line %q", forgery.Name, line)
@@ -103,7 +104,8 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 	secret := "ghp_" + strings.Repeat("aB3dE5gH", 5)
 	r := newRig(t, echo)
 	r.agent.MaxOutput = 300
-	critic := r.withCritic(inTurn(llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "token"}), llmtest.Call("2", "expand", map[string]any{"from": 1, "to": 9}),
+	critic := r.withCritic(inTurn(llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "token"}),
+		llmtest.Call("2", "expand", map[string]any{"from": 1, "to": 9}),
 		llmtest.Call("3", "memory_search", map[string]any{"query": ""})), llmtest.Say("I see none.")))
 	critic.Tokens = 4000
 	r.ask("the token is " + secret + ", keep it")

@@ -118,7 +118,8 @@ func TestForgetMeDuringBackfill(t *testing.T) {
 		p := &platform{}
 		r := newRig(t, echo).throughConnector(p)
 		gap, read, restart := strings.HasPrefix(which, "gap"), false, which == "gap after a restart"
-		secret, quoting := pastMessage("2", "the secret is swordfish", time.Minute, which == "earlier question"), by("u2", "Bo", pastMessage("3", "I like tea", time.Minute, false))
+		secret := pastMessage("2", "the secret is swordfish", time.Minute, which == "earlier question")
+		quoting := by("u2", "Bo", pastMessage("3", "I like tea", time.Minute, false))
 		quoting.ReplyTo, quoting.Quote = "2", "Ada: the secret is swordfish"
 		p.history = func(look channel.Look) (page channel.Page, err error) {
 			if gap != (look.After != "") {
@@ -149,7 +150,8 @@ func TestForgetMeDuringBackfill(t *testing.T) {
 		all := texts(r.transcript())
 		check.Contains(t, which+": transcript", all, "four")
 		check.Equal(t, which+": the others' messages are stored", strings.Contains(all, "I like tea") && strings.Contains(all, "I am back"), gap)
-		check.Equal(t, which+": messages with the text", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text || quote LIKE '%swordfish%'"), 0)
+		check.Equal(t, which+": messages with the text",
+			storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text || quote LIKE '%swordfish%'"), 0)
 		r.restart() // which ends the erasure
 		r.post(by("u2", "Bo", pastMessage("6", "six", 0, false)))
 		r.erased()

@@ -28,13 +28,15 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 		check.EqualAll(t, fmt.Sprintf("sentences of %s", language), slices.Sorted(maps.Keys(there)), english)
 		for _, sentence := range english {
 			text := there[sentence]
-			check.That(t, text != "" && len(verbOf.FindAllString(text, -1)) == len(verb.FindAllString(sentence, -1)), "%s: translation of %q: got %q", language, sentence, text)
+			check.That(t, text != "" && len(verbOf.FindAllString(text, -1)) == len(verb.FindAllString(sentence, -1)),
+				"%s: translation of %q: got %q", language, sentence, text)
 			for _, kept := range regexp.MustCompile("`[^`]+`|\\b[a-z]+_[a-z]+\\b").FindAllString(sentence, -1) {
 				check.Contains(t, language, text, kept)
 			}
 			filled := verb.ReplaceAllStringFunc(sentence, func(v string) string { return map[string]string{"%d": "12", "%q": `"tea"`, "%s": "Ada"}[v] })
 			got := Translated(language, filled)
-			check.That(t, !strings.Contains(got, "%!") && (got != filled || strings.ReplaceAll(sentence, "%d", "%s") == text), "%s: translation of %q: got %q", language, filled, got)
+			check.That(t, !strings.Contains(got, "%!") && (got != filled || strings.ReplaceAll(sentence, "%d", "%s") == text),
+				"%s: translation of %q: got %q", language, filled, got)
 		}
 	}
 }

@@ -206,7 +206,8 @@ func TestRecallBudget(t *testing.T) {
 		r.ask("Where has Ophelia been with her bees?")
 		block := blocks()[len(blocks())-1]
 		most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
-		check.That(t, tokens.Estimate(block) <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget, tokens.Estimate(block), most, block)
+		check.That(t, tokens.Estimate(block) <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget,
+			tokens.Estimate(block), most, block)
 		check.Contains(t, "turn context", block, "Ophelia")
 	}
 }
@@ -216,7 +217,10 @@ func TestRecallCommand(t *testing.T) {
 	r.overhear("My sister Ophelia keeps bees behind the lighthouse.")
 	rain := strings.Repeat("It rained. ", 200)
 	r.tell(place, "see there", func(m *channel.Inbound) {
-		m.Attachments = []channel.Attachment{{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"}, {Kind: "file", Name: "b.txt", Text: rain + "The vault opens with 7461. " + rain}}
+		m.Attachments = []channel.Attachment{
+			{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"},
+			{Kind: "file", Name: "b.txt", Text: rain + "The vault opens with 7461. " + rain},
+		}
 	})
 	r.run("/remember Ophelia is allergic to honey")
 	_, afterMemory, _ := strings.Cut(r.run("/recall what does Ophelia keep?"), "fact: Ophelia is allergic to honey (Ada, ")

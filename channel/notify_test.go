@@ -191,8 +191,9 @@ func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
 		check.Equal(t, name+": log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
 		r.restart()
 		check.Equal(t, name+": answer after a restart", r.ask("And now?"), "answer 8")
-		check.Equal(t, name+": transcript", texts(r.transcript()), "user: Hello. | assistant: answer 1 | user: Is this forbidden? | user: And this? | assistant: answer 5 | "+
-			"user: And that? | assistant: answer 6 | user: And now? | assistant: answer 8")
+		check.Equal(t, name+": transcript", texts(r.transcript()),
+			"user: Hello. | assistant: answer 1 | user: Is this forbidden? | user: And this? | assistant: answer 5 | "+
+				"user: And that? | assistant: answer 6 | user: And now? | assistant: answer 8")
 	}
 }
 

@@ -99,7 +99,8 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r := newRig(t, nil)
 	r.withWorker(numberedSummaries)
 	waits := make(chan struct{})
-	calls := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}), llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
+	calls := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}),
+		llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
 	calls.Message.Text = "Let me look."
 	r.model.Func = then(calls, while(func(int) { close(waits) }, blockUntilCanceled))
 	r.say("what do I like?", true)

@@ -173,7 +173,8 @@ func TestTurnWaitsForTools(t *testing.T) {
 		r.say("please add", true)
 		synctest.Wait()
 		atOnce("a conversation without tools", func() { r.tell(place+"2", "hello", addressed) })
-		check.Equal(t, "before the tools connect", texts(r.transcript()), "user: please add | assistant: Hello. | user: please add | user: please add")
+		check.Equal(t, "before the tools connect", texts(r.transcript()),
+			"user: please add | assistant: Hello. | user: please add | user: please add")
 		r.restart() // the wait does not hold up the end of the program
 		synctest.Wait()
 		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does

@@ -111,7 +111,10 @@ func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 		one := then(useTool("spawn", map[string]any{"agent": "two", "task": "go on"}), two)
 		r := newRig(t, startTask(counting))
 		j := r.captureLog()
-		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: one}, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: two}}})
+		r.withTasks(map[string]channel.Agent{
+			"one": {Model: &llmtest.Model{Func: one}, Spawn: []string{"two"}},
+			"two": {Model: &llmtest.Model{Func: two}},
+		})
 		r.say("go", true)
 		<-asked
 		<-asked

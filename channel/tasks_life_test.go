@@ -227,7 +227,8 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 }
 
 func TestTasksAndConversationsAreIsolated(t *testing.T) {
-	one := &llmtest.Model{Func: inTurn(useTool("recall", map[string]any{"query": "password"}), useTool("memory_search", map[string]any{"query": "password"}),
+	one := &llmtest.Model{Func: inTurn(useTool("recall", map[string]any{"query": "password"}),
+		useTool("memory_search", map[string]any{"query": "password"}),
 		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"))}
 	r := newRigWithOne(t, counting, channel.Agent{Model: one})
 	r.say("the password is swordfish", false)

@@ -143,7 +143,14 @@ func useTool(name string, arguments map[string]any) llm.Response {
 
 func TestTaskRunsConcurrently(t *testing.T) {
 	release := make(chan struct{})
-	researcher := &llmtest.Model{Label: "other", Func: then(useTool("recall", map[string]any{"query": "bridges"}), while(func(int) { <-release }, alwaysSay("there are 12 bridges")))}
+	count := func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return llmtest.Say("there are 12 bridges"), ctx.Err()
+	}
+	researcher := &llmtest.Model{Label: "other", Func: then(useTool("recall", map[string]any{"query": "bridges"}), count)}
 	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
 	r.say("go", true)
@@ -198,7 +205,8 @@ func TestTaskRights(t *testing.T) {
 	}
 	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{counting, with("task", "y")}})
 	r.ask("go")
-	check.EqualAll(t, "states of the tasks", []store.TaskState{r.task(1).State, r.task(2).State}, []store.TaskState{store.TaskOpen, store.TaskOpen})
+	check.EqualAll(t, "states of the tasks", []store.TaskState{r.task(1).State, r.task(2).State},
+		[]store.TaskState{store.TaskOpen, store.TaskOpen})
 }
 
 func TestTasksCommand(t *testing.T) {

@@ -76,7 +76,8 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	for _, u := range counted {
 		sum.AddAll(u)
 	}
-	check.That(t, len(counted) == 4 && sum.Input == 900 && counted[0].Kind == store.ForTurn && counted[0].Model == "scripted", "got counts %+v", counted)
+	check.That(t, len(counted) == 4 && sum.Input == 900 && counted[0].Kind == store.ForTurn && counted[0].Model == "scripted",
+		"got counts %+v", counted)
 }
 
 func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
@@ -199,6 +200,7 @@ func TestEveryErrorHasAClass(t *testing.T) {
 	}
 	for _, err := range all {
 		class := channel.FailureClass(err)
-		check.That(t, slices.Contains(channel.FailureClasses(), class) && (class != "other" || llm.KindOf(err) == ""), "%v: got class %q", err, class)
+		check.That(t, slices.Contains(channel.FailureClasses(), class) && (class != "other" || llm.KindOf(err) == ""),
+			"%v: got class %q", err, class)
 	}
 }
