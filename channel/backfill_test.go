@@ -155,6 +155,7 @@ func TestUnreadableGaps(t *testing.T) {
 		r.away()
 		r.post(pastMessage("10", "ten", 0, true))
 		asked := len(p.asked)
+		time.Sleep(time.Hour) // a retry would come in this time
 		r.post(pastMessage("11", "eleven", 0, false))
 		check.Len(t, "history requests", p.asked, asked)
 	})
