@@ -1,10 +1,9 @@
 package channel_test
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -15,12 +14,11 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// withTools returns a rig whose agent has the tools of calc.
-func withTools(t *testing.T, approve string) (*rig, *channeltest.Box) {
+// withTools gives the rig's agent the tools of calc.
+func (r *rig) withTools(approve string) *channeltest.Box {
 	b := &channeltest.Box{Approve: approve, About: "adds"}
-	r := newRig(t, channeltest.Add)
-	r.agent.Toolbox, r.agent.ToolServers = b, []string{"calc"}
-	return r, b
+	r.model.Func, r.agent.Toolbox, r.agent.ToolServers = channeltest.Add, b, []string{"calc"}
+	return b
 }
 
 // question waits for the n-th question and returns its buttons.
@@ -28,12 +26,7 @@ func (r *rig) question(n int) []channel.Button {
 	r.t.Helper()
 	var found []channel.Piece
 	r.connector.until(r.t, "the question", func() bool {
-		found = nil
-		for _, p := range r.connector.sent {
-			if len(channel.Buttons(p)) > 0 {
-				found = append(found, p)
-			}
-		}
+		found = slices.DeleteFunc(slices.Clone(r.connector.sent), func(p channel.Piece) bool { return len(channel.Buttons(p)) == 0 })
 		return len(found) >= n
 	})
 	text := found[n-1].Text
@@ -47,7 +40,8 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		called int
 		says   string
 	}{{1, "five"}, {0, "did not allow this call"}} {
-		r, b := withTools(t, channel.ApproveAlways)
+		r := newRig(t, nil)
+		b := r.withTools(channel.ApproveAlways)
 		r.say("please add", true)
 		buttons := r.question(1)
 		check.Len(t, "pending approvals", r.hub.Operator().Approvals(place), 1)
@@ -64,14 +58,10 @@ func TestToolRunsAfterApproval(t *testing.T) {
 
 // TestQuestionShowsArgumentsLiterally: Markdown could hide a part of them.
 func TestQuestionShowsArgumentsLiterally(t *testing.T) {
-	r, _ := withTools(t, channel.ApproveAlways)
+	r := newRig(t, nil)
+	r.withTools(channel.ApproveAlways)
 	arguments := "{\"text\":\"[our docs](https://evil.example) ||hidden|| `x`\\n" + strings.Repeat("=", 5000) + "\"}"
-	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n > 1 {
-			return llmtest.Say("done"), nil
-		}
-		return llmtest.Use(llm.Call{ID: "1", Name: "calc_add", Arguments: arguments}), nil
-	}
+	r.model.Func = inTurn(llmtest.Use(llm.Call{ID: "1", Name: "calc_add", Arguments: arguments}), llmtest.Say("done"))
 	r.say("please add", true)
 	r.connector.until(t, "the buttons", func() bool { return len(r.connector.sent) == 2 }) // it is too long for one message
 	pieces := r.connector.sent
@@ -84,7 +74,8 @@ func TestQuestionShowsArgumentsLiterally(t *testing.T) {
 }
 
 func TestFirstApprovalIsStored(t *testing.T) {
-	r, b := withTools(t, channel.ApproveFirst)
+	r := newRig(t, nil)
+	b := r.withTools(channel.ApproveFirst)
 	r.say("please add", true)
 	r.wantAnswer(r.question(1)[0].Line, "allowed")
 	r.waitForReplies()
@@ -103,8 +94,8 @@ func TestFirstApprovalIsStored(t *testing.T) {
 }
 
 func TestApprovalEndsUnanswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, b := withTools(t, channel.ApproveAlways)
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		b := r.withTools(channel.ApproveAlways)
 		for i, end := range []func(){
 			func() { time.Sleep(5*time.Minute + time.Second) },
 			func() { r.wantAnswer("/stop", "Stopped") },
@@ -126,7 +117,6 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 		r.wantAnswer(r.question(5)[0].Line, "allowed")
 		r.waitForReplies()
 		check.Len(t, "calls", b.Called(), 1)
-		r.stop()
 	})
 }
 
@@ -136,7 +126,8 @@ type unattendedConnector struct{ *connector }
 func (unattendedConnector) Attended(string) bool { return false }
 
 func TestApprovalRights(t *testing.T) {
-	r, b := withTools(t, channel.ApproveAlways)
+	r := newRig(t, nil)
+	b := r.withTools(channel.ApproveAlways)
 	r.withRules(channel.Rules{
 		Restricted: []string{}, // only managers decide about tools anyway
 		Access:     map[string]channel.Access{"test": {Owners: []string{"boss"}}},
@@ -155,7 +146,8 @@ func TestApprovalRights(t *testing.T) {
 }
 
 func TestToolsCommand(t *testing.T) {
-	r, b := withTools(t, channel.ApproveFirst)
+	r := newRig(t, nil)
+	b := r.withTools(channel.ApproveFirst)
 	r.agent.ToolServers = nil
 	r.restart()
 	r.ask("please add")

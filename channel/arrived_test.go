@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -61,5 +64,26 @@ func TestEveryDeliveryIsReported(t *testing.T) {
 			check.EqualAll(t, name+": reports to the connector", log.reports, c.want)
 			check.Equal(t, name+": messages without a seq", len(conv.arrivals.incoming), c.open)
 		})
+	}
+}
+
+// A message may be edited or deleted after it was dequeued, and before the loop shows it.
+func TestChangeBeforeMessageIsShown(t *testing.T) {
+	for want, change := range map[string]func(*conversation){
+		"hello":            func(c *conversation) { c.deleted(storetest.Remove(t, c.records, 2)) },
+		"the code is 0000": func(c *conversation) { c.changed(storetest.Edit(t, c.records, 2, "the code is 0000")) },
+	} {
+		records := storetest.NewConversation(t)
+		storetest.Deliver(t, records, storetest.Said(1, "hello"))
+		conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
+		conv.engine = check.Must(compactor.Open(t.Context(), compactor.Options{
+			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.start,
+		}))(t)
+		dequeued := storetest.Deliver(t, records, storetest.Said(2, "the code is 4711"))
+		change(conv)
+		conv.append(dequeued)
+		prompt := fmt.Sprintf("%+v", check.Must(conv.engine.Request(t.Context()))(t).Messages)
+		check.Lacks(t, "prompt", prompt, "4711")
+		check.Contains(t, "prompt", prompt, "hello", want)
 	}
 }

@@ -28,9 +28,7 @@ func (j *journal) lines(level slog.Level, words string) (n int) {
 	return n
 }
 
-func (j *journal) count(words string) int {
-	return strings.Count(j.String(), words)
-}
+func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
 
 // captureLog gives the rig a log that the test can read.
 func (r *rig) captureLog() *journal {
@@ -53,11 +51,11 @@ func (r *rig) sendLongNotes(n int) {
 func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 1)) }
 
 func TestDailyBudget(t *testing.T) {
-	setTimeZone(t, "America/New_York")
-	synctest.Test(t, func(t *testing.T) { // midnight in UTC, seven in the evening in New York
+	time.Local = check.Must(time.LoadLocation("America/New_York"))(t)
+	defer func() { time.Local = time.UTC }()             // as in TestMain
+	inBubble(t, billed(10), func(t *testing.T, r *rig) { // midnight in UTC, seven in the evening in New York
 		money := channel.Money{Prices: priced, PerDay: 25}
-		r := newRig(t, billed(10)).withRules(channel.Rules{Money: money})
-		log := r.captureLog()
+		log := r.withRules(channel.Rules{Money: money}).captureLog()
 		for range 3 {
 			check.Require(t, r.ask("hello") == "yes", "got no answer within the budget")
 		}
@@ -86,13 +84,12 @@ func TestDailyBudget(t *testing.T) {
 		time.Sleep(time.Minute)
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 6 60 0 0 6", "2000-01-01 turn scripted 1 10 0 0 1"})
-		r.stop()
 	})
 }
 
 func TestMonthlyBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, billed(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
+	inBubble(t, billed(10), func(t *testing.T, r *rig) {
+		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")
 		time.Sleep(24 * time.Hour)
 		r.restartCounting()
@@ -101,14 +98,15 @@ func TestMonthlyBudget(t *testing.T) {
 		check.Contains(t, "reply with both budgets exhausted", said, "The budget for this month is used up", "from 2000-02-01 on", "budget_per_month")
 		time.Sleep(30 * 24 * time.Hour)
 		check.Equal(t, "reply in the next month", r.ask("hello"), "yes")
-		r.stop()
 	})
 }
 
 func TestOwnerBudgetNotices(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
-		r := newRig(t, billed(30)).withRules(rules)
+	inBubble(t, billed(30), func(t *testing.T, r *rig) {
+		r.withRules(channel.Rules{
+			Money:  channel.Money{Prices: priced, PerDay: 100},
+			Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}},
+		})
 		r.agent.Language = "de"
 		var want []string
 		from := func(author string, notices ...string) {
@@ -133,13 +131,12 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		from("boss")
 		from("boss")
 		from("boss", "(budget_per_day ist fast aufgebraucht: 90.00 von 100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)")
-		r.stop()
 	})
 }
 
 func TestCallsPerHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).withRules(channel.Rules{CallsPerHour: 8})
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.withRules(channel.Rules{CallsPerHour: 8})
 		log := r.captureLog()
 		for range 12 {
 			r.ask("hello")
@@ -157,7 +154,6 @@ func TestCallsPerHour(t *testing.T) {
 		time.Sleep(time.Hour)
 		check.Equal(t, "reply after two hours", r.ask("at last"), "answer 10")
 		check.Len(t, "rows in the transcript", r.transcript(), 14+10)
-		r.stop()
 	})
 }
 
@@ -165,8 +161,7 @@ func TestCallsPerHour(t *testing.T) {
 // share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
 // later.
 func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		r.model.Tokens = 6000
 		worker := r.withWorker(always(summary("They said: the tea of the north pier.")))
 		worker.Tokens = 6000
@@ -174,9 +169,8 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		log := r.captureLog()
 		r.sendLongNotes(36)
 		turns, summaries := len(r.model.Requests()), len(worker.Requests())
-		if turns+summaries > 40 || summaries == 0 || turns < 20 {
-			t.Fatalf("%d calls for turns and %d for summaries, of 40", turns, summaries)
-		}
+		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d calls for turns and %d for summaries, of 40",
+			turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
 			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "by emergency")
@@ -190,7 +184,6 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		check.Equal(t, "unrepaired summaries", unrepaired(), false)
-		r.stop()
 	})
 }
 
@@ -209,4 +202,43 @@ func TestTurnRequestLimit(t *testing.T) {
 	r.ask("where is the tea?")
 	check.Len(t, "sent", r.connector.texts(), 1)
 	check.That(t, len(server.Requests()) <= 48, "got %d requests", len(server.Requests()))
+}
+
+func TestTurnsPerMinute(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) { // each person has their own, and one notice a minute
+		r.withRules(channel.Rules{TurnsPerMinute: 2})
+		ask := func(times int, who string) {
+			for range times {
+				r.post(by(who, "Ada", r.inbound("hello", true)))
+			}
+		}
+		ask(5, "u1")
+		check.Len(t, "sent", r.connector.sent, 3)
+		check.That(t, r.connector.sent[2].Failure, "got %+v", r.connector.sent[2])
+		check.Contains(t, "the notice", r.lastText(), "2 times a minute")
+		ask(1, "u2")
+		time.Sleep(61 * time.Second)
+		ask(1, "u1")
+		check.EqualAll(t, "sent to another person, and a minute later", r.connector.texts()[3:], []string{"answer 3", "answer 4"})
+		check.Len(t, "transcript", r.transcript(), 7+4)
+		r.run("/pause")
+		ask(5, "u3")
+		check.Len(t, "sent, with none while the bot is paused", r.connector.sent, 5)
+	})
+	inBubble(t, echo, func(t *testing.T, r *rig) { // a notice is no turn
+		r.withRules(channel.Rules{TurnsPerMinute: 1})
+		for range 7 { // one every fifty seconds: every other one is within the limit
+			r.ask("hello")
+			time.Sleep(50 * time.Second)
+		}
+		check.That(t, len(r.model.Requests()) >= 3, "got %q in six minutes", r.connector.texts())
+		rules := respondRules(channel.RespondAll)
+		rules.TurnsPerMinute = 1
+		r.withRules(rules)
+		sent := len(r.connector.texts())
+		r.overhear("talk")
+		r.overhear("more talk") // over the limit, and not addressed to the bot
+		r.ask("bot, help me")
+		check.Len(t, "the reply, and the notice that only who addresses the bot gets", r.connector.texts()[sent:], 2)
+	})
 }

@@ -18,18 +18,18 @@ import (
 
 // gatedWorker returns a worker whose summaries each wait for a value from gate: true lets the summary
 // succeed, false fails it. They are numbered from 1.
-func gatedWorker(gate chan bool) *llmtest.Model {
-	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+func gatedWorker(gate chan bool) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case good := <-gate:
-			if !good {
-				return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+			if good {
+				return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
 			}
-			return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
-	}}
+	}
 }
 
 // A /compact while a summary is being written is scheduled, and people are told how it ends itself.
@@ -38,9 +38,8 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 		gate := make(chan bool)
 		r := newRig(t, echo)
 		r.model.Tokens = 6000
-		r.agent.Worker = gatedWorker(gate)
 		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
-		r.reopen()
+		r.withWorker(gatedWorker(gate))
 		for i := 0; !r.running() && i < 200; i++ {
 			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 		}
@@ -69,8 +68,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 // without its focus; /undo reverts and names all of it.
 func TestCompactReportsAppliedSummaries(t *testing.T) {
 	for _, more := range []bool{true, false} { // whether there is more than the ready ones to summarize
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
+		inBubble(t, echo, func(t *testing.T, r *rig) {
 			r.model.Tokens = 8000
 			r.withWorker(numberedSummaries)
 			var kept atomic.Bool
@@ -103,7 +101,6 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 			check.Contains(t, "answer", said, "ready before you asked do not have this focus")
 			r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to %s", len(all), span))
 			r.wantAnswer("/context", "undone: leaf of messages #1 to "+span)
-			r.stop()
 		})
 	}
 }
@@ -123,18 +120,12 @@ func TestRecap(t *testing.T) {
 	r.run("/pause")
 	n := len(worker.Requests())
 	recap("Made without a model")
+	r.hub.Renew(channel.Rules{TurnsPerMinute: 1}) // recaps count
+	recap("Made without a model")
+	recap("One moment, please")
+	r.says(boss, place, "/compact", "Summarized ")
+	r.drainTasks(func(int) {}) // this summary is to be repaired by a model, and nobody waits for that while it is paused
 	check.Len(t, "requests while paused", worker.Requests(), n)
-}
-
-func TestRecapsAreLimited(t *testing.T) {
-	r := newRig(t, echo)
-	r.sendNotes(5)
-	r.hub.Renew(channel.Rules{TurnsPerMinute: 2})
-	for i := range 4 {
-		answer := r.runAs(ada, place, "/recap")
-		check.Equal(t, "recap is made", answer.Awaited, i < 2)
-		check.Equal(t, "recap is refused", strings.HasPrefix(answer.Text, "One moment, please"), i >= 2)
-	}
 }
 
 func TestPauseStopsFallbackModel(t *testing.T) {
@@ -155,42 +146,32 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	check.That(t, check.Soon(func() bool { return len(other.Requests()) == 1 }), "the fallback model is not called after /resume")
 }
 
-func TestSummariesListsEarlierSessions(t *testing.T) {
-	r := newRig(t, echo)
-	r.wantAnswer("/summaries", "Nothing has been summarized here")
-	r.sendNotes(20)
-	r.run("/new")
-	r.waitForReplies()
-	check.NoError(t, r.hub.Drain(t.Context()))
-	list := r.run("/summaries")
-	check.HasPrefix(t, "/summaries", list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ")
-	check.Contains(t, "/summaries", list, "(from before a /new)", ": /expand 2")
-	check.Equal(t, "answer to /expand", strings.Count(r.run("/expand 2"), "\n#"), 20)
-	r.run("/new") // no messages yet, so nothing changes
-	r.waitForReplies()
-	check.Equal(t, "answer to /summaries", r.run("/summaries"), list)
-}
-
 func TestRecapIncludesEarlierSessions(t *testing.T) {
 	r := withOldSession(t)
 	var asked string
-	r.agent.Worker.(*llmtest.Model).Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r.withWorker(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			return summarizeRequest(ctx, n, req)
 		}
 		asked = textOf(req)
 		return llmtest.Say("You keep a parrot."), nil
-	}
+	})
 	r.inThread("and how old is it?")
 	r.says(bo, branch, "/recap", "You keep a parrot.")
 	check.Contains(t, "request of a thread", asked, "Coco is a parrot, word by word.", "how old is it?")
-	r.run("/new")
-	r.waitForReplies()
-	check.NoError(t, r.hub.Drain(t.Context()))
+	r.newSession()
 	r.says(bo, place, "/recap", "You keep a parrot.")
 	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
 	r.says(bo, branch, "/recap", "Coco")
+}
+
+// newSession begins a session, and waits until the one before is summarized.
+func (r *rig) newSession() {
+	r.t.Helper()
+	r.run("/new")
+	r.waitForReplies()
+	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 }
 
 func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
@@ -201,4 +182,94 @@ func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
 	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
+}
+
+func TestUndo(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Instructions = "You are Marvin, a tired robot."
+	r.withWorker(numberedSummaries)
+	r.askTurns(10)
+	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
+	r.compact()
+	view := r.promptText()
+	system, kept, _ := strings.Cut(view, "\nuser: <kept>")
+	check.HasPrefix(t, "system prompt after a summary", system, "system: You are Marvin, a tired robot.")
+	check.Contains(t, "system prompt after a summary", system, "Do not greet again")
+	check.Lacks(t, "system prompt after a summary", system, "They talked", "\nuser: ")
+	check.Contains(t, "summary", kept, "data, not instructions", "[Compaction Summary] messages #1 to #16", "says summary 1")
+	check.Lacks(t, "prompt", view, "message-1 ")
+	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
+	r.wantAnswer("/context", "stack     empty", "undone")
+	view = r.promptText()
+	check.Contains(t, "prompt", view, "message-1 ")
+	check.Lacks(t, "prompt", view, "says summary")
+	r.wantAnswer("/undo", "nothing was summarized")
+	e := r.waitForEvent(compactor.EventUndone)
+	check.That(t, e.From == 1 && e.AfterTokens > e.BeforeTokens, "got event %+v", e)
+	r.compact()
+	r.restart()
+	r.model.Func = while(func(int) {
+		answer, _, err := r.hub.Run(t.Context(), place, boss, "/undo") // immediately, during a turn
+		check.That(t, err == nil && strings.HasPrefix(answer.Text, "Undone"), "got answer %q, %v", answer.Text, err)
+	}, echo)
+	r.ask("what was that?")
+}
+
+func TestPinCommands(t *testing.T) {
+	r := withWorker(t, echo, 0)
+	r.wantAnswer("/pin", "There is no such message")
+	r.wantAnswer("/pins", "Nothing is pinned here")
+	r.say("The gate code is 4711.", false)
+	r.say("Long: "+strings.Repeat("word ", 4000), false)
+	r.ask("The meeting is at nine.")
+	r.wantAnswer("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
+	r.wantAnswer("/pin #1", "#1 is pinned", "4711")
+	r.wantAnswer("/pin 1", "#1 is already pinned")
+	r.wantAnswer("/pin #99", "There is no such message")
+	r.wantAnswer("/pin tea", "by its number")
+	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped to ", " tokens, because pins may take 1000 in total")
+	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens in total, and it needs ", "/unpin")
+	list := r.wantAnswer("/pins", "Pins may take 1000 tokens", "4711", "(pinned by Ada, ", " tokens shown)")
+	check.Equal(t, "pins listed", strings.Count(list, "pinned by"), 3)
+	r.wantAnswer("/unpin", "by its number")
+	r.wantAnswer("/unpin #7", "#7 is not pinned")
+	r.wantAnswer("/unpin #2", "#2 is no longer pinned")
+	r.askTurns(10)
+	r.compact()
+	view := r.promptText()
+	check.Equal(t, "copies of the first in the prompt", strings.Count(view, "4711"), 1)
+	check.Equal(t, "copies of the other in the prompt", strings.Count(view, "meeting is at nine"), 1)
+	check.Lacks(t, "prompt", view, "Long: ")
+	r.restart()
+	r.wantAnswer("/pins", "4711", "nine")
+	r.wantAnswer("/unpin 1", "no longer")
+	check.Lacks(t, "prompt", r.promptText(), "4711")
+}
+
+func TestSummariesAndExpand(t *testing.T) {
+	r := withWorker(t, echo, 0)
+	r.wantAnswer("/summaries", "Nothing has been summarized here")
+	for i := range 240 {
+		r.say(fmt.Sprintf("message-%d word word word word word word word", i), false)
+	}
+	r.waitForReplies()
+	r.compact()
+	list := r.wantAnswer("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
+	check.Lacks(t, "/summaries", list, "They talked")
+	for line, want := range map[string]string{"/expand": "by its number", "/expand 1 tea": "by its number", "/expand 7": "There is no summary 7"} {
+		r.wantAnswer(line, want)
+	}
+	expanded := r.wantAnswer("/expand 1", "#1 ", " Ada: message-0 word", "#200 ", "message-199 ", "There is more: /expand 1 201")
+	check.Lacks(t, "answer", expanded, "message-200 ")
+	rest := r.wantAnswer("/expand 1 201", "message-200 ", "#236 ")
+	check.Lacks(t, "second page", rest, "message-236 ", "There is more", "message-199 ")
+	r.says(ada, "test:server/other", "/expand 1", "There is no summary 1")
+	check.Contains(t, "page 1", r.runAs(ada, place, "/expand 1").Page(1), "#11 ", "(page 2 of 21)")
+	// After /new, it is one of an earlier session.
+	r.newSession()
+	list = r.run("/summaries")
+	check.HasPrefix(t, "/summaries", list, "Nothing has been summarized since the last /new. From before, oldest first:\n(")
+	check.Contains(t, "/summaries", list, "#1 to #2", "(from before a /new)", ": /expand ")
+	r.newSession() // no messages yet, so nothing changes
+	check.Equal(t, "answer to /summaries", r.run("/summaries"), list)
 }

@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
@@ -30,30 +26,24 @@ func lacking(id string, age time.Duration, addressed bool) channel.Inbound {
 
 // TestMessageThatCrashesProcessIsGivenUp: a killed start leaves its tries on disk.
 func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
-	var active atomic.Int32
-	var mu sync.Mutex
-	var log []string // each request
+	var mu sync.Mutex // guards log: one request at a time
+	var log []string
 	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
-		check.Equal(t, "requests at once", active.Add(1), 1)
-		defer active.Add(-1)
-		mu.Lock()
+		check.That(t, mu.TryLock(), "requests run in parallel")
+		defer mu.Unlock()
 		log = append(log, m.ID)
-		mu.Unlock()
 		time.Sleep(10 * time.Millisecond) // so that parallel requests, if any, would overlap with it
 		m.Text += ", completed"
 		return m, nil
 	}}
 	r := newRig(t, echo)
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	killed := func(m ...store.Inbound) {
-		t.Helper()
-		check.NoError(t, c.Inbox().Try(t.Context(), m))
-		check.Must(c.Inbox().TryPast(t.Context()))(t)
-	}
 	bad, innocent, other := lacking("2", 3*time.Minute, false), lacking("3", 2*time.Minute, false), lacking("4", time.Minute, true)
 	storetest.DeliverOnly(t, c, bad, innocent, other)
-	killed(bad, innocent, other) // all three together, then the bad one alone
-	killed(bad)
+	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}} { // all three together, then the bad one alone
+		check.NoError(t, c.Inbox().Try(t.Context(), tried))
+		check.Must(c.Inbox().TryPast(t.Context()))(t)
+	}
 	p.said = []channel.Inbound{lacking("1", time.Hour, false), other}
 	r.throughConnector(p)
 	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
@@ -65,16 +55,14 @@ func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 
 func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
 	r := newRig(t, echo).throughConnector(&platform{})
-	var armed atomic.Bool
-	r.agent.Model = &windowRecorder{r.model, func() {
-		if armed.CompareAndSwap(true, false) { // between complete and TakeUp
-			m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
-			check.NoError(t, r.hub.Edit(t.Context(), place, m))
-		}
+	model := &windowRecorder{Model: r.model, do: func() { // between complete and TakeUp
+		m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
+		check.Error(t, r.hub.Edit(t.Context(), place, m), nil)
 	}}
+	r.agent.Model = model
 	r.reopen()
 	r.post(pastMessage("1", "one", 0, true))
-	armed.Store(true)
+	model.armed.Store(true)
 	r.deliverMessage(pastMessage("2", "hello", 0, true))
 	r.connector.until(t, "the second message", func() bool { return r.connector.countTaken() == 2 })
 	r.waitForReplies()
@@ -88,16 +76,12 @@ func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
 		"it fails":                        func(channel.Inbound) (m channel.Inbound, err error) { return m, errors.New("no such user") },
 		"it panics":                       func(channel.Inbound) (channel.Inbound, error) { panic("complete") },
 	} {
-		t.Run(claim, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, echo)
-				if complete != nil {
-					r.throughConnector(&platform{complete: complete})
-				}
-				r.post(lacking("1", 0, true))
-				check.EqualAll(t, "the transcript", r.transcript(), []string{"user: 1", "assistant: answer 1"})
-				r.stop()
-			})
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			if complete != nil {
+				r.throughConnector(&platform{complete: complete})
+			}
+			r.post(lacking("1", 0, true))
+			check.EqualAll(t, claim, r.transcript(), []string{"user: 1", "assistant: answer 1"})
 		})
 	}
 }
@@ -117,24 +101,6 @@ func TestCompletionRunsBeforeMessageGetsItsSeq(t *testing.T) {
 	check.Contains(t, "prompt", r.lastRequestText(), "Grace")
 }
 
-// picture is a file that the connector adds to each message.
-var picture = []byte("\x89PNG\r\n\x1a\n and so on")
-
-// withPictures returns a rig whose connector adds a picture to each message that lacks something, and whose
-// model refuses a request with so many pictures as refuses says.
-func withPictures(t *testing.T, refuses func(n, pictures int) *llm.Error) *rig {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if err := refuses(n, len(picturesOf(req))); err != nil {
-			return llm.Response{}, err
-		}
-		return echo(ctx, n, req)
-	})
-	return r.throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
-		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: slices.Concat(picture, []byte(m.ID))}}
-		return m, nil
-	}})
-}
-
 func picturesOf(req llm.Request) (all []llm.Image) {
 	for _, m := range req.Messages {
 		all = append(all, m.Images...)
@@ -143,54 +109,63 @@ func picturesOf(req llm.Request) (all []llm.Image) {
 }
 
 func TestPictures(t *testing.T) {
-	t.Run("one is shown to a model that can see, also after a restart", func(t *testing.T) {
-		r := withPictures(t, func(int, int) *llm.Error { return nil })
+	picture := []byte("\x89PNG\r\n\x1a\n and so on")
+	for claim, c := range map[string]struct {
+		refusal *llm.Error
+		refuses func(n, pictures int) bool
+		sent    []string
+		shown   []int // pictures per request; the bot restarts before the last one
+	}{
+		"two are shown to a model that can see, also after a restart": {
+			nil, nil, []string{"answer 1", "answer 2", "answer 3"}, []int{1, 2, 2},
+		},
+		"a model without vision gets a description, and is not shown another": {
+			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404},
+			func(_, pictures int) bool { return pictures > 0 },
+			[]string{"answer 2", "answer 3", "answer 5"},
+			[]int{1, 0, 0, 2, 0},
+		},
+		"a bad one does not affect the next": {
+			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}, func(n, _ int) bool { return n == 1 },
+			[]string{"answer 2", "answer 3", "answer 4"},
+			[]int{1, 0, 1, 2},
+		},
+	} {
+		var shown []int
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			all := picturesOf(req)
+			shown = append(shown, len(all))
+			for _, p := range all {
+				check.That(t, p.Type == "image/png" && bytes.HasPrefix(p.Data, picture), "%s: got %+v", claim, p)
+			}
+			if c.refuses != nil && c.refuses(n, len(all)) {
+				return llm.Response{}, c.refusal
+			}
+			return echo(ctx, n, req)
+		})
+		r.throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: slices.Concat(picture, []byte(m.ID))}}
+			return m, nil
+		}})
 		r.post(lacking("1", 0, true))
+		r.post(lacking("2", 0, true))
 		r.restart()
 		r.ask("and now?")
-		for i, req := range r.model.Requests() {
-			images := picturesOf(req)
-			check.Len(t, fmt.Sprintf("pictures of request %d", i), images, 1)
-			check.That(t, images[0].Type == "image/png" && bytes.HasPrefix(images[0].Data, picture), "got %+v", images[0])
-		}
-	})
-	t.Run("a model without vision gets a description", func(t *testing.T) {
-		r := withPictures(t, func(_, pictures int) *llm.Error {
-			if pictures == 0 {
-				return nil
-			}
-			return &llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404}
-		})
-		r.post(lacking("1", 0, true))
-		r.post(lacking("2", 0, true))
-		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
-	})
-	t.Run("a bad one does not affect the next", func(t *testing.T) {
-		r := withPictures(t, func(n, _ int) *llm.Error {
-			if n > 1 {
-				return nil
-			}
-			return &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}
-		})
-		r.post(lacking("1", 0, true))
-		r.post(lacking("2", 0, true))
-		for _, m := range r.messagesIn(place) {
-			check.That(t, m.ID != "2" || m.Attachments[0].File != 0, "the next picture was discarded")
-		}
-	})
+		check.EqualAll(t, claim+": sent", r.connector.texts(), c.sent)
+		check.EqualAll(t, claim+": pictures", shown, c.shown)
+	}
 }
 
 func TestRejectedToolsAreReported(t *testing.T) {
 	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
-	var moved, down bool // moved: the conversation has another model; down: that model accepts nothing at all
-	refused := 0
+	moved, down, refused := false, false, 0 // moved: the conversation has another model; down: that model accepts nothing at all
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		switch {
 		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
 			refused++
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tool_call_id must match ^[a-zA-Z0-9]{9}$"}
 		case !moved && strings.Contains(lastText(req), "look up"):
-			return llmtest.Use(llmtest.Call("c", "recall", map[string]string{"query": "tea"})), nil
+			return useTool("recall", map[string]any{"query": "tea"}), nil
 		}
 		return echo(ctx, n, req)
 	})

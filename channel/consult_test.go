@@ -9,43 +9,36 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
 // withCritic adds an agent that "@critic" calls.
-func (r *rig) withCritic(f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) (critic *llmtest.Model) {
+func (r *rig) withCritic(f script) (critic *llmtest.Model) {
 	r.t.Helper()
 	critic = &llmtest.Model{Label: "critical", Func: f}
 	r.agent.ID = "cairn"
 	other := channel.Agent{ID: "critic", Instructions: "You find fault.", Model: critic, MaxOutput: 300, Policy: compactor.DefaultPolicy}
-	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) {
 		return map[string]channel.Agent{"critic": other, "cairn": r.agent}[id], id == "critic" || id == "cairn"
 	}
-	r.start()
+	r.reopen()
 	return critic
 }
 
 func TestConsult(t *testing.T) {
 	r := newRig(t, echo)
-	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridge"})), nil
-		}
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "It will fall.", Native: []byte(`{"thought":1}`)}, FinishReason: llm.FinishStop}, nil
-	})
+	answer := withBilledTokens(llmtest.Say("It will fall."), 40, 0, 0, 1)
+	answer.Message.Native = []byte(`{"thought":1}`)
+	critic := r.withCritic(inTurn(useTool("recall", map[string]any{"query": "bridge"}), answer))
 	r.ask("we build the bridge of wood")
 	r.ask("@critic, what do you think of it?")
 	r.ask("and you?")
 
+	check.Contains(t, "usage, of its model", texts(r.usageRows()), " turn critical 2 40 0 0 1")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
-	check.EqualAll(t, "the transcript", r.transcript(), []string{
-		"user: we build the bridge of wood", "assistant: answer 1",
-		"user: @critic, what do you think of it?", "assistant: critic: It will fall.",
-		"user: and you?", "assistant: answer 2",
-	})
+	check.Equal(t, "the transcript", texts(r.transcript()), "user: we build the bridge of wood | assistant: answer 1 | "+
+		"user: @critic, what do you think of it? | assistant: critic: It will fall. | user: and you? | assistant: answer 2")
 	requests := critic.Requests()
 	check.Len(t, "requests to the critic", requests, 2)
 	first := requests[0]
@@ -56,12 +49,9 @@ func TestConsult(t *testing.T) {
 	check.Contains(t, "question", question, "what do you think of it?", `from="Ada"`)
 	check.Lacks(t, "question", question, "@critic")
 	check.Lacks(t, "briefing before the question", told, "what do you think of it?")
-	tools := ""
-	for _, tool := range first.Tools {
-		tools += tool.Name + " "
-	}
-	check.Contains(t, "its tools", tools, "recall", "memory_search")
-	check.Lacks(t, "its tools", tools, "save")
+	tools := fmt.Sprintf("%+v", first.Tools)
+	check.Contains(t, "its tools", tools, "Name:recall", "Name:memory_search")
+	check.Lacks(t, "its tools", tools, "Name:memory_save")
 	check.Contains(t, "recall result", requests[1].Messages[3].Text, "bridge of wood")
 	check.Contains(t, "prompt of the conversation's agent", r.lastRequestText(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
@@ -103,7 +93,7 @@ func TestConsultWithLongConversation(t *testing.T) {
 	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
 	check.Len(t, "requests to the critic", requests, 1)
-	size := tokens.Estimate(textOf(requests[0])) + requests[0].MaxTokens
+	size := tokensOf(requests[0]) + requests[0].MaxTokens
 	check.That(t, size <= 8000, "got %d tokens", size)
 	told := requests[0].Messages[1].Text
 	check.Lacks(t, "briefing", told, "<message id=\"1\"")

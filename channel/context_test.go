@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
@@ -21,17 +22,14 @@ type call map[string]any
 // calling returns a model that makes calls of the tool context, one per step, and then answers;
 // results collects the results it gets.
 func calling(results *[]string, calls ...call) script {
-	step := 0
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1]
-		if last.Role == llm.RoleTool {
-			*results = append(*results, last.Text)
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			*results = append(*results, lastText(req))
 		}
-		if step == len(calls) || !strings.Contains(fmt.Sprint(req.Messages), "go ahead") {
+		if n > len(calls) {
 			return llmtest.Say("done"), nil
 		}
-		step++
-		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "context", calls[step-1])), nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "context", calls[n-1])), nil
 	}
 }
 
@@ -134,13 +132,11 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	var results []string
 	r := newRig(t, nil)
 	r.withWorker(failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "internal words"}))
-	first := calling(&results, call{"op": "compact"}, call{"op": "self"})
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool && len(results) == 0 {
-			r.waitForEvent(compactor.EventFailed)
+	r.model.Func = while(func(n int) {
+		if n == 2 {
+			check.That(t, check.Soon(func() bool { return len(r.eventsIn(compactor.EventFailed)) > 0 }), "the compaction does not fail")
 		}
-		return first(ctx, n, req)
-	}
+	}, calling(&results, call{"op": "compact"}, call{"op": "self"}))
 	r.sendNotes(20)
 	r.ask("go ahead")
 	check.Len(t, "results", results, 2)
@@ -191,7 +187,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 		if len(req.Tools) == 0 {
 			return withBilledTokens(llmtest.Say("done"), 90_000, 0, 0, 3), nil
 		}
-		return llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"})), nil
+		return useTool("recall", map[string]any{"query": "tea"}), nil
 	}
 	r.ask("look for tea")
 	used = r.contextTokens()
@@ -201,12 +197,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 // A worker that runs in parallel may learn of a refusal before the turn does.
 func TestToolRefusalLearnedByWorkerDoesNotFailTurn(t *testing.T) {
 	page := new(llm.Notebook).Page("tiny@here")
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 {
-			page.NoTools() // like the worker
-		}
-		return withoutTools(echo)(ctx, n, req)
-	})
+	r := newRig(t, while(func(int) { page.NoTools() }, withoutTools(echo))) // like the worker
 	r.agent.Model = learningModel{r.model, page}
 	check.Equal(t, "answer", r.ask("hello"), "answer 2")
 }
@@ -239,10 +230,7 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	var page llm.Learnt
 	overflows := 0
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		real := req.MaxTokens
-		for _, m := range req.Messages {
-			real += len(m.Text) / 5 * size
-		}
+		real := req.MaxTokens + len(textOf(req))/5*size
 		if real <= window {
 			return llmtest.Say(fmt.Sprint("answer ", n)), nil
 		}
@@ -252,7 +240,6 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
 	}
 	r.agent.Model = learningModel{r.model, &page}
-	r.reopen()
 	for i := range 40 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)
@@ -263,14 +250,13 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 }
 
 func TestSilentOverflowCompacts(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Tokens = 6000
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 11 {
 			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
 		}
 		return echo(ctx, n, req)
-	}
+	})
+	r.model.Tokens = 6000
 	for i := range 11 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
 	}
@@ -280,4 +266,12 @@ func TestSilentOverflowCompacts(t *testing.T) {
 	check.Len(t, "sent", r.connector.texts(), 11)
 	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
 	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
+}
+
+// An overfull window is shown as such, and the bar keeps its length.
+func TestContextReportsOverfullWindow(t *testing.T) {
+	for used, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
+		c := channel.Context{Fill: channel.Fill{Used: int(40 * used), Max: 4000, UsedPct: used}}
+		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
+	}
 }

@@ -1,13 +1,14 @@
 package channel_test
 
 import (
-	"context"
+	"fmt"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -19,20 +20,24 @@ func editMessageAt(r *rig, id, text string, at time.Time) {
 }
 
 func TestEdits(t *testing.T) {
-	t.Run("an edit starts no turn, and the model sees the new text", func(t *testing.T) {
+	t.Run("an edit starts no turn, the model sees the new text, and a deleted message leaves the prompt for good", func(t *testing.T) {
 		r := newRig(t, echo)
+		r.say("the secret is swordfish", false)
 		r.ask("the code is 1234")
-		editMessageAt(r, "m1", "the code is 4711", time.Now())
-		editMessageAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
+		editMessageAt(r, "m2", "the code is 4711", time.Now())
+		editMessageAt(r, "m2", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
 		editMessageAt(r, "nobody", "was never said", time.Now())
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
 		r.ask("what is it?")
 		before := r.lastRequestText()
 		check.Contains(t, "prompt", before, "4711")
-		check.Lacks(t, "prompt", before, "1234")
+		check.Lacks(t, "prompt", before, "1234", "swordfish")
+		r.post(pastMessage("m1", "the secret is swordfish", 0, true)) // a repeated delivery
 		r.restart()
 		r.ask("once more?")
 		check.HasPrefix(t, "prompt after a restart", r.lastRequestText(), before)
+		check.Equal(t, "transcript", texts(r.transcript()),
+			"user: the code is 4711 | assistant: answer 1 | user: what is it? | assistant: answer 2 | user: once more? | assistant: answer 3")
 	})
 	t.Run("an edited waiting message is answered as edited, and a deleted one is not answered", func(t *testing.T) {
 		r, release := newBusyRig(t)
@@ -44,60 +49,151 @@ func TestEdits(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
 	})
-	t.Run("a deleted message leaves the prompt for good", func(t *testing.T) {
-		r := newRig(t, echo)
-		r.say("the secret is swordfish", false)
-		r.ask("hello")
-		check.NoError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
-		r.waitForReplies()
-		r.ask("what is it?")
-		check.Lacks(t, "prompt", r.lastRequestText(), "swordfish")
-		r.post(pastMessage("m1", "the secret is swordfish", 0, true)) // a repeated delivery
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
-	})
 }
 
 func TestDeletionDuringTurn(t *testing.T) {
-	t.Run("a message leaves the next request", func(t *testing.T) {
+	deleting := func(then script) *rig {
 		r := newRig(t, nil)
-		r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-				return llmtest.Use(llmtest.Call("c1", "recall", map[string]any{"query": "x"})), nil
-			}
-			return echo(ctx, n, req)
-		}
-		r.say("the secret is swordfish", false)
-		r.ask("hello")
-		check.Lacks(t, "request 2", r.lastRequestText(), "swordfish")
-	})
-	t.Run("a turn without its question is not repeated", func(t *testing.T) {
-		r := newRig(t, nil)
-		log := r.captureLog()
-		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-			check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
-		}
+		r.model.Func = while(func(int) { check.Error(t, r.hub.Delete(t.Context(), place, "m1"), nil) }, then)
+		return r
+	}
+	r := deleting(inTurn(useTool("recall", map[string]any{"query": "x"}), llmtest.Say("well")))
+	r.say("the secret is swordfish", false)
+	r.ask("hello")
+	check.Lacks(t, "request 2", r.lastRequestText(), "swordfish")
+	r = deleting(failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"})) // a turn without its question is not repeated
+	log := r.captureLog()
+	r.say("hello", true)
+	r.becomesIdle(time.Second)
+	r.stop()
+	check.Lacks(t, "log", log.String(), "conversation_stalled")
+	inBubble(t, echo, func(t *testing.T, r *rig) { // before the turn is resumed: no open turn is left, which would stop /new
+		r.overhear("something")
+		r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
 		r.say("hello", true)
-		r.becomesIdle(time.Second)
-		r.stop()
-		check.Lacks(t, "log", log.String(), "conversation_stalled")
+		r.waitForSent("holding it back")
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
+		r.execute("DROP TRIGGER refuse")
+		r.run("/new")
+		time.Sleep(time.Minute)
+		r.waitForReplies()
+		check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
+		check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
 	})
-	t.Run("before the turn is resumed: no open turn is left, which would stop /new", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.overhear("something")
-			r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
-			r.say("hello", true)
-			r.waitForSent("holding it back")
-			check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-			r.execute("DROP TRIGGER refuse")
-			r.run("/new")
+}
+
+func (p *platform) edit(id, text string) {
+	i := slices.IndexFunc(p.said, func(m channel.Inbound) bool { return m.ID == id })
+	p.said[i].Text, p.said[i].Edited = text, time.Now()
+}
+
+func (p *platform) remove(ids ...string) {
+	p.said = slices.DeleteFunc(p.said, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
+}
+
+// write adds messages that the bot hears at once.
+func (p *platform) write(r *rig, messages ...channel.Inbound) {
+	p.said = append(p.said, messages...)
+	for _, m := range messages {
+		r.deliverMessage(m)
+	}
+	r.waitForReplies()
+	time.Sleep(time.Hour)
+}
+
+var missed = channel.Inbound{ID: "3009", AuthorID: "u1", Author: "Ada", Text: "missed"}
+
+var changesWhileAway = map[string]struct {
+	n      int // messages, "message 1" and so on, an hour before the bot goes away
+	change func(r *rig, p *platform)
+	want   []string
+}{
+	"edits and deletions, and what was missed comes too": {
+		4, func(_ *rig, p *platform) {
+			p.edit("1002", "corrected")
+			p.remove("1003")
+			p.said = append(p.said, missed)
+		},
+		[]string{"user: message 1", "user: corrected", "user: message 4", "user: missed"},
+	},
+	"the last message": {2, func(_ *rig, p *platform) { p.remove("1002") }, []string{"user: message 1"}},
+	"the only message": {1, func(_ *rig, p *platform) { p.remove("1001") }, nil},
+	"what is behind more of the bot's own messages than a page has": {
+		1, func(r *rig, p *platform) {
+			for i := range 250 {
+				p.said = append(p.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
+			}
+			p.write(r, pastMessage("3001", "gone", 0, false), pastMessage("3002", "wrong", 0, false), pastMessage("3003", "gone", 0, false))
+			p.remove("3001", "3003")
+			p.edit("3002", "corrected")
+			p.said = append(p.said, missed)
+		},
+		[]string{"user: message 1", "user: corrected", "user: missed"},
+	},
+	"nothing that an older edit says": {
+		1, func(r *rig, p *platform) {
+			p.edit("1001", "old")
 			time.Sleep(time.Minute)
-			r.waitForReplies()
-			check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-			check.HasPrefix(t, "answer", r.ask("and now?"), "answer ")
-			r.stop()
+			check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1001", Text: "newest", Time: time.Now()}))
+		},
+		[]string{"user: newest"},
+	},
+	"nothing where it is not known what is on the page": {
+		2, func(_ *rig, p *platform) { p.blind = true; p.remove("1001") }, []string{"user: message 1", "user: message 2"},
+	},
+	"nothing that was stored just now, and is not in the history yet": {
+		1, func(r *rig, _ *platform) { r.post(pastMessage("1005", "just now", 0, false)) }, []string{"user: message 1", "user: just now"},
+	},
+	"nothing that has an id of another kind": {
+		1, func(r *rig, p *platform) {
+			p.write(r, pastMessage("import-abc", "from elsewhere", 0, false))
+			p.remove("import-abc")
+		},
+		[]string{"user: message 1", "user: from elsewhere"},
+	},
+}
+
+func TestMissedEditsAndDeletions(t *testing.T) {
+	for name, c := range changesWhileAway {
+		withPlatform(t, c.n, func(r *rig, p *platform) {
+			c.change(r, p)
+			r.restart()
+			r.away()
+			r.catchUp()
+			check.EqualAll(t, name, r.transcript(), c.want)
 		})
+	}
+	withPlatform(t, 80, func(r *rig, p *platform) { // a page cut short by the server ends the comparison
+		p.most, p.hides = 20, true
+		p.remove("1040") // of the newest 50, these are the first 40 that are shown
+		r.away()
+		r.catchUp()
+		check.Len(t, "stored", r.transcript(), 79)
+		check.Lacks(t, "stored", texts(r.transcript()), "message 40 |")
+	})
+	withPlatform(t, 1, func(r *rig, p *platform) { // a question deleted before its answer is not answered
+		r.reopen()
+		storetest.DeliverOnly(t, storetest.Find(t, r.store, place), pastMessage("1004", "never mind", 0, true)) // and then the process dies
+		time.Sleep(10 * time.Minute)
+		p.said = append(p.said, missed)
+		r.reopen()
+		r.away()
+		r.catchUp()
+		check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: missed"})
+		check.Len(t, "sent", r.connector.texts(), 0)
+	})
+}
+
+// withPlatform runs f an hour after n messages were sent.
+func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		p := &platform{}
+		r.throughConnector(p)
+		var all []channel.Inbound
+		for i := range n {
+			all = append(all, pastMessage(fmt.Sprint(1001+i), fmt.Sprint("message ", i+1), 0, false))
+		}
+		p.write(r, all...)
+		f(r, p)
 	})
 }

@@ -45,9 +45,15 @@ func TestProviderFailureIsReported(t *testing.T) {
 		"an outage":              {refused(llm.KindOverloaded, 503), 2, "overloaded"},
 		"an overflow that stays": {refused(llm.KindOverflow, 400), 1, "/compact"},
 		"something else":         {errors.New("secret internals"), 1, "went wrong"},
+		"a panic":                {nil, 1, "went wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
+			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+				if tt.err == nil {
+					panic("secret internals")
+				}
+				return llm.Response{}, tt.err
+			})
 			r.ask("hello")
 			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
 			r.restart()
@@ -56,83 +62,72 @@ func TestProviderFailureIsReported(t *testing.T) {
 			check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
 			check.Contains(t, "sent", r.lastText(), tt.says)
 			check.Lacks(t, "sent", r.lastText(), "secret")
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
+			r.model.Func = echo
+			r.ask("again")
+			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: again", fmt.Sprint("assistant: answer ", tt.calls+1)})
 		})
 	}
 }
 
 // Some models return nothing now and then, most often after tool results.
 func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
-	lookUp := useTool("recall", map[string]any{"query": "tea"})
+	lookUp, withText := useTool("recall", map[string]any{"query": "tea"}), useTool("recall", map[string]any{"query": "tea"})
+	withText.Message.Text = "I look, and need no more words"
 	for says, answers := range map[string][]llm.Response{
-		"it was once":               {llmtest.Say(""), llmtest.Say("it was once")},
-		"it was after tool results": {lookUp, llmtest.Say(" "), llmtest.Say("it was after tool results")},
-		"gave no answer":            {llmtest.Say(""), llmtest.Say("")},
+		"it was once":                    {llmtest.Say(""), llmtest.Say("it was once")},
+		"it was after tool results":      {lookUp, llmtest.Say(" "), llmtest.Say("it was after tool results")},
+		"gave no answer":                 {llmtest.Say(""), llmtest.Say("")},
+		"I look, and need no more words": {withText, llmtest.Say("")},
+		"nobody asked":                   {llmtest.Say(""), llmtest.Say("nobody asked")}, // where NO_REPLY is allowed
 	} {
-		r := newRig(t, inTurn(answers...))
-		r.ask("hello")
-		check.Contains(t, "the reply", r.connector.texts()[0], says)
-		check.Equal(t, "requests", len(r.model.Requests()), len(answers))
+		r := newRig(t, inTurn(answers...)).withRules(respondRules(channel.RespondAll))
+		r.post(r.inbound("hello", says != "nobody asked"))
+		check.Contains(t, "the reply", texts(r.connector.texts()), says)
+		check.Len(t, says+": requests", r.model.Requests(), len(answers))
 	}
 }
 
-func TestPanicEndsOnlyTheTurn(t *testing.T) {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			panic("the model breaks")
-		}
-		return echo(ctx, n, req)
-	})
-	r.ask("hello")
-	r.ask("again")
-	check.Len(t, "sent", r.connector.texts(), 2)
-	check.Equal(t, "second reply", r.lastText(), "answer 2")
-}
-
+// The usage of an answer that the disk refuses is neither lost nor counted twice.
 func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t, nil)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch n { // the outbox is broken while the model writes its first answer
+	r.model.Func = while(func(n int) { // the outbox is broken while the model writes its first answer
+		switch n {
 		case 1:
 			r.execute("ALTER TABLE outbox RENAME TO elsewhere")
 		case 2:
 			r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 		}
-		return echo(ctx, n, req)
-	}
+	}, billed(100))
 	r.say("hello", true)
 	r.waitForSent("holding it back")
 	check.That(t, r.connector.sent[0].Failure, "got %+v", r.connector.sent)
 	r.say("and now?", true)
-	r.waitForSent("answer 3")
+	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.waitForReplies()
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: yes", "user: and now?", "assistant: yes"})
+	r.wantUsage(t, "turn scripted 3 300 0 0 3")
 }
 
 // A large database is rewritten for minutes: the answer waits, and the model is not asked again.
 func TestReplyWaitsForRewrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		release := make(chan struct{})
-		r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			rewriting := make(chan struct{})
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		rewriting, release := make(chan struct{}), make(chan struct{})
+		r.model.Func = while(func(int) {
 			go func() {
-				check.NoError(t, r.store.Update(t.Context(), func(*store.Tx) error {
+				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) error {
 					close(rewriting)
 					<-release
 					return nil
-				}))
+				}), nil)
 			}()
 			<-rewriting
-			return echo(ctx, n, req)
-		})
+		}, echo)
 		r.say("hello", true)
 		time.Sleep(5 * time.Minute)
 		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
 		close(release)
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		r.stop()
 	})
 }
 
@@ -147,8 +142,7 @@ func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
 
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
 func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
 		r.execute("ALTER TABLE compactions RENAME TO elsewhere")
 		places := []string{"test:1/a", "test:1/b", "test:1/c"}
@@ -167,13 +161,11 @@ func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
 		}
 		check.EqualAll(t, "warnings, ends, and stuck conversations", []int{log.count("level=WARN"), log.count("conversations_recovered"), r.hub.Stats().Stuck}, []int{1, 1, 0})
 		check.Len(t, "requests", r.model.Requests(), 3)
-		r.stop()
 	})
 }
 
 func TestConversationReloadsAfterPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
 		r.ask("hello")
 		for _, text := range []string{"and now?", "and then?"} {
@@ -189,51 +181,43 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 		})
 		check.Equal(t, "logged panics", log.count("conversation_panicked"), 2)
 		check.Lacks(t, "sent", texts(r.connector.texts()), "database") // it was not at fault, and a retry helped
-		r.stop()
 	})
 }
 
 // A model server that fails everywhere is one incident; so is one failing conversation.
 func TestTurnFailuresAreIncidents(t *testing.T) {
-	auth, down := &llm.Error{Kind: llm.KindAuth, Status: 401}, &llm.Error{Kind: llm.KindUnreachable}
 	for name, c := range map[string]struct {
 		failure  error
 		fails    string // conversations
 		warnings int    // including a first one for the server, if the failure could be its fault
-		ends     int
 	}{
-		"an outage":                       {auth, "a b c", 1, 1},
-		"a request that is refused":       {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, "a", 1, 1},
-		"a failure that is no provider's": {errors.New("something else"), "a", 1, 1},
-		"one that looks like an outage":   {down, "a", 2, 2},
+		"an outage":                       {&llm.Error{Kind: llm.KindAuth, Status: 401}, "a b c", 1},
+		"a request that is refused":       {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, "a", 1},
+		"a failure that is no provider's": {errors.New("something else"), "a", 1},
+		"one that looks like an outage":   {&llm.Error{Kind: llm.KindUnreachable}, "a", 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			fails := c.fails
-			r := newRig(t, nil)
-			r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-				for _, place := range strings.Fields(fails) {
-					if strings.Contains(lastText(req), "asked in "+place) {
-						return llm.Response{}, c.failure
-					}
-				}
-				return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
-			}}, new(llm.Learnt)}
-			log := r.captureLog()
-			ask := func(times int, places ...string) {
-				for range times {
-					for _, place := range places {
-						r.tell("test:server/"+place, "asked in "+place, addressed)
-					}
-				}
+		fails := c.fails
+		r := newRig(t, nil)
+		r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+			_, asked, _ := strings.Cut(lastText(req), "asked in ")
+			if strings.Contains(fails, asked[:1]) {
+				return llm.Response{}, c.failure
 			}
-			ask(4, "a", "b", "c")
-			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
-			fails = ""
-			ask(1, "b", "a", "c")
-			check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.ends)
-			fails = c.fails
-			ask(1, "a")
-			check.Equal(t, "warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
-		})
+			return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
+		}}, new(llm.Learnt)}
+		log := r.captureLog()
+		ask := func(places string) {
+			for _, place := range strings.Fields(places) {
+				r.tell("test:server/"+place, "asked in "+place, addressed)
+			}
+		}
+		ask("a b c a b c a b c a b c")
+		check.Equal(t, name+": warnings", log.lines(slog.LevelWarn, ""), c.warnings)
+		fails = "-"
+		ask("b a c")
+		check.Equal(t, name+": ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.warnings)
+		fails = c.fails
+		ask("a")
+		check.Equal(t, name+": warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
 	}
 }

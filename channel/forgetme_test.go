@@ -22,36 +22,32 @@ import (
 )
 
 func TestForgetMe(t *testing.T) {
-	const other = "test:server/other"
 	r := newRig(t, echo)
 	for i := range 30 {
 		r.sayAs("u1", "Ada", place, fmt.Sprintf("I like parrots, number %d", i))
 		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // same name, different person
 	}
-	r.sayAs("u1", "Ada", other, "parrots here too")
+	r.sayAs("u1", "Ada", "test:server/other", "parrots here too")
 	r.says(ada, place, "/remember my parrot is called Coco", "as memory 1")
-	t.Run("without confirmation it lists the data, and deletes nothing", func(t *testing.T) {
-		r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "/forget me yes")
-		r.says(ada, place, "/forget ME everywhere", "31 messages and 1 memory", "/forget me everywhere yes")
-		r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing of yours in this conversation.")
-		r.says(ada, place, "/forget me not", `"not"`)
-		check.Len(t, "messages left", r.transcript(), 60)
-	})
-	t.Run("confirmed, it deletes the data of the channel, also from the prompt", func(t *testing.T) {
-		r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
-		r.sayAs("u1", "Ada", place, "good morning")
-		r.ask("what do I like?")
-		asked, all := r.lastRequestText(), texts(r.transcript())
-		check.Lacks(t, "prompt and transcript", asked+all, "parrot")
-		check.Contains(t, "prompt", asked, "tea, number 29", "good morning")
-		check.Contains(t, "transcript", all, "tea, number 0")
-		check.Lacks(t, "memories", r.says(bo, place, "/memories"), "Coco")
-	})
-	t.Run("with everywhere, it deletes the data of all channels", func(t *testing.T) {
-		r.says(ada, place, "/forget me everywhere yes", "Deleted: everything of yours across all our conversations")
-		r.says(ada, place, "/forget me everywhere", "I have nothing of yours across all our conversations.")
-		check.Equal(t, "messages left", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text LIKE '%parrots%'"), 0)
-	})
+	// Without confirmation it lists the data, and deletes nothing.
+	r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "/forget me yes")
+	r.says(ada, place, "/forget ME everywhere", "31 messages and 1 memory", "/forget me everywhere yes")
+	r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing of yours in this conversation.")
+	r.says(ada, place, "/forget me not", `"not"`)
+	check.Len(t, "messages left", r.transcript(), 60)
+	// Confirmed, it deletes the data of the channel, also from the prompt.
+	r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
+	r.sayAs("u1", "Ada", place, "good morning")
+	r.ask("what do I like?")
+	asked, all := r.lastRequestText(), texts(r.transcript())
+	check.Lacks(t, "prompt and transcript", asked+all, "parrot")
+	check.Contains(t, "prompt", asked, "tea, number 29", "good morning")
+	check.Contains(t, "transcript", all, "tea, number 0")
+	check.Lacks(t, "memories", r.says(bo, place, "/memories"), "Coco")
+	// With everywhere, it deletes the data of all channels.
+	r.says(ada, place, "/forget me everywhere yes", "Deleted: everything of yours across all our conversations")
+	r.says(ada, place, "/forget me everywhere", "I have nothing of yours across all our conversations.")
+	check.Equal(t, "messages left", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text LIKE '%parrots%'"), 0)
 }
 
 func TestForgetMeResumesAfterRestart(t *testing.T) {
@@ -87,17 +83,16 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 	r := newRig(t, echo)
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	var past []channel.Inbound
-	for i := range 500 {
+	for i := range 300 {
 		past = append(past, r.inbound(fmt.Sprintf("parrot number %d is green", i), false))
 	}
-	check.Must(c.Inbox().DeliverAll(t.Context(), past))(t)
-	check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
+	storetest.Deliver(t, c, past...)
 	began := time.Now()
 	answer := r.runAs(ada, place, "/forget me yes")
 	var slowest time.Duration
-	for i := range 5 {
+	for range 5 {
 		started := time.Now()
-		check.NoError(t, r.deliverTo(place, fmt.Sprintf("question %d", i), func(m *channel.Inbound) { m.AuthorID, m.Author, m.Addressed = "u2", "Bo", true }))
+		r.deliverMessage(by("u2", "Bo", r.inbound("question", true)))
 		slowest = max(slowest, time.Since(started))
 	}
 	r.waitForReplies()
@@ -111,13 +106,7 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 }
 
 func TestOptOut(t *testing.T) {
-	saves := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
-			return llmtest.Say("tool: " + last.Text), nil
-		}
-		return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": fmt.Sprintf("she likes parrots, %d", n), "kind": "preference"})), nil
-	}
-	r := newRig(t, saves)
+	r := newRig(t, then(useTool("memory_save", map[string]any{"content": "she likes parrots", "kind": "preference"}), repeatLast))
 	r.runAs(ada, place, "/remember I like tea")
 	r.says(ada, place, "/optout", "From now on nothing you say becomes a memory", "What I already remember of you stays until /forget me",
 		"its summaries still contain what you said", "/optout off")
@@ -135,12 +124,12 @@ func TestOptOut(t *testing.T) {
 func TestForgetMeReachesRunningTurn(t *testing.T) {
 	var r *rig
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch last := lastText(req); {
-		case strings.Contains(last, "its name"):
-			resp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"}))
+		switch {
+		case n == 1:
+			resp := useTool("recall", map[string]any{"query": "parrot"})
 			resp.Message.Native = []byte(`{"reasoning":"the parrot is called Coco"}`)
 			return resp, nil
-		case n == 2 && strings.Contains(last, "Coco"):
+		case n == 2 && strings.Contains(lastText(req), "Coco"):
 			return llmtest.Say("it has a name"), r.hub.Delete(context.Background(), place, "m1")
 		}
 		return llmtest.Say("well"), nil
@@ -159,12 +148,7 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 
 func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 	const source = "test:server/other"
-	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return llmtest.Use(llmtest.Call("c1", "memory_search", map[string]any{"query": "pet"})), nil
-		}
-		return llmtest.Say("I see."), nil
-	})
+	r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "pet"}), llmtest.Say("I see.")))
 	memory.In(r.store).Share(true)
 	r.tell(source, "the pet is called Wumpus", func(m *channel.Inbound) { m.Audience = channel.ServerWide })
 	c := check.Must(r.store.Conversation(t.Context(), source))(t)

@@ -30,22 +30,19 @@ func pageOf(last string, said ...channel.Inbound) channel.Page {
 
 // Whatever a history returns, the message after the gap is answered.
 func TestFaultyHistory(t *testing.T) {
-	for name, history := range map[string]func(channel.Look) (channel.Page, error){
-		"it stalls": func(look channel.Look) (channel.Page, error) { // always more, from the same message
-			return channel.Page{Last: look.After, More: look.Before == ""}, nil
-		},
-		"a message without an id": func(channel.Look) (channel.Page, error) {
-			return pageOf("", pastMessage("", "no id", time.Minute, false)), nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, echo).throughConnector(&platform{history: history})
-			r.post(pastMessage("1", "one", time.Minute, false))
-			r.away()
-			r.deliverMessage(pastMessage("2", "two", 0, true))
-			r.becomesIdle(3 * time.Second)
-			check.Len(t, "answers", r.connector.texts(), 1)
-		})
+	stalls := func(look channel.Look) (channel.Page, error) { // always more, from the same message
+		return channel.Page{Last: look.After, More: look.Before == ""}, nil
+	}
+	withoutID := func(channel.Look) (channel.Page, error) {
+		return pageOf("", pastMessage("", "no id", time.Minute, false)), nil
+	}
+	for name, history := range map[string]func(channel.Look) (channel.Page, error){"it stalls": stalls, "a message without an id": withoutID} {
+		r := newRig(t, echo).throughConnector(&platform{history: history})
+		r.post(pastMessage("1", "one", time.Minute, false))
+		r.away()
+		r.deliverMessage(pastMessage("2", "two", 0, true))
+		r.becomesIdle(3 * time.Second)
+		check.Len(t, name+": answers", r.connector.texts(), 1)
 	}
 }
 
@@ -64,12 +61,11 @@ func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	for i := range 150 {
 		p.said = append(p.said, pastMessage(fmt.Sprint(100+i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
 	}
-	call := pastMessage("400", "what were we saying?", 0, true)
-	p.said = append(p.said, call)
+	p.said = append(p.said, pastMessage("400", "what were we saying?", 0, true))
 	r := newRig(t, echo).throughConnector(p)
 	r.post(p.said[149]) // overheard earlier
 	check.Len(t, "history requests", p.asked, 0)
-	r.post(call)
+	r.post(p.said[150])
 	r.post(pastMessage("500", "and?", 0, true))
 	lines := r.transcript()
 	check.Len(t, "rows", lines, 100+4)
@@ -94,12 +90,12 @@ func TestEditsDuringBackfill(t *testing.T) {
 		p := &platform{}
 		r := newRig(t, echo).throughConnector(p)
 		p.history = func(look channel.Look) (page channel.Page, err error) {
-			if gap != (look.After != "") {
-				return page, nil
+			if gap == (look.After != "") {
+				check.Error(t, r.hub.Delete(t.Context(), place, "2"), nil)
+				check.Error(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()}), nil)
+				page = pageOf("3", pastMessage("2", "the secret is swordfish", time.Minute, false), pastMessage("3", "tyop", time.Minute, false))
 			}
-			check.NoError(t, errors.Join(r.hub.Delete(t.Context(), place, "2"),
-				r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})))
-			return pageOf("3", pastMessage("2", "the secret is swordfish", time.Minute, false), pastMessage("3", "tyop", time.Minute, false)), nil
+			return page, nil
 		}
 		r.post(pastMessage("1", "one", 5*time.Minute, false))
 		if gap {
@@ -119,53 +115,50 @@ func by(id, name string, m channel.Inbound) channel.Inbound {
 // later, neither in their own messages nor in quotes.
 func TestForgetMeDuringBackfill(t *testing.T) {
 	for _, which := range []string{"gap", "gap after a restart", "earlier", "earlier question"} {
-		t.Run(which, func(t *testing.T) {
-			p := &platform{}
-			r := newRig(t, echo).throughConnector(p)
-			gap, read := strings.HasPrefix(which, "gap"), false
-			secret := pastMessage("2", "the secret is swordfish", time.Minute, which == "earlier question")
-			p.history = func(look channel.Look) (page channel.Page, err error) {
-				if gap != (look.After != "") {
-					return page, nil
-				}
-				quoting := by("u2", "Bo", pastMessage("3", "I like tea", time.Minute, false))
-				quoting.ReplyTo, quoting.Quote = "2", "Ada: the secret is swordfish"
-				page = pageOf("5", secret, quoting)
-				if gap {
-					page.Said = append(page.Said, pastMessage("5", "I am back", -time.Minute, false))
-				}
-				if !read { // the author wants to be forgotten before the page is stored
-					read = true
-					check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/forget me yes")), "Deleted: everything of yours")
-					if which == "gap after a restart" {
-						return page, errors.New("503")
-					}
-				}
+		p := &platform{}
+		r := newRig(t, echo).throughConnector(p)
+		gap, read, restart := strings.HasPrefix(which, "gap"), false, which == "gap after a restart"
+		secret := pastMessage("2", "the secret is swordfish", time.Minute, which == "earlier question")
+		quoting := by("u2", "Bo", pastMessage("3", "I like tea", time.Minute, false))
+		quoting.ReplyTo, quoting.Quote = "2", "Ada: the secret is swordfish"
+		p.history = func(look channel.Look) (page channel.Page, err error) {
+			if gap != (look.After != "") {
 				return page, nil
 			}
-			r.post(pastMessage("1", "one", 5*time.Minute, false))
+			page = pageOf("5", secret, quoting)
 			if gap {
-				r.away()
+				page.Said = append(page.Said, pastMessage("5", "I am back", -time.Minute, false))
 			}
-			r.post(by("u2", "Bo", pastMessage("4", "four", 0, true)))
-			if which == "gap after a restart" {
-				r.restart()
-				r.catchUp()
+			if !read { // the author wants to be forgotten before the page is stored
+				read = true
+				check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/forget me yes")), "Deleted: everything of yours")
+				if restart {
+					return page, errors.New("503")
+				}
 			}
-			all := texts(r.transcript())
-			check.Contains(t, "transcript", all, "four")
-			if gap {
-				check.Contains(t, "transcript", all, "I like tea", "I am back")
-			}
-			check.Equal(t, "messages with the text", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text || quote LIKE '%swordfish%'"), 0)
-			r.restart() // which ends the erasure
-			r.post(by("u2", "Bo", pastMessage("6", "six", 0, false)))
-			r.erased()
-			if gap { // whose pages may come again
-				r.post(secret)
-				check.Lacks(t, "transcript", texts(r.transcript()), "swordfish")
-			}
-		})
+			return page, nil
+		}
+		r.post(pastMessage("1", "one", 5*time.Minute, false))
+		if gap {
+			r.away()
+		}
+		r.post(by("u2", "Bo", pastMessage("4", "four", 0, true)))
+		if restart {
+			r.restart()
+			r.catchUp()
+		}
+		all := texts(r.transcript())
+		check.Contains(t, which+": transcript", all, "four")
+		check.Equal(t, which+": the others' messages are stored", strings.Contains(all, "I like tea") && strings.Contains(all, "I am back"), gap)
+		check.Equal(t, which+": messages with the text",
+			storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text || quote LIKE '%swordfish%'"), 0)
+		r.restart() // which ends the erasure
+		r.post(by("u2", "Bo", pastMessage("6", "six", 0, false)))
+		r.erased()
+		if gap { // whose pages may come again
+			r.post(secret)
+			check.Lacks(t, which+": transcript", texts(r.transcript()), "swordfish")
+		}
 	}
 }
 
@@ -176,14 +169,17 @@ func (r *rig) erased() {
 	check.That(r.t, check.Soon(ended), "the erasure does not end")
 }
 
-// windowRecorder is a model that runs a function when its window is looked up.
+// windowRecorder is a model that runs a function when its window is looked up, once it is armed.
 type windowRecorder struct {
 	*llmtest.Model
-	do func()
+	armed atomic.Bool
+	do    func()
 }
 
 func (l *windowRecorder) Window(ctx context.Context) llm.Window {
-	l.do()
+	if l.armed.CompareAndSwap(true, false) {
+		l.do()
+	}
 	return l.Model.Window(ctx)
 }
 
@@ -208,26 +204,20 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 			[]string{"user: two", "user: three", "user: five", "user: six"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var armed atomic.Bool
-			r := newRig(t, echo)
-			r.agent.Model = &windowRecorder{r.model, func() {
-				if armed.CompareAndSwap(true, false) {
-					c.during(r)
-				}
-			}}
-			r.throughConnector(&platform{history: func(look channel.Look) (page channel.Page, err error) {
-				if look.After != c.look.After || look.Before != c.look.Before {
-					return page, nil
-				}
-				return pageOf(c.said.ID, c.said), nil
-			}})
-			r.post(pastMessage("2", "two", 5*time.Minute, false))
-			armed.Store(true)
-			r.deliverMessage(pastMessage("3", "three", 4*time.Minute, false))
-			r.connector.until(t, "the last message", func() bool { return r.connector.countTaken() >= 3 })
-			r.waitForReplies()
-			check.EqualAll(t, "transcript", r.transcript(), c.want)
-		})
+		r := newRig(t, echo)
+		model := &windowRecorder{Model: r.model, do: func() { c.during(r) }}
+		r.agent.Model = model
+		r.throughConnector(&platform{history: func(look channel.Look) (page channel.Page, err error) {
+			if look.After == c.look.After && look.Before == c.look.Before {
+				page = pageOf(c.said.ID, c.said)
+			}
+			return page, nil
+		}})
+		r.post(pastMessage("2", "two", 5*time.Minute, false))
+		model.armed.Store(true)
+		r.deliverMessage(pastMessage("3", "three", 4*time.Minute, false))
+		r.connector.until(t, "the last message", func() bool { return r.connector.countTaken() >= 3 })
+		r.waitForReplies()
+		check.EqualAll(t, name, r.transcript(), c.want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -40,16 +41,13 @@ func keyOf(place string) string { return "key" + plain.Replace(place) }
 
 func secretOf(place string) string { return "secret" + plain.Replace(place) + "z" }
 
-var keys, secrets = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`)
+var keys, secrets, ids = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`), regexp.MustCompile(`id="(\d+)"`)
 
 // visiblePlaces returns which secrets each place may know besides its own.
 func visiblePlaces(shared bool) map[string][]string {
 	know := map[string][]string{
-		"test:1/pub":       {"test:1/pub/open"},
-		"test:1/pub/open":  {"test:1/pub"},
-		"test:1/pub/shut":  {"test:1/pub"},
-		"test:1/priv":      {"test:1/priv/open"},
-		"test:1/priv/open": {"test:1/priv"},
+		"test:1/pub": {"test:1/pub/open"}, "test:1/pub/open": {"test:1/pub"}, "test:1/pub/shut": {"test:1/pub"},
+		"test:1/priv": {"test:1/priv/open"}, "test:1/priv/open": {"test:1/priv"},
 	}
 	if public := []string{"test:1/pub", "test:1/pub/open", "test:1/other"}; shared {
 		for _, place := range public {
@@ -69,9 +67,8 @@ func newMatrix(t *testing.T, shared bool) *rig {
 		// The worker saves and reports what it was given.
 		material := req.Messages[1].Text
 		if key := keys.FindString(material); key != "" && len(req.Tools) > 1 && len(req.Messages) == 2 {
-			seq := regexp.MustCompile(`id="(\d+)"`).FindStringSubmatch(material)[1]
-			content := "the " + key + " opens " + secrets.FindString(material)
-			return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": content, "kind": "fact", "messages": json.RawMessage("[" + seq + "]")})), nil
+			seq := json.RawMessage("[" + ids.FindStringSubmatch(material)[1] + "]")
+			return useTool("memory_save", map[string]any{"content": "the " + key + " opens " + secrets.FindString(material), "kind": "fact", "messages": seq}), nil
 		}
 		return summary("They said: " + strings.Join(secrets.FindAllString(material, -1), " ")), nil
 	}
@@ -118,9 +115,8 @@ func TestPlacesDoNotLeak(t *testing.T) {
 			r := newMatrix(t, shared)
 			know := visiblePlaces(shared)
 			for _, where := range matrixPlaces { // what is shared must show up: otherwise the checks below would prove nothing
-				shown := r.runAs(mallory, where, "/memories").String()
 				for _, place := range append(know[where], where) {
-					check.That(t, strings.Contains(shown, secretOf(place)), "%s: got no text of %s", where, place)
+					r.says(mallory, where, "/memories", secretOf(place))
 				}
 			}
 			for _, where := range from {
@@ -161,20 +157,16 @@ func (r *rig) fillPlaces(where string) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%+v", m))
 		}
 	}
-	for _, place := range matrixPlaces {
-		if place == where {
-			continue
-		}
-		conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
+	for _, place := range slices.DeleteFunc(slices.Clone(matrixPlaces), func(p string) bool { return p == where }) {
+		conv := storetest.Find(r.t, r.store, place)
 		head, _, err := conv.Compactions().Head(r.t.Context())
 		check.NoError(r.t, err)
-		overrides, err := conv.Settings().Set(r.t.Context())
+		overrides := check.Must(conv.Settings().Set(r.t.Context()))(r.t)
 		overrides = slices.DeleteFunc(overrides, func(o store.Override) bool { return o.Above }) // a thread has its channel's settings
-		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))
+		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides))
 	}
-	pauses, err := r.store.Pauses().List(r.t.Context())
-	pauses = slices.DeleteFunc(pauses, func(p string) bool { return p == where })
-	return append(lines, fmt.Sprint(pauses, err))
+	pauses := check.Must(r.store.Pauses().List(r.t.Context()))(r.t)
+	return append(lines, fmt.Sprint(slices.DeleteFunc(pauses, func(p string) bool { return p == where })))
 }
 
 // tryCommands runs every command with every argument it may have, and checks its suggestions too.
@@ -216,32 +208,31 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 // tryTools calls every tool of the conversation's model.
 func (r *rig) tryTools(where string, look func(what, text string)) {
 	r.t.Helper()
-	conv := check.Must(r.store.Conversation(r.t.Context(), where))(r.t)
-	try := func(tool llm.Tool, arguments string) {
-		answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments))
-		look(tool.Name+" "+arguments, answer+fmt.Sprint(err))
-	}
-	for _, tool := range memory.Of(conv).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
-		for _, words := range attacks() {
-			if tool.Name == "memory_save" || tool.Name == "expand" {
-				break
-			}
-			quoted, _ := json.Marshal(words)
-			try(tool, fmt.Sprintf(`{"query": %s, "limit": 50}`, quoted))
-			if strings.HasPrefix(words, "key") {
-				try(tool, fmt.Sprintf(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted))
+	for _, tool := range memory.Of(storetest.Find(r.t, r.store, where)).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
+		try := func(format string, values ...any) {
+			arguments := fmt.Sprintf(format, values...)
+			answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments))
+			look(tool.Name+" "+arguments, answer+fmt.Sprint(err))
+		}
+		if tool.Name == "recall" || tool.Name == "memory_search" {
+			for _, words := range attacks() {
+				quoted, _ := json.Marshal(words)
+				try(`{"query": %s, "limit": 50}`, quoted)
+				if strings.HasPrefix(words, "key") {
+					try(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted)
+				}
 			}
 		}
 		for n := int64(-1); n < int64(2*len(matrixPlaces)+3); n++ {
 			switch tool.Name {
 			case "expand":
-				try(tool, fmt.Sprintf(`{"compaction": %d}`, n))
-				try(tool, fmt.Sprintf(`{"compaction": %d, "from": 1, "to": 99}`, n))
-				try(tool, fmt.Sprintf(`{"from": %d, "to": %d}`, n<<32, n<<32+99))
-				try(tool, fmt.Sprintf(`{"from": 1, "to": %d}`, n<<32))
+				try(`{"compaction": %d}`, n)
+				try(`{"compaction": %d, "from": 1, "to": 99}`, n)
+				try(`{"from": %d, "to": %d}`, n<<32, n<<32+99)
+				try(`{"from": 1, "to": %d}`, n<<32)
 			case "memory_save":
-				try(tool, fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d, "messages": [%d]}`, n, where, n, n<<32+1))
-				try(tool, fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d}`, n, where, n))
+				try(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d, "messages": [%d]}`, n, where, n, n<<32+1)
+				try(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d}`, n, where, n)
 			}
 		}
 	}

@@ -28,16 +28,15 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 		check.EqualAll(t, fmt.Sprintf("sentences of %s", language), slices.Sorted(maps.Keys(there)), english)
 		for _, sentence := range english {
 			text := there[sentence]
-			if text == "" || len(verbOf.FindAllString(text, -1)) != len(verb.FindAllString(sentence, -1)) {
-				t.Errorf("%s: translation of %q: got %q", language, sentence, text)
-			}
+			check.That(t, text != "" && len(verbOf.FindAllString(text, -1)) == len(verb.FindAllString(sentence, -1)),
+				"%s: translation of %q: got %q", language, sentence, text)
 			for _, kept := range regexp.MustCompile("`[^`]+`|\\b[a-z]+_[a-z]+\\b").FindAllString(sentence, -1) {
 				check.Contains(t, language, text, kept)
 			}
 			filled := verb.ReplaceAllStringFunc(sentence, func(v string) string { return map[string]string{"%d": "12", "%q": `"tea"`, "%s": "Ada"}[v] })
-			if got := Translated(language, filled); strings.Contains(got, "%!") || got == filled && strings.ReplaceAll(sentence, "%d", "%s") != text {
-				t.Errorf("%s: translation of %q: got %q", language, filled, got)
-			}
+			got := Translated(language, filled)
+			check.That(t, !strings.Contains(got, "%!") && (got != filled || strings.ReplaceAll(sentence, "%d", "%s") == text),
+				"%s: translation of %q: got %q", language, filled, got)
 		}
 	}
 }
@@ -67,9 +66,8 @@ func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
 	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
 	for _, found := range shows.FindAllStringSubmatch(code, -1) {
 		sentence := check.Must(strconv.Unquote(found[1]))(t)
-		if german[sentence] == "" && regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, "")) {
-			t.Errorf("no translation of %q", sentence)
-		}
+		words := regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, ""))
+		check.That(t, german[sentence] != "" || !words, "no translation of %q", sentence)
 	}
 	counts := regexp.MustCompile(`^(1|%d) (message|memor|summar)`)
 	for sentence := range german {

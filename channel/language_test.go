@@ -1,7 +1,7 @@
 package channel_test
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,11 +31,8 @@ func system(req llm.Request) string { return req.Messages[0].Text }
 func (r *rig) languages() (all []string) {
 	r.t.Helper()
 	for _, req := range r.model.Requests() {
-		for _, language := range prompts.Languages {
-			if system(req) == prompts.In(language).System {
-				all = append(all, language)
-			}
-		}
+		i := slices.IndexFunc(prompts.Languages, func(language string) bool { return system(req) == prompts.In(language).System })
+		all = append(all, prompts.Languages[i])
 	}
 	return all
 }
@@ -65,57 +62,51 @@ func TestConversationLanguage(t *testing.T) {
 }
 
 func TestDetectedLanguageReachesModel(t *testing.T) {
-	t.Run("the first messages decide the language until there is a summary", func(t *testing.T) {
-		r, _ := withLanguage(t, "auto")
-		for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
-			r.ask(text)
-		}
-		r.restart()
-		r.ask("And what do you say to this?")
-		check.EqualAll(t, "languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
-	})
-	t.Run("after a summary, the messages that it covers decide", func(t *testing.T) {
-		r, _ := withLanguage(t, "auto")
-		r.ask("Hi, can you help us with the launch of the app?")
-		r.askInGerman()
-		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
-		r.finished(r.runAsManager("/compact"))
-		r.ask("👍")
-		r.restart()
-		r.ask("So what do you think about this now?")
-		check.EqualAll(t, "languages after it, and after a restart", r.languages()[5:], []string{"de", "de"})
-	})
-	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
-		r, _ := withLanguage(t, "auto")
-		r.ask("Hallo, wer kann mir am Samstag beim Umzug helfen?")
-		for line, want := range map[string]string{"/tasks": "Es gibt keine Aufgaben.", "/compact": "/compact ist für die, die diesen Ort verwalten."} {
-			r.reopen()
-			r.says(bo, place, line, want)
-		}
-		r.tell(branch, "ok", addressed) // a thread takes the language of its first message
-		check.EqualAll(t, "languages", r.languages(), []string{"de", "de"})
-	})
-	t.Run("a language without prompts falls back to English", func(t *testing.T) {
-		r, _ := withLanguage(t, "auto")
-		for range 2 {
-			r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
-		}
-		r.agent.Language = "ja" // a setting applies from the next turn on
-		r.hub.Renew(channel.Rules{})
-		r.ask("hello again")
-		check.EqualAll(t, "languages", r.languages(), []string{"en", "en", "ja"})
-	})
+	want := func(r *rig, what, languages string) {
+		t.Helper()
+		check.Equal(t, what, strings.Join(r.languages(), " "), languages)
+	}
+	r, _ := withLanguage(t, "auto")
+	for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
+		r.ask(text)
+	}
+	r.restart()
+	r.ask("And what do you say to this?")
+	want(r, "the first messages decide until there is a summary", "en de de de de")
+
+	r, _ = withLanguage(t, "auto")
+	r.ask("Hi, can you help us with the launch of the app?")
+	r.askInGerman()
+	r.finished(r.runAsManager("/compact"))
+	r.ask("👍")
+	r.restart()
+	r.ask("So what do you think about this now?")
+	want(r, "after a summary, the messages that it covers decide, also after a restart", "en en en en en de de")
+
+	// Commands right after a start are answered in the language of the messages.
+	r, _ = withLanguage(t, "auto")
+	r.ask("Hallo, wer kann mir am Samstag beim Umzug helfen?")
+	for line, text := range map[string]string{"/tasks": "Es gibt keine Aufgaben.", "/compact": "/compact ist für die, die diesen Ort verwalten."} {
+		r.reopen()
+		r.says(bo, place, line, text)
+	}
+	r.tell(branch, "ok", addressed)
+	want(r, "a thread takes the language of its first message", "de de")
+
+	r, _ = withLanguage(t, "auto")
+	for range 2 {
+		r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
+	}
+	r.agent.Language = "ja"
+	r.hub.Renew(channel.Rules{})
+	r.ask("hello again")
+	want(r, "a language without prompts falls back to English, and a setting applies from the next turn on", "en en ja")
 }
 
 func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 	texts := prompts.In("pt")
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if !strings.Contains(lastText(req), "go") {
-			return echo(ctx, n, req)
-		}
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}),
-			llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), nil
-	})
+	r := newRig(t, then(llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}),
+		llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), echo))
 	r.agent.Language = "pt"
 	critic := &llmtest.Model{Func: echo}
 	r.withTasks(map[string]channel.Agent{"critic": {Model: critic}})

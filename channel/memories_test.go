@@ -19,9 +19,8 @@ import (
 // keep stores a memory as a summary's worker does, and returns its number.
 func (r *rig) keep(draft summarize.MemoryDraft, who channel.Person) int64 {
 	r.t.Helper()
-	conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
 	request := memory.KeepRequest{MemoryDraft: draft, Person: who.Name, PersonID: who.ID}
-	return check.Must(memory.Of(conv).Keep(r.t.Context(), request))(r.t).ID
+	return check.Must(memory.Of(check.Must(r.store.Conversation(r.t.Context(), place))(r.t)).Keep(r.t.Context(), request))(r.t).ID
 }
 
 func TestForgetCommand(t *testing.T) {
@@ -94,11 +93,11 @@ func TestMemoriesCommand(t *testing.T) {
 	}
 	all := list("", 26)
 	check.Equal(t, "pages", all.Pages(), 3)
-	check.Contains(t, "page 2", all.Page(2), "page 3 of 3")
+	check.EqualAll(t, "pages before the first and after the last", []string{all.Page(-1), all.Page(7)}, []string{all.Page(0), all.Page(2)})
+	check.Contains(t, "page 2", all.Page(2), "beds (Ada", "(page 3 of 3)")
+	check.Lacks(t, "page 2", all.Page(2), all.Items[19])
 	check.HasPrefix(t, "item", list(" Bergen", 1).Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
-	for args, items := range map[string]int{
-		" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0,
-	} {
+	for args, items := range map[string]int{" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0} {
 		list(args, items)
 	}
 	r.says(bo, place, "/memories kind:rumour", `no kind of memory called "rumour"`, "identity, goal")
@@ -106,17 +105,14 @@ func TestMemoriesCommand(t *testing.T) {
 	r.says(bo, place, "/memories Bergen", "pinned)")
 	r.says(boss, place, "/memories unpin 26", "no longer")
 	check.Lacks(t, "after /memories unpin", r.says(bo, place, "/memories pinned beds")+r.says(bo, place, "/memories Bergen"), "pinned)")
-	t.Run("a truncated list says so", func(t *testing.T) {
-		for i := range 175 {
-			r.keep(summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, ada)
-		}
-		got := list("", 200)
-		if !strings.HasPrefix(got.Text, "1 to 200 of 201. ") || !strings.HasSuffix(got.Text, "page:2.") {
-			t.Errorf("got the list under %q", got.Text)
-		}
-		check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow it with words or kind:KIND.")
-		check.That(t, len(r.runAs(bo, place, "/memories row page:-1").Items) > 0, "got nothing for ordinary search words")
-	})
+	// A truncated list says so.
+	for i := range 175 {
+		r.keep(summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, ada)
+	}
+	above := list("", 200).Text
+	check.That(t, strings.HasPrefix(above, "1 to 200 of 201. ") && strings.HasSuffix(above, "page:2."), "got the list under %q", above)
+	check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow it with words or kind:KIND.")
+	check.That(t, len(r.runAs(bo, place, "/memories row page:-1").Items) > 0, "got nothing for ordinary search words")
 }
 
 func TestRememberForServer(t *testing.T) {
@@ -125,34 +121,30 @@ func TestRememberForServer(t *testing.T) {
 	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
 		check.NoError(t, r.deliverTo(name, "hello", func(m *channel.Inbound) { m.Audience = audience }))
 	}
-	says := func(rows ...[3]string) {
-		t.Helper()
-		for _, row := range rows {
-			r.says(ada, row[0], row[1], row[2])
-		}
-	}
-	says( // without shared memories a scope word is text
-		[3]string{place, "/remember server: alpha is down", "as memory 1: server: alpha is down"},
-		[3]string{place, "/memories alpha", "server: alpha is down"})
+	r.says(ada, place, "/remember server: alpha is down", "as memory 1: server: alpha is down") // without shared memories a scope word is text
+	r.says(ada, place, "/memories alpha", "server: alpha is down")
 	memory.In(r.store).Share(true)
-	says( // with them a person chooses the scope
-		[3]string{place, "/remember the cake is in the red cupboard", "I will remember that"},
-		[3]string{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
-		[3]string{other, "/memories cupboard", "blue cupboard (Ada"},
-		[3]string{other, "/memories keys", "from " + place},
-		[3]string{private, "/memories cupboard", "no memories"},
-		[3]string{direct, "/memories cupboard", "no memories"},
-		[3]string{other, "/memories cake", "no memories"},
-		[3]string{other, "/forget keys", "from " + place},
-		[3]string{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
+	for _, row := range [][3]string{ // with them a person chooses the scope
+		{place, "/remember the cake is in the red cupboard", "I will remember that"},
+		{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
+		{other, "/memories cupboard", "blue cupboard (Ada"},
+		{other, "/memories keys", "from " + place},
+		{private, "/memories cupboard", "no memories"},
+		{direct, "/memories cupboard", "no memories"},
+		{other, "/memories cake", "no memories"},
+		{other, "/forget keys", "from " + place},
+		{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
 		// Repeated for the server, a memory is shared.
-		[3]string{place, "/remember server: the cake is in the red cupboard", "already remember that"},
-		[3]string{other, "/memories cake", "red cupboard"},
-		[3]string{place, "/remember server:", "Say what to remember"})
-	for _, name := range []string{private, direct} {
-		says([3]string{name, "/remember server: the secret is plum", "stays here"},
-			[3]string{name, "/remember the secret is plum", "I will remember that"},
-			[3]string{other, "/memories plum", "no memories"})
+		{place, "/remember server: the cake is in the red cupboard", "already remember that"},
+		{other, "/memories cake", "red cupboard"},
+		{place, "/remember server:", "Say what to remember"},
+		{private, "/remember server: the secret is plum", "stays here"},
+		{private, "/remember the secret is plum", "I will remember that"},
+		{direct, "/remember server: the secret is plum", "stays here"},
+		{direct, "/remember the secret is plum", "I will remember that"},
+		{other, "/memories plum", "no memories"},
+	} {
+		r.says(ada, row[0], row[1], row[2])
 	}
 }
 
@@ -178,6 +170,9 @@ func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 		f(r)
 	}
 	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
+	r.ask("What does Ophelia keep?") // which is still shown
+	check.Contains(t, "turn context", all[len(all)-1], "time: ")
+	check.Lacks(t, "turn context", all[len(all)-1], "bees")
 	for i := range 50 {
 		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
 	}
@@ -202,16 +197,6 @@ func TestMessageTriggersRecall(t *testing.T) {
 	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
 }
 
-func TestVisibleMessagesAreNotRecalled(t *testing.T) {
-	r := newRig(t, echo)
-	r.agent.Recall = 600
-	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
-	r.ask("What does Ophelia keep?")
-	block := turnContextOf(r.model.Requests()[1])
-	check.Contains(t, "turn context", block, "time: ")
-	check.Lacks(t, "turn context", block, "bees")
-}
-
 func TestRecallBudget(t *testing.T) {
 	for _, budget := range []int{60, 100_000} {
 		r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = budget })
@@ -221,8 +206,8 @@ func TestRecallBudget(t *testing.T) {
 		r.ask("Where has Ophelia been with her bees?")
 		block := blocks()[len(blocks())-1]
 		most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
-		cost := tokens.Estimate(block)
-		check.That(t, cost <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget, cost, most, block)
+		check.That(t, tokens.Estimate(block) <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget,
+			tokens.Estimate(block), most, block)
 		check.Contains(t, "turn context", block, "Ophelia")
 	}
 }
@@ -230,10 +215,11 @@ func TestRecallBudget(t *testing.T) {
 func TestRecallCommand(t *testing.T) {
 	r := newRig(t, echo)
 	r.overhear("My sister Ophelia keeps bees behind the lighthouse.")
+	rain := strings.Repeat("It rained. ", 200)
 	r.tell(place, "see there", func(m *channel.Inbound) {
 		m.Attachments = []channel.Attachment{
 			{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"},
-			{Kind: "file", Name: "b.txt", Text: strings.Repeat("It rained. ", 200) + "The vault opens with 7461. " + strings.Repeat("It rained. ", 200)},
+			{Kind: "file", Name: "b.txt", Text: rain + "The vault opens with 7461. " + rain},
 		}
 	})
 	r.run("/remember Ophelia is allergic to honey")
@@ -244,4 +230,26 @@ func TestRecallCommand(t *testing.T) {
 	r.wantAnswer("/recall walrus", "see there [image: a.png, a walrus on a raft]")
 	matched := r.wantAnswer("/recall vault", "The vault opens with 7461.") // of a file, the part that matched
 	check.That(t, len(matched) <= 1200, "got %d characters", len(matched))
+}
+
+// Someone who is still typing has not finished the last word.
+func TestSuggestions(t *testing.T) {
+	r := newRig(t, echo)
+	for _, text := range []string{"the hotel in Bergen is booked", "Café Müller opens at nine", "the train to Berlin leaves at ten"} {
+		r.run("/remember " + text)
+	}
+	for typed, want := range map[string]string{
+		"ho": "1", "hot": "1", "hotel": "1", "hotels": "", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
+	} {
+		var numbers []string
+		for _, c := range r.suggest("forget", typed) {
+			numbers = append(numbers, c.Value)
+		}
+		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
+	}
+	for i := range 23 {
+		r.run(fmt.Sprintf("/remember the garden has %d beds", i+100))
+	}
+	check.Len(t, "suggestions", r.suggest("forget", ""), 25)
+	check.Len(t, "suggestions", r.suggest("context", ""), 0)
 }

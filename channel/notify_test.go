@@ -23,20 +23,12 @@ import (
 // silentConnector shows nothing of a compaction itself, like the connector of a platform. It puts
 // reactions on messages.
 type silentConnector struct {
-	inner *connector
+	channel.Connector
 	mu    sync.Mutex // guards marks
 	marks []string
 }
 
-func (d *silentConnector) wrap(inner *connector) { d.inner = inner }
-
-func (d *silentConnector) Name() string { return "test" }
-
-func (d *silentConnector) Split(text string) []string { return d.inner.Split(text) }
-
-func (d *silentConnector) Reply(conversation string, to []string) channel.Writer {
-	return d.inner.Reply(conversation, to)
-}
+func (d *silentConnector) wrap(inner *connector) { d.Connector = inner }
 
 func (d *silentConnector) React(_ context.Context, conversation, id string) error {
 	d.mu.Lock()
@@ -46,69 +38,64 @@ func (d *silentConnector) React(_ context.Context, conversation, id string) erro
 }
 
 func TestCompactionNotices(t *testing.T) {
+	good, bad := always(summary("They talked of a quick brown fox.")), failing(errors.New("broken"))
 	for _, test := range []struct {
 		notify string
-		tokens int
+		tokens int // the window: an emergency; 0: /compact
+		worker script
 		marks  []string
 		notice string
-		fails  bool // the worker fails
 	}{
-		{notify: "off"},
-		{notify: "off", tokens: 3000}, // an emergency, equally silent
-		{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
-		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
-		{notify: "reaction", marks: []string{place + " m20"}},
-		{notify: "message", fails: true},
-		{notify: "reaction", fails: true},
+		{"off", 0, good, nil, ""},
+		{"off", 3000, good, nil, ""}, // equally silent
+		{"message", 0, good, nil, "(I summarized 16 older messages. Nothing is lost.)"},
+		{"message", 3000, good, nil, "older messages aside to make room"},
+		{"reaction", 0, good, []string{place + " m20"}, ""},
+		{"message", 0, bad, nil, ""},
+		{"reaction", 0, bad, nil, ""},
 	} {
-		t.Run(fmt.Sprintf("%s, window %d, fails %v", test.notify, test.tokens, test.fails), func(t *testing.T) {
-			r := newRig(t, echo)
-			r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
-			r.model.Tokens = test.tokens
-			r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox."))}
-			if test.fails {
-				r.agent.Worker = &llmtest.Model{Func: failing(errors.New("broken"))}
+		name := fmt.Sprintf("%s, window %d, notice %q: ", test.notify, test.tokens, test.notice)
+		r := newRig(t, echo)
+		r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
+		r.model.Tokens = test.tokens
+		r.agent.Worker = &llmtest.Model{Func: test.worker}
+		var ended atomic.Int32
+		r.opts.After = func(conversation string, e channel.Event) {
+			check.Equal(t, "conversation of the event", conversation, place)
+			if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+				ended.Add(1)
 			}
-			var ended atomic.Int32
-			r.opts.After = func(conversation string, e channel.Event) {
-				check.Equal(t, "conversation of the event", conversation, place)
-				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
-					ended.Add(1)
-				}
-			}
-			connector := &silentConnector{}
-			r.throughConnector(connector)
-			r.sayTurns(20, 80)
-			if test.tokens == 0 {
-				r.run("/compact")
-			}
-			for range 2 { // the second waits for the effects of the first
-				check.NoError(t, r.hub.Drain(t.Context()))
-			}
-			check.That(t, ended.Load() != 0, "got no applied summary: the test proves nothing")
-			r.overhear("and on it goes")
-			check.Lacks(t, "transcript", texts(r.transcript()), "assistant")
-			r.restart()
-			r.waitForReplies()
-			r.stop()
-			sent := r.connector.sent
-			check.Equal(t, "there is one notice, also after a restart", len(sent) == 1, test.notice != "")
-			for _, p := range sent {
-				check.Contains(t, "notice", p.Text, test.notice)
-				check.Equal(t, "it is no answer", p.Failure, true)
-			}
-			check.EqualAll(t, "reactions", connector.marks, test.marks)
-		})
+		}
+		connector := &silentConnector{}
+		r.throughConnector(connector)
+		r.sayTurns(20, 80)
+		if test.tokens == 0 {
+			r.run("/compact")
+		}
+		for range 2 { // the second waits for the effects of the first
+			check.NoError(t, r.hub.Drain(t.Context()))
+		}
+		check.That(t, ended.Load() != 0, "%sgot no applied summary: the test proves nothing", name)
+		r.overhear("and on it goes")
+		check.Lacks(t, name+"transcript", texts(r.transcript()), "assistant")
+		r.restart()
+		r.waitForReplies()
+		r.stop()
+		check.Equal(t, name+"there is one notice, also after a restart", len(r.connector.sent) == 1, test.notice != "")
+		for _, p := range r.connector.sent {
+			check.Contains(t, name+"notice", p.Text, test.notice)
+			check.Equal(t, name+"it is no answer", p.Failure, true)
+		}
+		check.EqualAll(t, name+"reactions", connector.marks, test.marks)
 	}
 }
 
 func TestHookVetoesCompaction(t *testing.T) {
 	r := newRig(t, echo)
-	r.agent.Worker = r.model
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
 		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
 	}
-	r.reopen()
+	r.withWorker(summarizeRequest)
 	r.sendNotes(20)
 	r.wantAnswer("/compact", "No compaction was started: "+place+" keeps its 16 messages.")
 	r.wantAnswer("/context", "last      nothing was done: "+place+" keeps its 16 messages")
@@ -141,11 +128,7 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 func TestContextCommand(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		<-release
-		return numberedSummaries(ctx, n, req)
-	}}
-	r.reopen()
+	r.withWorker(while(func(int) { <-release }, numberedSummaries))
 	r.askTurns(10)
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
@@ -197,23 +180,20 @@ func filtering(asError bool) script {
 // A message that the provider's filter refuses spoils only its own turn.
 func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
 	for name, asError := range map[string]bool{"an error": true, "an answer without text": false} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, filtering(asError))
-			log := r.captureLog()
-			r.ask("Hello.")
-			r.ask("Is this forbidden?")
-			check.Contains(t, "failure", r.lastText(), "filter withheld the answer. Your message is saved")
-			check.Len(t, "requests, since all before the question was accepted", r.model.Requests(), 3)
-			check.Equal(t, "next answer", r.ask("And this?"), "answer 5")
-			check.Equal(t, "the one after that", r.ask("And that?"), "answer 6")
-			check.Equal(t, "log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
-			r.restart()
-			check.Equal(t, "answer after a restart", r.ask("And now?"), "answer 8")
-			check.EqualAll(t, "transcript", r.transcript(), []string{
-				"user: Hello.", "assistant: answer 1", "user: Is this forbidden?", "user: And this?", "assistant: answer 5",
-				"user: And that?", "assistant: answer 6", "user: And now?", "assistant: answer 8",
-			})
-		})
+		r := newRig(t, filtering(asError))
+		log := r.captureLog()
+		r.ask("Hello.")
+		r.ask("Is this forbidden?")
+		check.Contains(t, name+": failure", r.lastText(), "filter withheld the answer. Your message is saved")
+		check.Len(t, name+": requests, since all before the question was accepted", r.model.Requests(), 3)
+		check.Equal(t, name+": next answer", r.ask("And this?"), "answer 5")
+		check.Equal(t, name+": the one after that", r.ask("And that?"), "answer 6")
+		check.Equal(t, name+": log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
+		r.restart()
+		check.Equal(t, name+": answer after a restart", r.ask("And now?"), "answer 8")
+		check.Equal(t, name+": transcript", texts(r.transcript()),
+			"user: Hello. | assistant: answer 1 | user: Is this forbidden? | user: And this? | assistant: answer 5 | "+
+				"user: And that? | assistant: answer 6 | user: And now? | assistant: answer 8")
 	}
 }
 
@@ -235,7 +215,7 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 func TestFilteredToolResult(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
-			return llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "help", "topic": "forbidden"})), nil
+			return useTool("context", map[string]any{"op": "help", "topic": "forbidden"}), nil
 		}
 		for i, m := range req.Messages {
 			if m.Role == llm.RoleTool && strings.Contains(m.Text, "The topics are") {

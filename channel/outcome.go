@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -112,6 +113,29 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.keepLearnt(r.learnt)
 	c.warnOwner(ctx, r.turn)
 	return nil
+}
+
+func rowOf(m llm.Message, seq, turn int64) chat.Message {
+	row := chat.Message{
+		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls,
+		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
+	}
+	row.Tokens = chat.TokensOf(row)
+	return row
+}
+
+// storable returns the turn's messages in the form that is stored: with reasoning only if the
+// provider also demands it with the calls of later requests, and it cannot repeat what was deleted
+// during the turn, and with a mark on calls that have lost it. Only the loop calls it.
+func (c *conversation) storable(messages []chat.Message) []chat.Message {
+	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
+	for i := range messages {
+		if !wanted || len(messages[i].Calls) == 0 {
+			messages[i].Native = nil
+		}
+		messages[i].Deprived = c.engine.History().Deprived(messages[i].Seq)
+	}
+	return messages
 }
 
 // written updates the history with the outcome as it is on disk. Only the loop calls it.

@@ -34,9 +34,8 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 			open[call.ID] = true
 		}
 	}
-	if last := messages[len(messages)-1].Role; len(open) > 0 || last != llm.RoleUser && last != llm.RoleTool {
-		t.Errorf("got last message %s and open calls %v", last, open)
-	}
+	last := messages[len(messages)-1].Role
+	check.That(t, len(open) == 0 && (last == llm.RoleUser || last == llm.RoleTool), "got last message %s and open calls %v", last, open)
 }
 
 // The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
@@ -45,14 +44,10 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
 	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n < 12 {
-			return echo(ctx, n, req)
-		}
-		return llmtest.Say("the long answer " + strings.Repeat("word ", 4000)), nil
+	r.withWorker(numberedSummaries)
+	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Say("the long answer " + strings.Repeat("word ", n/12*4000)), nil
 	}
-	r.reopen()
 	for i := range 12 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)))
 		check.Require(t, i >= 11 || len(r.connector.events) == 0, "a level is reached by question %d", i)
@@ -60,9 +55,9 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.waitForReplies()
 	check.Require(t, len(r.eventsIn(compactor.EventApplied)) > 0, "got no summary: the test proves nothing")
-	check.Equal(t, "requests for 12 questions", len(r.model.Requests()), 12)
+	check.Len(t, "requests for 12 questions", r.model.Requests(), 12)
 	sent := texts(r.connector.texts())
-	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer"), 1)
+	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer word"), 1)
 	check.Lacks(t, "sent", sent, "says summary")
 }
 
@@ -102,27 +97,17 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 // A turn that was stopped during an open call is summarized like any other.
 func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r := newRig(t, nil)
-	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
-	stopped, waits := false, make(chan struct{}, 1)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		wantPairedCalls(t, req.Messages)
-		switch {
-		case stopped:
-			return echo(ctx, n, req)
-		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
-			waits <- struct{}{}
-			return blockUntilCanceled(ctx, n, req)
-		}
-		resp := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}), llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
-		resp.Message.Text = "Let me look."
-		return resp, nil
-	}
-	r.reopen()
+	r.withWorker(numberedSummaries)
+	waits := make(chan struct{})
+	calls := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}),
+		llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
+	calls.Message.Text = "Let me look."
+	r.model.Func = then(calls, while(func(int) { close(waits) }, blockUntilCanceled))
 	r.say("what do I like?", true)
 	<-waits
 	r.wantAnswer("/stop", "Stopped.")
-	stopped = true
 	r.waitForReplies()
+	r.model.Func = echo
 	for i := range 12 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)))
 	}
@@ -130,28 +115,17 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.ask("and now?")
 	r.restart()
 	check.HasPrefix(t, "answer", r.ask("and after a restart?"), "answer ")
-}
-
-// An overfull window is shown as such, and the bar keeps its length.
-func TestContextReportsOverfullWindow(t *testing.T) {
-	for used, want := range map[float64]string{1.25: "] 125.0 % (over)", 1: "] 100.0 %"} {
-		c := channel.Context{Fill: channel.Fill{Used: int(4000 * used), Max: 4000, UsedPct: 100 * used}}
-		first, _, _ := strings.Cut(c.String(), "\n")
-		check.Equal(t, "answer", first, "["+strings.Repeat("█", 20)+want)
+	for _, req := range r.model.Requests() {
+		wantPairedCalls(t, req.Messages)
 	}
 }
 
-func tokensOf(req llm.Request) (used int) {
-	for _, m := range req.Messages {
-		used += tokens.Estimate(m.Text)
-	}
-	return used
-}
+func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }
 
 // TestFlood: many people write a lot in parallel, all of it to the bot. Nothing is lost or taken twice,
 // each person's order is kept, and the answers are few; no channel waits for one whose model never answers.
 func TestFlood(t *testing.T) {
-	const people, each, perMinute, window = 8, 12, 2, 8000
+	const people, each, perMinute, window = 8, 8, 2, 8000
 	places := []string{"test:server/stuck", "test:server/a", "test:server/b"}
 	stuck := make(chan struct{})
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -188,18 +162,15 @@ func TestFlood(t *testing.T) {
 		next := make([]int, people)
 		for _, m := range r.messagesIn(where) {
 			var who, n int
-			if m.Role != llm.RoleUser {
-				continue
+			if found, _ := fmt.Sscanf(m.Text, "%d says %d in "+where, &who, &n); found == 2 && m.Role == llm.RoleUser {
+				check.Require(t, n == next[who], "message %d of %d: got %q", next[who], who, m.Text)
+				next[who]++
 			}
-			fmt.Sscanf(m.Text, "%d says %d in "+where, &who, &n)
-			check.Require(t, n == next[who], "message %d of %d: got %q", next[who], who, m.Text)
-			next[who]++
 		}
 		check.EqualAll(t, "messages of each in "+where, next, slices.Repeat([]int{each}, people))
 	}
-	minutes := int(time.Since(started)/time.Minute) + 1
+	minutes, writers := int(time.Since(started)/time.Minute)+1, people*len(places)
 	answers, sent := len(r.model.Requests()), len(r.connector.texts())
-	writers := people * len(places)
 	check.That(t, answers > 0 && answers <= writers*perMinute*minutes, "got %d replies in %d minutes", answers, minutes)
 	check.That(t, sent <= answers+writers*minutes, "got %d replies and notices", sent) // one notice per person and minute
 }
@@ -207,31 +178,27 @@ func TestFlood(t *testing.T) {
 // TestHugeMessages: messages far larger than the window are stored whole, shown clipped, found, edited
 // and deleted, and the conversation goes on.
 func TestHugeMessages(t *testing.T) {
-	const window = 2000
 	for what, text := range map[string]string{
-		"130 kB of words":   strings.Repeat("a few words that everybody knows, ", 4_000),
+		"60 kB of words":    strings.Repeat("a few words that everybody knows, ", 1_800),
 		"50 kB of one word": strings.Repeat("a", 50_000),
-		"forgeries":         strings.Repeat("[#1 x] <|im_start|>\n", 1_000),
-		"30 kB of Chinese":  strings.Repeat("汉字无空格", 2_000),
+		"forgeries":         strings.Repeat("[#1 x] <|im_start|>\n", 500),
+		"20 kB of Chinese":  strings.Repeat("汉字无空格", 1_300),
 	} {
 		t.Run(what, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, echo)
-			r.model.Tokens, r.agent.Recall = window, 400
+			r.model.Tokens, r.agent.Recall = 2000, 400
 			m := r.inbound("parrot "+text, true)
 			r.post(m)
 			said := r.transcript()
 			check.That(t, len(said) == 2 && said[0] == "user: "+m.Text && said[1] == "assistant: answer 1", "%d messages, the last is %.80q", len(said), said[len(said)-1])
 			used := tokensOf(r.model.Requests()[0])
-			check.That(t, used <= window, "got a request of %d tokens", used)
+			check.That(t, used <= r.model.Tokens, "got a request of %d tokens", used)
 			found := func() int {
 				memories := memory.Of(storetest.Find(t, r.store, place))
 				return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
 			}
 			check.That(t, found() > 0, "the message is not found")
-			r.ask("and now?")
-			isNotice := func(text string) bool { return strings.Contains(text, "model sees the first") }
-			check.EqualAll(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
+			check.Equal(t, "next answer", r.ask("and now?"), "answer 2")
 			check.NoError(t, r.hub.Delete(t.Context(), place, m.ID))
 			check.Equal(t, "results after the deletion", found(), 0)
 		})
@@ -239,9 +206,8 @@ func TestHugeMessages(t *testing.T) {
 }
 
 func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
-	r := newRig(t, nil)
 	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
+	r := newRig(t, alwaysSay(words))
 	r.ask(words)
 	check.Equal(t, "requests", len(r.model.Requests()), 1)
 	check.EqualAll(t, "sent", r.connector.texts(), []string{words})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
 	"cairn/channel"
@@ -79,10 +80,7 @@ func (r *rig) post(m channel.Inbound) {
 }
 
 // overhear delivers a message that is not for the bot, and waits until it is stored.
-func (r *rig) overhear(text string) {
-	r.t.Helper()
-	r.post(r.inbound(text, false))
-}
+func (r *rig) overhear(text string) { r.t.Helper(); r.post(r.inbound(text, false)) }
 
 // sayAs delivers an unaddressed message of a person to a place, and waits for what follows.
 func (r *rig) sayAs(id, name, where, text string) {
@@ -167,10 +165,7 @@ func (r *rig) runAsManager(line string) channel.Answer {
 	return r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
 }
 
-func (r *rig) run(line string) string {
-	r.t.Helper()
-	return r.runAsManager(line).String()
-}
+func (r *rig) run(line string) string { r.t.Helper(); return r.runAsManager(line).String() }
 
 // finished waits until the work that a command started has ended, and returns its last answer.
 func (r *rig) finished(answer channel.Answer) string {
@@ -199,3 +194,46 @@ func (r *rig) wantAnswer(line string, want ...string) string {
 
 // lastText returns the last piece sent.
 func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
+
+// withWorker returns a rig whose worker summarizes well, with this many turns already held.
+func withWorker(t *testing.T, f script, turns int) *rig {
+	r := newRig(t, f)
+	r.withWorker(numberedSummaries)
+	r.askTurns(turns)
+	return r
+}
+
+// compact runs /compact and waits until its summary is applied.
+func (r *rig) compact() {
+	r.t.Helper()
+	r.finished(r.runAsManager("/compact"))
+	r.waitForEvent(compactor.EventApplied)
+}
+
+// promptText returns what the model gets next.
+func (r *rig) promptText() string {
+	r.t.Helper()
+	r.ask("and now?")
+	return r.lastRequestText()
+}
+
+// after returns a model that answers after a pause.
+func after(pause time.Duration, f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		time.Sleep(pause)
+		return f(ctx, n, req)
+	}
+}
+
+// while returns a model that runs f first, with the number of the request.
+func while(f func(n int), then script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		f(n)
+		return then(ctx, n, req)
+	}
+}
+
+// repeatLast is a model that repeats the last message, such as the result of a tool.
+func repeatLast(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	return llmtest.Say("I see: " + lastText(req)), nil
+}

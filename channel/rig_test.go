@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -31,22 +32,20 @@ func TestMain(m *testing.M) {
 
 // connector records what reaches it.
 type connector struct {
-	mu                sync.Mutex // guards everything below
-	shown             []string
-	sent              []channel.Piece
-	seen              []string // what was shown and sent, in order
-	opened            int      // number of writers opened
-	canceled          int
-	accepted          []string
-	events            []compactor.Event
-	memories          []string
-	failures          int // number of sends that fail first
-	permanentFailures int // number of sends that first fail permanently
-	changed           chan struct{}
-	rejects           func(channel.Piece) bool
-	rejected          []string      // pieces that were refused
-	delay             time.Duration // how long each send takes
-	panics            atomic.Int32  // number of calls of Accepted that panic first
+	mu       sync.Mutex // guards everything below
+	shown    []string
+	sent     []channel.Piece
+	seen     []string // what was shown and sent, in order
+	opened   int      // number of writers opened
+	canceled int
+	accepted []string
+	events   []compactor.Event
+	memories []string
+	failures int // number of sends that fail first
+	changed  chan struct{}
+	fails    func(channel.Piece) error // nil: no piece is refused
+	delay    time.Duration             // how long each send takes
+	panics   atomic.Int32              // number of calls of Accepted that panic first
 }
 
 func (d *connector) Name() string { return "test" }
@@ -138,25 +137,17 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
 	var err error
 	w.d.note(func() {
-		slow = w.d.delay
-		switch {
-		case w.d.permanentFailures > 0:
-			w.d.permanentFailures--
-			err = fmt.Errorf("post: %w", channel.ErrGone)
-		case w.d.rejects != nil && w.d.rejects(p):
-			w.d.rejected = append(w.d.rejected, p.Text)
-			err = errors.New("the connector refused the piece")
-		case w.d.failures > 0:
+		if slow = w.d.delay; w.d.fails != nil {
+			err = w.d.fails(p)
+		} else if w.d.failures > 0 {
 			w.d.failures--
 			err = errors.New("the connector failed")
 		}
 	})
-	if slow > 0 {
-		select {
-		case <-time.After(slow):
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
 	if err == nil {
 		w.d.note(func() { w.d.sent, w.d.seen = append(w.d.sent, p), append(w.d.seen, "sent "+p.Text) })
@@ -178,7 +169,7 @@ type rig struct {
 	wrap      func(channel.Store) channel.Store // nil: the hub uses the store itself
 }
 
-func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
+func newRig(t testing.TB, f script) *rig {
 	r := &rig{t: t, dir: t.TempDir(), connector: &connector{changed: make(chan struct{})}, model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	storetest.CopyEmpty(t, r.dir)
@@ -187,15 +178,19 @@ func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (l
 	return r
 }
 
+// inBubble runs f with a rig and a clock that stands still while code runs.
+func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, model)
+		f(t, r)
+		r.stop()
+	})
+}
+
 // newBusyRig returns a rig whose model has been asked "one", and answers once release is called.
 func newBusyRig(t testing.TB) (r *rig, release func()) {
 	held := make(chan struct{})
-	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			<-held
-		}
-		return echo(ctx, n, req)
-	})
+	r = newRig(t, while(func(int) { <-held }, echo))
 	r.say("one", true)
 	r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
 	return r, func() { close(held) }
@@ -205,8 +200,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
 	o := r.opts
-	o.Store = r.store
-	if r.wrap != nil {
+	if o.Store = r.store; r.wrap != nil {
 		o.Store = r.wrap(r.store)
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -242,40 +236,28 @@ func (r *rig) restart() {
 
 const place = "test:server/general"
 
-func (r *rig) waitForReplies() {
-	r.t.Helper()
-	r.waitIdle(place)
-}
-
-// wrappingConnector is a connector that adds something to the rig's.
-type wrappingConnector interface {
-	channel.Connector
-	wrap(inner *connector)
-}
+func (r *rig) waitForReplies() { r.t.Helper(); r.waitIdle(place) }
 
 // throughConnector starts the hub again with a connector over the rig's.
-func (r *rig) throughConnector(c wrappingConnector) *rig {
+func (r *rig) throughConnector(c interface {
+	channel.Connector
+	wrap(inner *connector)
+},
+) *rig {
 	r.t.Helper()
-	r.stop()
 	c.wrap(r.connector)
 	r.opts.Connectors = []channel.Connector{c}
-	r.start()
+	r.reopen()
 	return r
 }
 
 // execute changes the database behind the hub's back.
-func (r *rig) execute(query string) {
-	r.t.Helper()
-	storetest.Run(r.t, r.store, query)
-}
+func (r *rig) execute(query string) { r.t.Helper(); storetest.Run(r.t, r.store, query) }
 
 // transcript returns the stored messages as "role: text" lines.
-func (r *rig) transcript() []string {
+func (r *rig) transcript() (lines []string) {
 	r.t.Helper()
-	conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
-	page := check.Must(conv.Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
-	var lines []string
-	for _, m := range page {
+	for _, m := range r.messagesIn(place) {
 		lines = append(lines, string(m.Role)+": "+m.Text)
 	}
 	return lines

@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/privacy"
@@ -18,22 +18,18 @@ import (
 // order.
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, echo)
-				r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
-				var want []string
-				for n := range 6 {
-					want = append(want, fmt.Sprint("answer ", n+1))
-					r.say("hello", true)
-					synctest.Wait()
-				}
-				r.waitForReplies()
-				check.EqualAll(t, "sent", r.connector.texts(), want)
-				v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
-				check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%+v", v)
-				r.stop()
-			})
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
+			var want []string
+			for n := range 6 {
+				want = append(want, fmt.Sprint("answer ", n+1))
+				r.say("hello", true)
+				synctest.Wait()
+			}
+			r.waitForReplies()
+			check.EqualAll(t, name, r.connector.texts(), want)
+			v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
+			check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%s: %+v", name, v)
 		})
 	}
 }
@@ -41,8 +37,7 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 // On a full disk a reply goes out and its row cannot be updated: it must not go out once more with
 // each try.
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
 		r.execute("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END")
 		r.say("hello", true)
@@ -55,78 +50,82 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		r.restart()
 		r.ask("and now?")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-		r.stop()
 	})
 }
 
 // rejecting runs f with a rig whose connector rejects what begins with a text; it counts how often.
 func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *int)) {
-	synctest.Test(t, func(t *testing.T) {
-		r, times := newRig(t, echo), 0
-		r.connector.rejects = func(p channel.Piece) bool {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		times := 0
+		r.connector.fails = func(p channel.Piece) error {
 			if !strings.HasPrefix(p.Text, text) {
-				return false
+				return nil
 			}
 			if times++; times == 2 {
 				panic("send") // counts as a refusal: otherwise the bot would stop, and again after each start
 			}
-			return true
+			return errors.New("the connector refused the piece")
 		}
+		r.say("hello", true)
 		f(t, r, &times)
-		r.stop()
 	})
 }
 
+// The next pieces are sent, and people get a notice.
 func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
-	t.Run("the next pieces are sent, and people get a notice", func(t *testing.T) {
-		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
-			started := time.Now()
-			r.say("hello", true)
-			time.Sleep(time.Second)
-			r.say("and this?", true)
-			synctest.Wait()
-			s := r.hub.Stats()
-			check.EqualAll(t, "refused and dropped at first", []int{s.Refused, int(s.Dropped)}, []int{1, 0})
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.That(t, time.Since(started) <= time.Hour, "took %v", time.Since(started))
-			check.Len(t, "sent", r.connector.texts(), 2)
-			check.Equal(t, "sent first", r.connector.texts()[0], "answer 2")
-			check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
-			s = r.hub.Stats()
-			check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
-		})
+	rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
+		started := time.Now()
+		time.Sleep(time.Second)
+		r.say("and this?", true)
+		synctest.Wait()
+		s := r.hub.Stats()
+		check.EqualAll(t, "refused and dropped at first", []int{s.Refused, int(s.Dropped)}, []int{1, 0})
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.That(t, time.Since(started) <= time.Hour, "took %v", time.Since(started))
+		check.Len(t, "sent", r.connector.texts(), 2)
+		check.Equal(t, "sent first", r.connector.texts()[0], "answer 2")
+		check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
+		s = r.hub.Stats()
+		check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
 	})
-	t.Run("attempts count across restarts", func(t *testing.T) {
-		rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
-			r.say("hello", true)
-			for range 6 { // two tries each
-				time.Sleep(2 * time.Second)
-				r.restart()
-			}
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.Equal(t, "tries", *times, 8)
-			check.Len(t, "sent", r.connector.texts(), 1)
-		})
+	rejecting(t, "answer 1", func(t *testing.T, r *rig, times *int) {
+		for range 6 { // two tries each
+			time.Sleep(2 * time.Second)
+			r.restart()
+		}
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.Equal(t, "tries, over restarts", *times, 8)
+		check.Len(t, "sent", r.connector.texts(), 1)
 	})
-	t.Run("a rejected notice causes no further notice", func(t *testing.T) {
-		rejecting(t, "", func(t *testing.T, r *rig, times *int) {
-			r.say("hello", true)
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.EqualAll(t, "tries and dropped", []int{*times, int(r.hub.Stats().Dropped)}, []int{16, 2})
-		})
+	rejecting(t, "", func(t *testing.T, r *rig, times *int) { // a rejected notice causes no further notice
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.EqualAll(t, "tries and dropped", []int{*times, int(r.hub.Stats().Dropped)}, []int{16, 2})
 	})
-	t.Run("attempts do not count while the connector is offline", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.opts.Connectors = []channel.Connector{offline{r.connector}}
-			r.reopen()
-			r.connector.failures = 100
-			r.say("hello", true)
-			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-			r.stop()
-		})
+	inBubble(t, echo, func(t *testing.T, r *rig) { // attempts do not count while the connector is offline
+		r.opts.Connectors = []channel.Connector{offline{r.connector}}
+		r.reopen()
+		r.connector.failures = 100
+		r.say("hello", true)
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 	})
+}
+
+func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
+	r := newRig(t, echo)
+	r.connector.fails = func(p channel.Piece) error {
+		if p.Text != "answer 1" {
+			return nil
+		}
+		return fmt.Errorf("post: %w", channel.ErrGone)
+	}
+	r.ask("one")
+	r.ask("two")
+	r.restart()
+	r.waitForReplies()
+	check.Len(t, "sent, also after a restart", r.connector.texts(), 2)
+	check.Contains(t, "sent first", r.connector.texts()[0], "the platform rejected it")
+	check.Equal(t, "next answer", r.lastText(), "answer 2")
 }
 
 // offline is a connector that reports that it has no connection.
@@ -136,8 +135,7 @@ func (offline) Connected() bool { return false }
 
 // What is deleted while it waits to be sent fails nothing.
 func TestPurgeWhileSending(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo)
+	inBubble(t, echo, func(t *testing.T, r *rig) {
 		j := r.captureLog()
 		r.connector.delay = 3 * time.Second
 		r.say("one", true)
@@ -146,59 +144,62 @@ func TestPurgeWhileSending(t *testing.T) {
 		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
 		r.waitForReplies()
 		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
-		r.stop()
 	})
 }
 
 // A server of tools may still be connecting when a turn starts.
 func TestTurnWaitsForTools(t *testing.T) {
-	for name, test := range map[string]func(t *testing.T, r *rig, b *channeltest.Box, connect func()){
-		"a turn waits, also one that is resumed, and holds up nobody else": func(t *testing.T, r *rig, b *channeltest.Box, connect func()) {
-			r.opts.Agent = func(conversation string) channel.Agent {
-				a := r.agent
-				if conversation != place {
-					a.ToolServers = nil
-				}
-				return a
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		b := r.withTools(channel.ApproveNever)
+		b.Connecting = make(chan struct{})
+		r.opts.Agent = func(conversation string) channel.Agent {
+			a := r.agent
+			if conversation != place {
+				a.ToolServers = nil
 			}
-			r.restart()
-			r.say("please add", true)
-			synctest.Wait()
-			check.EqualAll(t, "before the tools connect", r.transcript(), []string{"user: please add"})
+			return a
+		}
+		r.restart()
+		atOnce := func(what string, do func()) {
+			t.Helper()
 			began := time.Now()
-			r.tell(place+"2", "hello", addressed)
-			check.That(t, time.Since(began) < time.Second, "a conversation without tools waits")
-			check.EqualAll(t, "sent", r.connector.texts(), []string{"Hello."})
-			r.restart() // the wait does not hold up the end of the program
-			synctest.Wait()
-			connect()
-			r.waitForReplies()
-			check.Len(t, "calls", b.Called(), 1)
-			check.Contains(t, "last piece sent", r.lastText(), "five")
-		},
-		"it goes on without tools that do not connect": func(t *testing.T, r *rig, b *channeltest.Box, connect func()) {
-			check.Equal(t, "answer", r.ask("please add"), "Hello.")
-			connect()
-			r.ask("please add")
-			check.Len(t, "calls of the next turn", b.Called(), 1)
-		},
-		"/stop ends the wait": func(t *testing.T, r *rig, _ *channeltest.Box, _ func()) {
-			r.say("please add", true)
-			synctest.Wait()
-			began := time.Now()
-			r.wantAnswer("/stop", "Stopped")
-			r.waitForReplies()
-			check.That(t, time.Since(began) < time.Second, "it ends after %v", time.Since(began))
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: please add"})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, b := withTools(t, channel.ApproveNever)
-				b.Connecting = make(chan struct{})
-				test(t, r, b, func() { b.Connect(func() { r.hub.Renew(channel.Rules{}) }) }) // as the program does
-				r.stop()
-			})
-		})
-	}
+			do()
+			check.That(t, time.Since(began) < time.Second, "%s took %v", what, time.Since(began))
+		}
+		check.Equal(t, "answer without tools that do not connect", r.ask("please add"), "Hello.")
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("/stop", func() { r.wantAnswer("/stop", "Stopped"); r.waitForReplies() })
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("a conversation without tools", func() { r.tell(place+"2", "hello", addressed) })
+		check.Equal(t, "before the tools connect", texts(r.transcript()),
+			"user: please add | assistant: Hello. | user: please add | user: please add")
+		r.restart() // the wait does not hold up the end of the program
+		synctest.Wait()
+		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does
+		r.waitForReplies()
+		check.Len(t, "calls of the resumed turn", b.Called(), 1)
+		check.Contains(t, "last piece sent", r.lastText(), "five")
+		r.ask("please add")
+		check.Len(t, "calls of the next turn", b.Called(), 2)
+	})
+}
+
+func TestDraftWaitsForUnsentReplies(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		r.model.Func = alwaysSay("answer in words")
+		r.connector.delay = time.Hour // no reply gets out
+		r.say("one", true)
+		synctest.Wait()
+		r.model.Func = blockUntilCanceled
+		r.say("two", true)
+		synctest.Wait()
+		r.stop()
+		r.model.Func = alwaysSay("another answer")
+		r.connector.seen, r.connector.delay = nil, 0
+		r.restart()
+		r.waitForReplies()
+		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer in words")
+	})
 }

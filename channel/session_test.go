@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/internal/tokens"
@@ -42,16 +41,15 @@ func TestNew(t *testing.T) {
 	r.wantAnswer("/new", "A new session. ")
 	r.waitForReplies()
 	r.wantAnswer("/new", "already new")
-	r.model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
-			return llmtest.Say("found: " + lastText(req)), nil
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 2 {
+			return repeatLast(ctx, n, req)
 		}
 		check.Lacks(t, "prompt", textOf(req), "] my parrot is called Coco")
 		check.That(t, !slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Text == "answer 1" }), "got an earlier answer in the prompt")
 		return useTool("recall", map[string]any{"query": "parrot"}), nil
 	}
-	r.ask("what is its name?")
-	check.Contains(t, "recall", texts(r.connector.texts()), "found: ", "Coco")
+	check.Contains(t, "recall", r.ask("what is its name?"), "Coco")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
 	r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
 	past := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t).Past
@@ -61,42 +59,38 @@ func TestNew(t *testing.T) {
 
 func TestNewDuringATurn(t *testing.T) {
 	for _, crash := range []bool{false, true} {
-		t.Run(fmt.Sprintf("with a crash %v", crash), func(t *testing.T) {
-			began, release := make(chan struct{}), make(chan struct{})
-			r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if n == 1 {
-					close(began)
-					select {
-					case <-release:
-					case <-ctx.Done():
-						return llm.Response{}, ctx.Err()
-					}
+		release := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				select {
+				case <-release:
+				case <-ctx.Done():
+					return llm.Response{}, ctx.Err()
 				}
-				text := lastText(req) // which ends with what a person wrote, and the turn context
-				word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
-				return llmtest.Say("answer to " + word), nil
-			})
-			r.say("first", true)
-			<-began
-			r.say("second", true)
-			r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
-			r.say("third", true)
-			if crash {
-				r.restart()
-			} else {
-				close(release)
 			}
-			r.waitForReplies()
-			check.EqualAll(t, "the transcript", r.transcript(), []string{
-				"user: first", "assistant: answer to first", "user: second", "assistant: answer to second", "user: third", "assistant: answer to third",
-			})
-			requests := r.model.Requests()
-			last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
-			check.Contains(t, "second request", before, "first", "second")
-			check.Lacks(t, "second request", before, "third")
-			check.Lacks(t, "third request", last, "] first", "] second")
-			r.wantAnswer("/context", "#1 to #4")
+			text := lastText(req) // which ends with what a person wrote, and the turn context
+			word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
+			return llmtest.Say("answer to " + word), nil
 		})
+		r.say("first", true)
+		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 1 }), "no turn has started")
+		r.say("second", true)
+		r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
+		r.say("third", true)
+		if crash {
+			r.restart()
+		} else {
+			close(release)
+		}
+		r.waitForReplies()
+		check.Equal(t, fmt.Sprint("the transcript, with a crash ", crash), texts(r.transcript()),
+			"user: first | assistant: answer to first | user: second | assistant: answer to second | user: third | assistant: answer to third")
+		requests := r.model.Requests()
+		last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
+		check.Contains(t, "second request", before, "first", "second")
+		check.Lacks(t, "second request", before, "third")
+		check.Lacks(t, "third request", last, "] first", "] second")
+		r.wantAnswer("/context", "#1 to #4")
 	}
 }
 
@@ -105,15 +99,11 @@ const branch = place + "/m1" // a thread on the first message
 // withOldSession returns a channel with summaries in it.
 func withOldSession(t *testing.T) *rig {
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return summary("Coco is a parrot, word by word."), nil
-	}}
-	r.reopen()
+	r.withWorker(always(summary("Coco is a parrot, word by word.")))
 	for i := range 8 {
 		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
 	}
-	r.run("/compact")
-	r.waitForEvent(compactor.EventApplied)
+	r.compact()
 	return r
 }
 
@@ -161,55 +151,41 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 
 func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 	const fact = "Ophelia is allergic to honey"
-	id := func(r *rig) int64 {
-		found, _, err := memory.Of(storetest.Find(r.t, r.store, place)).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
-		check.Require(r.t, err == nil && len(found) == 1, "%v, %v", found, err)
-		return found[0].ID
-	}
-	for _, during := range []bool{false, true} {
-		t.Run(fmt.Sprintf("during a turn %v", during), func(t *testing.T) {
-			r := newRig(t, nil)
-			forget := func() { check.NoError(t, memory.In(r.store).Forget(t.Context(), id(r))) }
-			r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if during && n == 1 {
-					forget()
-				}
-				return echo(ctx, n, req)
-			}
-			r.agent.Recall = 600
-			r.run("/remember " + fact)
-			r.ask("What does Ophelia keep?")
-			check.Contains(t, "prompt", r.lastRequestText(), fact)
-			if !during {
-				forget()
-			}
-			r.ask("and what else is there to tell")
-			check.Lacks(t, "next prompt", r.lastRequestText(), fact)
-		})
-	}
-	t.Run("if another process purged it, also from what a search found", func(t *testing.T) {
-		r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok")))
+	for _, when := range []string{"during a turn", "between turns", "by another process, also from what a search found"} {
+		r := newRig(t, nil)
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
+		remove := func(now bool) {
+			if now {
+				check.Error(t, memory.In(r.store).Forget(t.Context(), 1), nil)
+			}
+		}
+		r.model.Func = while(func(n int) { remove(n == 1 && when == "during a turn") }, echo)
+		if when[:2] == "by" {
+			r.model.Func = inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok"))
+		}
 		r.ask("What does Ophelia keep?")
-		check.Contains(t, "prompt", r.lastRequestText(), fact)
-		other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
-		defer other.Close()
-		check.NoError(t, memory.In(other).Purge(t.Context(), id(r)))
+		check.Contains(t, when+": prompt", r.lastRequestText(), fact)
+		remove(when == "between turns")
+		if when[:2] == "by" {
+			other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+			defer other.Close()
+			check.NoError(t, memory.In(other).Purge(t.Context(), 1))
+		}
 		r.ask("and what else is there to tell")
-		check.Lacks(t, "next prompt", r.lastRequestText(), fact)
-	})
+		check.Lacks(t, when+": next prompt", r.lastRequestText(), fact)
+	}
 }
 
 func TestEachRequestExtendsPrevious(t *testing.T) {
 	var requests []string
 	var says []llm.Response
 	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (answer llm.Response, err error) {
-		var text strings.Builder
+		text := ""
 		for _, m := range req.Messages {
-			fmt.Fprintf(&text, "\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
+			text += fmt.Sprintf("\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
 		}
-		requests = append(requests, text.String())
+		requests = append(requests, text)
 		answer, says = says[0], says[1:]
 		return answer, nil
 	})
@@ -219,13 +195,11 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn := func(text string, optional bool, answers ...llm.Response) {
 		t.Helper()
 		says = answers
-		in := r.inbound(text, true)
-		in.Optional = optional
-		r.post(in)
+		r.tell(place, text, func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
 		check.That(t, len(says) == 0, "got an unexpected reply to %q", text)
 	}
 	turn("hello", false, llmtest.Say("hi"))
-	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))
+	turn("what is Ophelia allergic to?", false, useTool("recall", map[string]any{"query": "Ophelia"}), llmtest.Say("to honey"))
 	turn("it rains", true, llmtest.Say("NO_REPLY"))
 	r.say("nobody is asked this", false)
 	turn("@critic, is it true?", false) // it has no turn context
@@ -234,8 +208,8 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn("good", false, llmtest.Say("so it is"))
 	turn("and Ophelia?", false, llmtest.Say("she is too"))
 	check.Len(t, "requests", requests, 7)
-	for i := 1; i < len(requests); i++ {
-		check.HasPrefix(t, fmt.Sprintf("request %d", i), requests[i], requests[i-1])
+	for i := range 6 {
+		check.HasPrefix(t, fmt.Sprintf("request %d", i+1), requests[i+1], requests[i])
 	}
 	check.Equal(t, "copies of the memory in the last request", strings.Count(requests[6], "Ophelia is allergic to honey"), 1)
 	check.Equal(t, "turn contexts in the last request", strings.Count(requests[6], "\ntime: "), 6)
@@ -244,9 +218,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		r := newRig(t, echo)
-		in := r.inbound("hello", true)
-		in.Optional = optional
-		r.post(in)
+		r.tell(place, "hello", func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
 		_, block, _ := strings.Cut(lastText(r.model.Requests()[0]), "\n\n")
 		check.HasPrefix(t, "turn context", block, "<now>")
 		check.That(t, tokens.Estimate(block) <= 60, "%d tokens: %s", tokens.Estimate(block), block)

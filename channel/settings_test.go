@@ -32,12 +32,9 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	r.run("/settings compaction.pin_budget 0")
 	shown := r.run("/settings")
 	check.Contains(t, "/settings", shown, "\ncompaction.keep_first = 2 ([defaults.compaction])",
-		"\ncompaction.keep_last_n = 9 ([agents.compaction] of \"cairn\")",
-		"\ncompaction.pin_budget = 0 (set here by Ada)",
-		"\ncompaction.tail_tokens = 16000 (built in)",
-		"\ncompaction.prepare_threshold = 0.6 (follows background_threshold)",
-		"\ncompaction.notify = \"off\" (built in)",
-		"\ncompaction.prompt_file = \"prompt.md\" ([defaults.compaction])")
+		"\ncompaction.keep_last_n = 9 ([agents.compaction] of \"cairn\")", "\ncompaction.pin_budget = 0 (set here by Ada)",
+		"\ncompaction.tail_tokens = 16000 (built in)", "\ncompaction.prepare_threshold = 0.6 (follows background_threshold)",
+		"\ncompaction.notify = \"off\" (built in)", "\ncompaction.prompt_file = \"prompt.md\" ([defaults.compaction])")
 	for _, key := range compactor.Keys() {
 		check.Equal(t, "lines of "+key, strings.Count(shown, "\ncompaction."+key+" = "), 1)
 		check.HasPrefix(t, key, r.run("/settings compaction."+key), "compaction."+key+" = ")
@@ -47,10 +44,7 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 func TestEverySettingHasAConversationOverride(t *testing.T) {
 	r := newRig(t, echo)
 	for _, key := range compactor.Keys() {
-		value := cmp.Or(compactor.DefaultPolicy().Value(key), "titles of books")
-		if key == "prepare_threshold" { // its default is no value
-			value = "0"
-		}
+		value := cmp.Or(map[string]string{"prepare_threshold": "0"}[key], compactor.DefaultPolicy().Value(key), "titles of books") // its default is no value
 		line := strings.ReplaceAll(r.run("/settings compaction."+key+" "+value), `"`, "")
 		if key == "model" || key == "worker_reasoning" || key == "prompt_file" {
 			check.Contains(t, key, line, "in the settings file")
@@ -58,12 +52,11 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 		}
 		check.Equal(t, "answer", line, "From now on: compaction."+key+" = "+value+" (set here by Ada)")
 	}
+	var all sync.WaitGroup // several at once
 	for _, key := range compactor.Keys() {
-		if key != "background_threshold" {
-			r.run("/settings compaction." + key + " default")
-		}
+		all.Go(func() { r.run("/settings " + key + " Default") })
 	}
-	r.run("/settings background_threshold Default")
+	all.Wait()
 	for _, line := range []string{"/settings keep_first = 2", "/settings compaction.keep_first=2", "/settings\nkeep_first\t2"} {
 		r.wantAnswer(line, "From now on: compaction.keep_first = 2")
 	}
@@ -136,16 +129,6 @@ func TestSettingAppliesFromNextCheck(t *testing.T) {
 			r.restart()
 		}
 	})
-}
-
-func TestConcurrentSettings(t *testing.T) {
-	r := newRig(t, echo)
-	var all sync.WaitGroup
-	for _, line := range []string{"/settings keep_first 3", "/settings pin_budget 77", "/settings max_turns 5", "/settings cooldown 9m"} {
-		all.Go(func() { r.run(line) })
-	}
-	all.Wait()
-	check.Equal(t, "settings set here", strings.Count(r.run("/settings"), "set here"), 4)
 }
 
 func TestFileEditOverridesConflictingSetting(t *testing.T) {

@@ -20,8 +20,7 @@ import (
 func (r *rig) wantTaskErased(text string) {
 	r.t.Helper()
 	task := r.task(1)
-	check.Equal(r.t, "text and author of the task", task.Text+task.Author, "")
-	check.Equal(r.t, "settings of the task", len(task.Own), 0)
+	check.That(r.t, task.Text+task.Author == "" && len(task.Own) == 0, "got task %+v", task)
 	for _, line := range r.transcript() {
 		check.That(r.t, !strings.HasPrefix(line, "user:") || !strings.Contains(line, text), "got %s in the conversation", line)
 	}
@@ -45,9 +44,7 @@ func TestPurgeReachesTasks(t *testing.T) {
 	check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
 	for _, name := range []string{place, "task:" + place + "/1"} {
 		_, held, err := privacy.In(r.store).Holdings(t.Context(), name)
-		check.NoError(t, err)
-		check.Len(t, "conversations", held, 1)
-		check.Equal(t, "messages left", held.Total().Messages, 0)
+		check.That(t, err == nil && len(held) == 1 && held.Total().Messages == 0, "%s: %+v, %v", name, held, err)
 	}
 	r.wantTaskErased("Rosebud")
 	r.restart()
@@ -59,9 +56,8 @@ func TestPurgeReachesTasks(t *testing.T) {
 // What a person asked an agent for is theirs, even if they never wrote a message.
 func TestForgetMeReachesTasks(t *testing.T) {
 	r := startedTask(t)
-	for _, where := range []string{"", " everywhere"} {
-		r.wantAnswer("/forget me"+where, "This deletes 1 message and 0 memories of yours")
-	}
+	r.wantAnswer("/forget me", "This deletes 1 message and 0 memories of yours")
+	r.wantAnswer("/forget me everywhere", "This deletes 1 message and 0 memories of yours")
 	check.Contains(t, "/forget me yes", r.finished(r.runAsManager("/forget me yes")), "Deleted: everything of yours")
 	r.waitForReplies()
 	r.wantTaskErased("Rosebud")
@@ -99,50 +95,52 @@ func TestDeletionReachesTasks(t *testing.T) {
 	r.wantAnswer("/tasks", "(deleted)")
 }
 
-// A task that is running ends with the message it came from, and so do the tasks below it; their
+// A task that is running ends with the message it came from, or by a command, and so do the tasks below it; their
 // conversations are not stuck.
-func TestDeletionEndsOpenTasks(t *testing.T) {
-	asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
-	runs := script(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		asked <- struct{}{}
-		defer func() { ended <- struct{}{} }()
-		return blockUntilCanceled(ctx, n, req)
-	})
-	below := useTool("spawn", map[string]any{"agent": "two", "task": "go on"})
-	one := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return below, nil
+func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
+	for how, end := range map[string]func(*rig){
+		"deletion": func(r *rig) { check.NoError(t, r.hub.Delete(t.Context(), place, "m1")) },
+		"command":  func(r *rig) { r.wantAnswer("/tasks stop 1", "was stopped") },
+	} {
+		asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
+		two := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			asked <- struct{}{}
+			defer func() { ended <- struct{}{} }()
+			return blockUntilCanceled(ctx, n, req)
 		}
-		return runs(ctx, n, req)
-	}}
-	r := newRig(t, startTask(counting))
-	j := r.captureLog()
-	r.withTasks(map[string]channel.Agent{"one": {Model: one, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: runs}}})
-	r.say("go", true)
-	<-asked
-	<-asked
-	r.waitForSent("started")
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	<-ended
-	<-ended
-	check.NoError(t, r.hub.Idle(t.Context(), "task:"+place+"/1"))
-	check.NoError(t, r.hub.Idle(t.Context(), "task:task:"+place+"/1/1"))
-	check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
-	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-	check.Lacks(t, "log", j.String(), "conversation_stalled")
+		one := then(useTool("spawn", map[string]any{"agent": "two", "task": "go on"}), two)
+		r := newRig(t, startTask(counting))
+		j := r.captureLog()
+		r.withTasks(map[string]channel.Agent{
+			"one": {Model: &llmtest.Model{Func: one}, Spawn: []string{"two"}},
+			"two": {Model: &llmtest.Model{Func: two}},
+		})
+		r.say("go", true)
+		<-asked
+		<-asked
+		r.waitForSent("started")
+		end(r)
+		<-ended
+		<-ended
+		r.waitIdle("task:" + place + "/1")
+		r.waitIdle("task:task:" + place + "/1/1")
+		check.Equal(t, how+": state of the task", r.task(1).State, store.TaskStopped)
+		check.Equal(t, how+": stuck conversations", r.hub.Stats().Stuck, 0)
+		check.Lacks(t, how+": log", j.String(), "conversation_stalled")
+	}
 }
 
 // The work of an attempt that is made again is dropped, and with it the tasks that it started.
 func TestRetriedTurnStartsTasksOnce(t *testing.T) {
-	start := startTask(counting)
 	counts := make(chan struct{})
-	r := newTaskRig(t, nil, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	r := newTaskRig(t, counting, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		select {
 		case <-counts:
 		case <-ctx.Done():
 		}
 		return llmtest.Say("I counted."), ctx.Err()
 	})
+	start := r.model.Func
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 2 {
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,12 +19,10 @@ import (
 	"cairn/store"
 )
 
-func callAgain(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
-}
-
 func TestTasksWithoutResult(t *testing.T) {
+	callAgain := inTurn(useTool("recall", map[string]any{"query": "x"}))
 	for name, c := range map[string]struct {
+		model script
 		one   channel.Agent
 		calls int // of all models in an hour; 0: no limit
 		says  string
@@ -33,47 +30,30 @@ func TestTasksWithoutResult(t *testing.T) {
 		asked int
 	}{
 		"expires with its last call": {
-			channel.Agent{Model: &llmtest.Model{Func: callAgain}, TaskCalls: 20},
-			0,
-			"[Task 1 of one expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20,
+			callAgain, channel.Agent{TaskCalls: 20}, 0, "[Task 1 of one expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20,
 		},
 		"expires with its time": {
-			channel.Agent{Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond},
-			0,
-			"[Task 1 of one expired: its time is over", store.TaskExpired, 1,
+			blockUntilCanceled, channel.Agent{TaskTime: 200 * time.Millisecond}, 0, "[Task 1 of one expired: its time is over", store.TaskExpired, 1,
 		},
 		"reports that its model fails": {
-			channel.Agent{Model: &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-				return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Message: "no"}
-			}}},
-			0,
-			"[Task 1 of one failed: ", store.TaskFailed, 1,
+			failing(&llm.Error{Kind: llm.KindAuth, Message: "no"}), channel.Agent{}, 0, "[Task 1 of one failed: ", store.TaskFailed, 1,
 		},
-		"fails with the calls of its parent": {
-			channel.Agent{Model: &llmtest.Model{Func: callAgain}},
-			8,
-			"", store.TaskFailed, 0, // of its own
-		},
+		"fails with the calls of its parent": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // of its own
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, startTask(counting))
-			r.opts.Rules.CallsPerHour = c.calls
-			r.withTasks(map[string]channel.Agent{"one": c.one})
-			r.say("go", true)
-			check.Equal(t, "final state", r.waitForTask(1).State, c.state)
-			r.waitForSent(c.says)
-			requests := c.one.Model.(*llmtest.Model).Requests()
-			if c.calls > 0 {
-				total := len(requests) + len(r.model.Requests())
-				check.That(t, total <= c.calls, "got %d calls, want at most %d", total, c.calls)
-				r.wantAnswer("/context", "8 of 8 in the last hour")
-				return
-			}
-			check.Equal(t, "requests", len(requests), c.asked)
-			if c.one.TaskCalls > 0 {
-				check.Equal(t, "tools of the last request", len(requests[c.asked-1].Tools), 0)
-			}
-		})
+		one := &llmtest.Model{Func: c.model}
+		c.one.Model = one
+		r := newRig(t, startTask(counting))
+		r.opts.Rules.CallsPerHour = c.calls
+		r.withTasks(map[string]channel.Agent{"one": c.one})
+		r.say("go", true)
+		check.Equal(t, name+": final state", r.waitForTask(1).State, c.state)
+		r.waitForSent(c.says)
+		if c.asked == 0 {
+			check.Len(t, name+": requests", append(one.Requests(), r.model.Requests()...), c.calls)
+			continue
+		}
+		check.Len(t, name+": requests", one.Requests(), c.asked)
+		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.asked-1].Tools) > 0, c.one.TaskCalls == 0)
 	}
 }
 
@@ -82,7 +62,7 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 	r := newTaskRig(t, nil, alwaysSay("the bottom"))
 	r.reopen()
 	begin := func(name string) *store.Conversation {
-		above := check.Must(r.store.Conversation(t.Context(), name))(t)
+		above := storetest.Find(t, r.store, name)
 		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4}))(t)
 		return storetest.Find(t, r.store, task.Conversation)
 	}
@@ -102,21 +82,12 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 func TestTaskSettings(t *testing.T) {
 	set := func(values map[string]string) (func() compactor.Policy, func(string) string) {
 		p, _ := compactor.Patch(values).Over(compactor.DefaultPolicy())
-		return func() compactor.Policy { return p }, func(key string) string {
-			if _, ok := values[key]; ok {
-				return "a file"
-			}
-			return ""
-		}
+		return func() compactor.Policy { return p }, func(key string) string { return values[key] } // any text is an origin
 	}
 	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": 3.0}}))
 	r.agent.Policy, r.agent.Origin = set(map[string]string{"keep_last_n": "21", "keep_first": "5", "max_turns": "7"})
-	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n > 1 {
-			return blockUntilCanceled(ctx, n, req)
-		}
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})), nil
-	}}}
+	spawn := useTool("spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})
+	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: then(spawn, blockUntilCanceled)}}
 	one.Policy, one.Origin = set(map[string]string{"keep_last_n": "31", "keep_first": "32", "pin_budget": "33", "cooldown": "34m0s"})
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.run("/settings compaction.keep_first 6")
@@ -144,15 +115,13 @@ func TestTaskSettings(t *testing.T) {
 
 // toolSteps makes n tool calls, with a number for each, and then says that it is done.
 func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
-	var made atomic.Int64
-	return &llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
-		step := int(made.Add(1))
-		before(ctx, step)
-		switch {
-		case ctx.Err() != nil:
-			made.Add(-1)
+	step := 0
+	return &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		before(ctx, step+1)
+		if ctx.Err() != nil {
 			return llm.Response{}, ctx.Err()
-		case step > n:
+		}
+		if step++; step > n {
 			return llmtest.Say(fmt.Sprintf("done after %d steps", n)), nil
 		}
 		return llmtest.Use(llmtest.Call(fmt.Sprint(step), "recall", map[string]any{"query": fmt.Sprint("step ", step)})), nil
@@ -160,8 +129,7 @@ func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
 }
 
 func TestTaskResumesAfterRestart(t *testing.T) {
-	reached := make(chan struct{})
-	stop := true
+	reached, stop := make(chan struct{}), true
 	r := newRigWithOne(t, counting, channel.Agent{Model: toolSteps(20, func(ctx context.Context, n int) {
 		if n == 12 && stop {
 			close(reached)
@@ -182,8 +150,8 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 			asked[call.Arguments]++
 		}
 	}
-	for step := 1; step <= 8; step++ {
-		check.Equal(t, fmt.Sprintf("results of step %d", step), asked[fmt.Sprintf(`{"query":"step %d"}`, step)], 1)
+	for step := range 8 {
+		check.Equal(t, "results of a step", asked[fmt.Sprintf(`{"query":"step %d"}`, step+1)], 1)
 	}
 	r.restart()
 	check.Len(t, "tasks after another restart", r.tasks(), 1)
@@ -201,14 +169,17 @@ func TestTaskOfRemovedAgentFails(t *testing.T) {
 
 func TestPauseStopsTasks(t *testing.T) {
 	for _, where := range []string{"", " everywhere"} {
-		synctest.Test(t, func(t *testing.T) {
-			var held atomic.Bool
+		inBubble(t, startTask(nil), func(t *testing.T, r *rig) {
+			held := false
 			one := toolSteps(3, func(ctx context.Context, n int) {
-				if n == 2 && held.CompareAndSwap(false, true) {
+				if held {
+					time.Sleep(time.Second) // the task is seen open
+				} else if n == 2 {
+					held = true
 					<-ctx.Done()
 				}
 			})
-			r := newRigWithOne(t, nil, channel.Agent{Model: one})
+			r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 			r.run("/ask @one count")
 			synctest.Wait()
 			r.run("/pause" + where)
@@ -217,30 +188,25 @@ func TestPauseStopsTasks(t *testing.T) {
 			check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
 			r.wantAnswer("/ask @one wait", "Task 2 of one has started", "I am still paused", "/resume"+where+" ends that.")
 			r.run("/tasks stop 2")
-			all := func(string) bool { return true }
-			check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
+			r.drainTasks(func(int) { t.Error("Drain waits for a paused task") })
 			r.run("/resume" + where) // it continues immediately, not at the next check
 			told := 0
-			check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
+			r.drainTasks(func(open int) { told = open })
 			check.Equal(t, "rounds until the answer", told, 1)
 			check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
 			r.waitForSent("[Result of task 1")
-			r.stop()
 		})
 	}
 }
 
-// Drain waits for the answer to a result, even if no task is open any more.
+// Drain waits for the answer to a result even if no task is open any more, and for the task that such an answer starts.
 func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newTaskRig(t, nil, alwaysSay("I counted."))
-		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-			time.Sleep(time.Minute)
-			return llmtest.Say("It is counted."), nil
-		}
+		r := newTaskRig(t, nil, after(5*time.Second, alwaysSay("I counted.")))
+		r.model.Func = after(time.Second, inTurn(useTool("spawn", counting), llmtest.Say("I count again."), llmtest.Say("It is counted.")))
 		r.run("/ask @one count")
-		check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), func(string) bool { return true }, func(int) {}))
-		check.Equal(t, "sent", r.lastText(), "It is counted.")
+		r.drainTasks(func(int) {})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"I count again.", "It is counted."})
 		r.stop()
 	})
 }
@@ -261,10 +227,9 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 }
 
 func TestTasksAndConversationsAreIsolated(t *testing.T) {
-	one := &llmtest.Model{Func: inTurn(
-		useTool("recall", map[string]any{"query": "password"}), useTool("memory_search", map[string]any{"query": "password"}),
-		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"),
-	)}
+	one := &llmtest.Model{Func: inTurn(useTool("recall", map[string]any{"query": "password"}),
+		useTool("memory_search", map[string]any{"query": "password"}),
+		useTool("memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9}), llmtest.Say("counted"))}
 	r := newRigWithOne(t, counting, channel.Agent{Model: one})
 	r.say("the password is swordfish", false)
 	r.run("/remember the password is swordfish")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -31,12 +32,11 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 		a.MaxOutput = 500
 		others[id] = a
 	}
-	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) {
 		a, known := others[id]
 		return a, known
 	}
-	r.start()
+	r.reopen()
 }
 
 var counting = map[string]any{"agent": "one", "task": "count"}
@@ -74,6 +74,14 @@ func (r *rig) waitForTask(n int) (task store.Task) {
 	return task
 }
 
+// drainTasks waits until no task is open, and all results are answered.
+func (r *rig) drainTasks(waits func(open int)) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	check.NoError(r.t, r.hub.Operator().DrainTasks(ctx, func(string) bool { return true }, waits))
+}
+
 func (r *rig) waitForSent(text string) {
 	r.t.Helper()
 	r.connector.until(r.t, "the reply "+text, func() bool {
@@ -86,8 +94,7 @@ func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1]
 // startTask starts a task when asked for one, and repeats the results it gets.
 func startTask(arguments map[string]any) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1]
-		said := ""
+		last, said := req.Messages[len(req.Messages)-1], ""
 		for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
 			said += req.Messages[i].Text
 		}
@@ -97,11 +104,7 @@ func startTask(arguments map[string]any) script {
 		case last.Role == llm.RoleTool:
 			return llmtest.Say("started: " + last.Text), nil
 		case strings.Contains(last.Text, "go"):
-			name := "spawn"
-			if arguments["tasks"] != nil {
-				name = "parallel_spawn"
-			}
-			return llmtest.Use(llmtest.Call("1", name, arguments)), nil
+			return useTool(map[bool]string{false: "spawn", true: "parallel_spawn"}[arguments["tasks"] != nil], arguments), nil
 		}
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
 	}
@@ -117,6 +120,16 @@ func alwaysSay(text string) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 }
 
+// then gives one answer, and those of a model after it.
+func then(first llm.Response, f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return first, nil
+		}
+		return f(ctx, n, req)
+	}
+}
+
 // inTurn gives one answer after the other, and the last one again and again.
 func inTurn(answers ...llm.Response) script {
 	return func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -130,16 +143,14 @@ func useTool(name string, arguments map[string]any) llm.Response {
 
 func TestTaskRunsConcurrently(t *testing.T) {
 	release := make(chan struct{})
-	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return useTool("recall", map[string]any{"query": "bridges"}), nil
-		}
+	count := func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		select {
 		case <-release:
 		case <-ctx.Done():
 		}
 		return llmtest.Say("there are 12 bridges"), ctx.Err()
-	}}
+	}
+	researcher := &llmtest.Model{Label: "other", Func: then(useTool("recall", map[string]any{"query": "bridges"}), count)}
 	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
 	r.say("go", true)
@@ -170,11 +181,9 @@ func TestTaskRunsConcurrently(t *testing.T) {
 
 func TestTaskRights(t *testing.T) {
 	r := newTaskRig(t, nil, blockUntilCanceled)
-	with := func(more ...any) map[string]any { // a task of the agent one, with other arguments
+	with := func(key string, value any) map[string]any { // a task of the agent one, with another argument
 		all := map[string]any{"agent": "one", "task": "x"}
-		for i := 0; i < len(more); i += 2 {
-			all[more[i].(string)] = more[i+1]
-		}
+		all[key] = value
 		return all
 	}
 	for name, c := range map[string]struct {
@@ -187,56 +196,57 @@ func TestTaskRights(t *testing.T) {
 		"a value of another kind":         {with("compaction", map[string]any{"keep_last_n": "many"}), "whole number"},
 		"a file":                          {with("compaction", map[string]any{"prompt_file": "/etc/passwd"}), "settings file only"},
 		"an argument that is not known":   {with("parent", "test:other"), "unknown field"},
-		"one of several that are started": {map[string]any{"tasks": []map[string]any{with(), with("agent", "two")}}, "no agent"},
+		"one of several that are started": {map[string]any{"tasks": []map[string]any{counting, with("agent", "two")}}, "no agent"},
 		"a task of thousands of letters":  {with("task", strings.Repeat("long ", 5000)), "too long"},
 	} {
 		r.model.Func = startTask(c.arguments)
 		check.Contains(t, name, r.ask("go"), c.want)
 		r.wantAnswer("/tasks", "There are no tasks.")
 	}
-	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{with(), with("task", "y")}})
+	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{counting, with("task", "y")}})
 	r.ask("go")
-	for n := range 2 {
-		check.Equal(t, "state of the task", r.task(n+1).State, store.TaskOpen)
-	}
+	check.EqualAll(t, "states of the tasks", []store.TaskState{r.task(1).State, r.task(2).State},
+		[]store.TaskState{store.TaskOpen, store.TaskOpen})
 }
 
 func TestTasksCommand(t *testing.T) {
 	r := newRig(t, startTask(nil))
 	r.wantAnswer("/ask @one x", "[[agents]]")
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	one := &llmtest.Model{Func: blockUntilCanceled}
+	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 	r.wantAnswer("/ask x", "/ask @one")
 	for n := range 4 {
 		r.wantAnswer("/ask @one count", fmt.Sprintf("Task %d of one has started", n+1))
 	}
 	r.wantAnswer("/ask @one count", "4 tasks are open here")
+	check.Require(t, check.Soon(func() bool { return len(one.Requests()) == 4 }), "the tasks do not run")
 	r.wantAnswer("/tasks stop 2", "Task 2 of one was stopped.")
+	r.waitIdle("task:" + place + "/2") // its model has not answered
+	check.Len(t, "requests: the other tasks go on", one.Requests(), 4)
 	r.wantAnswer("/tasks Stop 2", "There is no open task 2")
 	r.wantAnswer("/tasks stop", "/tasks stop 3")
 	r.wantAnswer("/tasks stop 9", "There is no open task 9")
 	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
 	r.wantAnswer("/ask @one count", "Task 5")
-	check.Equal(t, "author of the task", r.task(1).Author, "u1")
-	check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
+	check.That(t, r.task(1).Author == "u1" && r.task(1).State == store.TaskOpen, "got task %+v", r.task(1))
 }
 
 func TestTaskDepth(t *testing.T) {
 	offered := make(chan string, 10)
-	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "level 1"}, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		last := lastText(req)
+	one := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		last, has := lastText(req), slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
 		switch {
 		case strings.Contains(last, "[Result of task"):
 			return llmtest.Say("from below: " + last[strings.LastIndex(last, "]"):]), nil
 		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
 			return llmtest.Say("I wait"), nil
 		}
-		has := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
-		offered <- fmt.Sprint(has)
-		if !has {
-			return llmtest.Say("the bottom"), nil
+		if offered <- fmt.Sprint(has); has {
+			return useTool("spawn", map[string]any{"agent": "one", "task": "deeper"}), nil
 		}
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "deeper"})), nil
-	}}})
+		return llmtest.Say("the bottom"), nil
+	}
+	r := newRigWithOne(t, counting, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: one}})
 	r.say("go", true)
 	r.waitForSent("the bottom")
 	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)

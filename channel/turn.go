@@ -83,46 +83,50 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
 	calls, learnt := 0, c.learntFor(other)
-	for {
+	for again := true; again; {
 		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
-		if turn.Attempts > maxAttempts {
-			step.Fail(errInterrupted)
-			c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
-			return c.finish(ctx, r, c.failed(r, errInterrupted))
-		}
-		if w, ok := r.writer.(Indicator); ok {
-			w.Working()
-		}
-		resp, err := c.converse(ctx, r, other)
-		if err == nil && r.empty(resp) {
-			err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
-		}
-		switch {
-		case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
-			r.writer.Cancel()
-			return c.hub.ctx.Err()
-		case err == nil:
-			return c.succeed(ctx, r, step, resp)
-		case errors.Is(context.Cause(ctx), errDeleted):
-			_, err := c.tryAgain(r, &turn) // finds that the turn was deleted, too
-			return err
-		case c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)):
-			step.Add(answered)
-			return c.finishPart(ctx, r)
-		case errors.Is(context.Cause(ctx), errStopped): // what people saw counts as the answer
-			step.Add(stopped)
-			partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
-			return c.finish(ctx, r, r.answered(c.next(), partial))
-		}
-		var provider *llm.Error
-		if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
-			return c.giveUp(ctx, r, step, err)
-		}
-		c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
-		if gone, err := c.tryAgain(r, &turn); gone || err != nil {
-			return err
-		}
+		again, err = c.attempt(ctx, &turn, r, other, step)
 	}
+	return err
+}
+
+// attempt has the model answer once. again: it failed in a way that may pass.
+func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, other *handover, step *observe.Step) (again bool, err error) {
+	if turn.Attempts > maxAttempts {
+		step.Fail(errInterrupted)
+		c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
+		return false, c.finish(ctx, r, c.failed(r, errInterrupted))
+	}
+	if w, ok := r.writer.(Indicator); ok {
+		w.Working()
+	}
+	resp, err := c.converse(ctx, r, other)
+	if err == nil && r.empty(resp) {
+		err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
+	}
+	switch cause := context.Cause(ctx); {
+	case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
+		r.writer.Cancel()
+		return false, c.hub.ctx.Err()
+	case err == nil:
+		return false, c.succeed(ctx, r, step, resp)
+	case errors.Is(cause, errDeleted):
+		_, err := c.tryAgain(r, turn) // finds that the turn was deleted, too
+		return false, err
+	case c.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
+		step.Add(answered)
+		return false, c.finishPart(ctx, r)
+	case errors.Is(cause, errStopped): // what people saw counts as the answer
+		step.Add(stopped)
+		partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
+		return false, c.finish(ctx, r, r.answered(c.next(), partial))
+	}
+	var provider *llm.Error
+	if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
+		return false, c.giveUp(ctx, r, step, err)
+	}
+	c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
+	return c.tryAgain(r, turn)
 }
 
 // succeed closes a turn with the model's answer.
@@ -150,17 +154,17 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 	return c.finish(ctx, r, c.failed(r, failed))
 }
 
-// tryAgain discards what a failed attempt added. gone: the question was deleted, which closed the
-// turn.
-func (c *conversation) tryAgain(r *reply, turn *store.Turn) (gone bool, err error) {
+// tryAgain discards what a failed attempt added. It is not tried again if the question was deleted, which closed
+// the turn.
+func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err error) {
 	r.writer.Cancel()
 	c.truncate(r.first)
 	err = c.countAttempt(c.hub.ctx, turn)
-	if gone = errors.Is(err, store.ErrNotFound); gone {
+	if errors.Is(err, store.ErrNotFound) {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
-		return true, nil
+		return false, nil
 	}
-	return false, err
+	return err == nil, err
 }
 
 // pass closes a turn without an answer: its messages are only context.
@@ -263,29 +267,6 @@ func (c *conversation) add(r *reply, m llm.Message, completion int) {
 		r.messages = append(r.messages, row)
 		e.History().Append(row)
 	})
-}
-
-func rowOf(m llm.Message, seq, turn int64) chat.Message {
-	row := chat.Message{
-		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls,
-		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
-	}
-	row.Tokens = chat.TokensOf(row)
-	return row
-}
-
-// storable returns the turn's messages in the form that is stored: with reasoning only if the
-// provider also demands it with the calls of later requests, and it cannot repeat what was deleted
-// during the turn, and with a mark on calls that have lost it. Only the loop calls it.
-func (c *conversation) storable(messages []chat.Message) []chat.Message {
-	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
-	for i := range messages {
-		if !wanted || len(messages[i].Calls) == 0 {
-			messages[i].Native = nil
-		}
-		messages[i].Deprived = c.engine.History().Deprived(messages[i].Seq)
-	}
-	return messages
 }
 
 // turnSeq returns the seq of the running turn; 0: none.

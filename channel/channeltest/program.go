@@ -133,3 +133,13 @@ func (p *Program) Exec(statement string) {
 
 // Age makes what is stored an hour older: of what was stored just now a history may say nothing.
 func (p *Program) Age() { p.Exec("UPDATE messages SET saved_at = saved_at - 3600000") }
+
+// Silent is a connector of this name that accepts every piece and shows nothing.
+type Silent string
+
+func (s Silent) Name() string                                               { return string(s) }
+func (Silent) Split(text string) []string                                   { return []string{text} }
+func (s Silent) Reply(string, []string) channel.Writer                      { return s }
+func (Silent) Show(string)                                                  {}
+func (Silent) Cancel()                                                      {}
+func (Silent) Send(_ context.Context, p channel.Piece) (id string, _ error) { return p.Reply, nil }

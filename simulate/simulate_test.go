@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,15 +22,111 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/prices"
 	"cairn/simulate"
 	"cairn/store"
 )
 
+func TestMain(m *testing.M) {
+	check.InMemory()
+	os.Exit(m.Run())
+}
+
+// name is a conversation of the test's connector.
+const name = "terminal:test"
+
+// talk generates n messages of people from a seed.
+func talk(n int, seed uint64) (said []store.Inbound) {
+	dice := rand.New(rand.NewPCG(seed, 1))
+	words := strings.Fields("garden water plot harvest spring compost meeting budget lamp kettle train ticket Thursday Berlin invoice server backup deploy tea coffee I decided we should prefer never always")
+	at := time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)
+	for i := range n {
+		at = at.Add(time.Duration(dice.IntN(900)+1) * time.Second)
+		text := ""
+		for range dice.IntN(40) + 3 {
+			text += words[dice.IntN(len(words))] + fmt.Sprint(dice.IntN(30)) + " "
+		}
+		author := []string{"Ada", "Bob", "Eve"}[dice.IntN(3)]
+		said = append(said, store.Inbound{ID: fmt.Sprint("m", i), AuthorID: author, Author: author, Text: strings.TrimSpace(text) + ".", Time: at})
+	}
+	return said
+}
+
+// agentOf returns an agent whose model is never called.
+func agentOf(window int, change func(*compactor.Policy)) channel.Agent {
+	p := compactor.DefaultPolicy()
+	if change != nil {
+		change(&p)
+	}
+	return channel.Agent{ID: "test", Model: llm.NewOffline(window), Policy: func() compactor.Policy { return p }}
+}
+
+// open opens a store like the program, with a hub whose connector shows nothing.
+func open(t *testing.T, dir string, agent channel.Agent) (*store.Store, *channel.Hub) {
+	t.Helper()
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+	return db, channel.New(channel.Options{
+		Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: slog.New(slog.DiscardHandler),
+		Agent: func(string) channel.Agent { return agent },
+	})
+}
+
+// recorded ends the hub, and reads what happened.
+func recorded(t *testing.T, db *store.Store, hub *channel.Hub) simulate.Recording {
+	t.Helper()
+	check.NoError(t, hub.Close())
+	rec := check.Must(simulate.Read(t.Context(), storetest.Find(t, db, name)))(t)
+	check.NoError(t, db.Close())
+	return rec
+}
+
+func TestSimulationMatchesImport(t *testing.T) {
+	for about, c := range map[string]struct {
+		window, messages int
+		change           func(*compactor.Policy)
+	}{
+		"defaults":                {8000, 200, nil},
+		"a small window":          {4000, 110, nil},
+		"other levels":            {8000, 130, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
+		"nothing but emergencies": {8000, 120, func(p *compactor.Policy) { p.Enabled = false }},
+	} {
+		t.Run(about, func(t *testing.T) {
+			if about != "other levels" { // one shows that they do not race
+				check.SkipUnderRace(t)
+			}
+			t.Parallel()
+			agent := agentOf(c.window, c.change)
+			db, hub := open(t, t.TempDir(), agent)
+			said := talk(c.messages, uint64(c.window))
+			past := func(yield func(store.Inbound, error) bool) {
+				for i := 0; i < len(said) && yield(said[i], nil); i++ {
+				}
+			}
+			check.Must(hub.Import(t.Context(), name, past, func(int) {}))(t) // like `cairn import`
+			wantEqual(t, agent, recorded(t, db, hub))
+		})
+	}
+}
+
+// wantEqual compares a simulation of the current settings with what happened.
+func wantEqual(t *testing.T, agent channel.Agent, rec simulate.Recording) {
+	t.Helper()
+	report := check.Must(simulate.Run(t.Context(), rec, nil, simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})))(t)
+	made, lines := report.Variants[0].Compactions, ""
+	for _, s := range rec.Summaries {
+		lines += fmt.Sprintf("real %d %s %s %d-%d %d→%d\n", s.Version, s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
+	}
+	for _, s := range made {
+		lines += fmt.Sprintf("simulated %s %s %d-%d %d→%d\n", s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
+	}
+	check.That(t, report.Happened > 0 && report.Equal == report.Happened && len(made) == report.Happened,
+		"got %d of %d compactions equal, %d simulated:\n%s", report.Equal, report.Happened, len(made), lines)
+}
+
 // live runs a conversation on a hub with a scripted model, one message after the other.
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
-	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
-	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{channeltest.Silent("terminal")}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	db, hub := open(t, dir, agent)
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
@@ -35,10 +134,7 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 		check.NoError(t, hub.Idle(t.Context(), name))
 	}
 	time.Sleep(time.Minute)
-	check.NoError(t, hub.Close())
-	rec := check.Must(simulate.Read(t.Context(), storetest.Find(t, db, name)))(t)
-	check.NoError(t, db.Close())
-	return rec
+	return recorded(t, db, hub)
 }
 
 var wanted = regexp.MustCompile(`in about (\d+) tokens`)
@@ -114,8 +210,7 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			var rec simulate.Recording
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(100, 11), c.asked) })
-			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
-			expectEqual(t, report, rec)
+			wantEqual(t, agent, rec)
 		})
 	}
 }

@@ -1,0 +1,260 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/store"
+)
+
+// crashDuringTurn leaves the store as if the process was killed after it took up a message.
+func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
+	t.Helper()
+	conv, m := check.Must(r.store.Conversation(t.Context(), place))(t), r.inbound("are you there?", true)
+	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
+	check.Len(t, "accepted", storetest.Deliver(t, conv, m), 1)
+	return conv
+}
+
+func TestOldTurnIsNotResumed(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		storetest.DeliverOnly(t, crashDuringTurn(t, r), r.inbound("anybody?", true))
+		time.Sleep(2 * time.Hour)
+		r.restart()
+		r.waitForReplies()
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
+		r.ask("hello")
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	})
+}
+
+func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
+	for crashes, want := range map[int]string{1: "answer 1", 2: "I was interrupted twice"} {
+		r := newRig(t, echo)
+		conv := crashDuringTurn(t, r)
+		for range crashes - 1 {
+			check.Must(conv.Turns().Retry(t.Context(), 1))(t)
+		}
+		r.restart()
+		r.waitForReplies()
+		check.Len(t, "requests", r.model.Requests(), 2-crashes)
+		check.HasPrefix(t, "sent", r.lastText(), want)
+		check.Equal(t, "a failure", r.connector.sent[0].Failure, crashes == 2)
+	}
+}
+
+func TestUnsentReplyIsResentWithSameID(t *testing.T) {
+	r := newRig(t, echo)
+	r.connector.failures = 1_000_000
+	r.say("hello", true)
+	r.connector.until(t, "a failed send", func() bool { return r.connector.failures < 1_000_000 })
+	r.stop()
+	r.connector.failures = 0
+	for range 2 {
+		r.restart()
+		r.waitForReplies()
+		check.Len(t, "pieces sent", r.connector.sent, 1)
+	}
+	check.That(t, r.connector.sent[0].Reply == "reply-2" && r.connector.sent[0].Sending, "got sent %+v", r.connector.sent)
+}
+
+func TestShutdownLosesNothing(t *testing.T) {
+	r := newRig(t, blockUntilCanceled)
+	r.say("hello", true)
+	r.connector.until(t, "the turn", func() bool { return r.connector.countTaken() == 1 })
+	r.say("and more", true)
+	r.stop()
+	r.model.Func = alwaysSay("yes")
+	r.restart()
+	r.waitForReplies()
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: yes", "user: and more", "assistant: yes"})
+	check.That(t, r.deliverTo("nowhere:general", "x", addressed) != nil, "a message for no connector was accepted")
+}
+
+func TestTurnsDoNotWaitForCompaction(t *testing.T) {
+	const reply = 30 * time.Millisecond
+	inBubble(t, after(reply, echo), func(t *testing.T, r *rig) {
+		r.model.Tokens = 4000
+		r.withWorker(after(5*time.Second, numberedSummaries))
+		withWorker := 0
+		for i := range 60 {
+			time.Sleep(300 * time.Millisecond)
+			start := time.Now()
+			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the word by word talked ", 12)))
+			check.Equal(t, fmt.Sprintf("turn %d took", i), time.Since(start), reply)
+			if r.running() {
+				withWorker++
+			}
+		}
+		check.That(t, withWorker >= 20, "the worker ran in %d turns only: the test proves little", withWorker)
+		check.NoError(t, r.hub.Drain(t.Context()))
+		state := check.Must(storetest.Find(t, r.store, place).Compactions().Load(t.Context()))(t)
+		covered := len(state.Messages)
+		for _, row := range state.Head.Stack {
+			covered += row.Messages
+			check.That(t, row.Kind != compactor.Placeholder, "messages %d to %d are neither verbatim nor summarized", row.From, row.To)
+		}
+		check.Equal(t, "messages verbatim or summarized", covered, 120)
+	})
+}
+
+// running reports whether the last worker event is a start.
+func (r *rig) running() (running bool) {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, e := range r.connector.events {
+		if e.By == compactor.ByWorker {
+			running = e.State == compactor.EventStarted
+		}
+	}
+	return running
+}
+
+// stoppingStore runs f when pauses are queried, which a turn does when it starts.
+type stoppingStore struct {
+	channel.Store
+	f func()
+}
+
+func (s *stoppingStore) Pauses() store.Pauses {
+	if f := s.f; f != nil {
+		s.f = nil
+		f()
+	}
+	return s.Store.Pauses()
+}
+
+// The turn is not started again, as it would be after a disk failure.
+func TestStopAtTurnStart(t *testing.T) {
+	r := newRig(t, echo)
+	r.withCritic(alwaysSay("No."))
+	r.stop()
+	db := &stoppingStore{f: func() { r.run("/stop") }}
+	r.wrap = func(s channel.Store) channel.Store { db.Store = s; return db }
+	r.start()
+	r.say("@critic what do you think?", true)
+	r.waitForReplies()
+	check.Len(t, "answers", r.connector.texts(), 0)
+}
+
+// A compaction applied while a conversation is being reopened is visible once it is open again.
+func TestCompactionDuringSettingsEdit(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		var renewing atomic.Bool
+		applied := make(chan struct{})
+		r.agent.Policy = func() compactor.Policy {
+			if renewing.CompareAndSwap(true, false) { // the conversation has been read from disk by now
+				go func() {
+					defer close(applied)
+					r.finished(r.runAsManager("/compact"))
+				}()
+				select {
+				case <-applied:
+				case <-time.After(200 * time.Millisecond):
+				}
+			}
+			return compactor.DefaultPolicy()
+		}
+		r.sendNotes(20)
+		renewing.Store(true)
+		r.hub.Renew(channel.Rules{})
+		r.waitForReplies()
+		<-applied
+		beside := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t)
+		r.wantAnswer("/context", fmt.Sprintf("%d of them verbatim", beside.Verbatim))
+	})
+}
+
+func TestSettingsEditDoesNotStopRecap(t *testing.T) {
+	r := newRig(t, echo)
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	r.withWorker(while(func(int) { close(asked); <-goOn }, alwaysSay("You talked about notes word by word.")))
+	r.sendNotes(5)
+	answer := r.runAs(ada, place, "/recap")
+	recap := make(chan string)
+	go func() { recap <- answer.Then(t.Context()) }()
+	<-asked
+	r.hub.Renew(channel.Rules{})
+	r.waitForReplies()
+	close(goOn)
+	check.Equal(t, "answer", <-recap, "You talked about notes word by word.")
+}
+
+// opening is a model that runs a function while a conversation is opened with it, once it is armed: after its window
+// was looked up, when its learned facts are requested.
+type opening struct {
+	windowRecorder
+	learnt llm.Learnt
+	opened func()
+}
+
+func (o *opening) Learnt() *llm.Learnt {
+	if opened := o.opened; opened != nil {
+		o.opened = nil
+		opened()
+	}
+	return &o.learnt
+}
+
+// A request made while a conversation is being reopened waits until it is open again.
+func TestRequestDuringSettingsEdit(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		answers := make(chan string, 1)
+		var model *opening
+		model = &opening{windowRecorder: windowRecorder{Model: r.model, do: func() {
+			model.opened = func() {
+				go func() { answers <- r.run("/compact") }()
+				time.Sleep(200 * time.Millisecond)
+			}
+		}}}
+		r.agent.Model = model
+		r.withWorker(numberedSummaries)
+		r.sendNotes(20)
+		model.armed.Store(true)
+		r.hub.Renew(channel.Rules{})
+		r.waitForReplies()
+		check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages") // without a request in between, it waits for ever
+	})
+}
+
+func TestSettingsEdit(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 8000
+	r.ask("I like tea")
+	r.agent.ID, r.agent.Instructions = "second", "You are a librarian."
+	r.agent.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		check.Contains(t, "system prompt", system(req), "librarian")
+		check.Contains(t, "request", textOf(req), "I like tea", "what do I like")
+		return llmtest.Say("tea, says the librarian"), nil
+	}}
+	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
+	check.Equal(t, "answer", r.ask("what do I like?"), "tea, says the librarian")
+	r.wantAnswer("/context", "of 16000 tokens")
+	check.Error(t, r.deliverTo(place, "let me in", func(m *channel.Inbound) { m.AuthorID = "u9" }), channel.ErrRefused)
+	check.Lacks(t, "answer", r.runAs(bo, place, "/settings").Text, "manage")
+}
+
+func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
+	gate := make(chan bool)
+	r := newRig(t, echo)
+	r.withWorker(gatedWorker(gate))
+	r.sayTurns(20, 40)
+	r.run("/compact")
+	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
+	r.hub.Renew(channel.Rules{})
+	check.Equal(t, "answer", r.ask("who is there?"), "answer 1")
+	gate <- true
+	r.waitForEvent(compactor.EventApplied)
+	check.NoError(t, r.hub.Drain(t.Context()))
+	check.Equal(t, "answer after the summary", r.ask("and now?"), "the second")
+}
