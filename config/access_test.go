@@ -120,8 +120,10 @@ language = "zh"
 	}
 	defaults := Default()
 	check.Equal(t, "default language", LanguageIn(&defaults, "terminal:x"), "en")
-	bound := check.Must(Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\"")))(t) // without agents, the built-in one
-	check.Equal(t, "agent of the channel", bound.AgentFor("slack:T1/C1"), "cairn")
+	for _, agents := range []string{"", "[[agents]]\ncontext_window = 9000\n"} { // the built-in one, and one without id
+		bound := check.Must(Load(writeSettings(t, agents+"[[bindings]]\nagent = \"cairn\"")))(t)
+		check.Equal(t, "agent of the channel", bound.AgentFor("slack:T1/C1"), "cairn")
+	}
 }
 
 func TestSlackChoices(t *testing.T) {
