@@ -63,12 +63,12 @@ func TestChatJSON(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	address := freeAddress(t)
-	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", address))
-	l := p.start("chat", "--json")
+	l := p.start("chat", "--json", "--web", address)
 	for _, c := range [][2]string{{`{"text":"I like tea","id":"1"}`, `"reply"`}, {"nonsense", `"error"`}, {`{"text":"I like tea","id":"1"}`, `"accepted"`}} {
 		l.say(c[0])
 		l.until(c[1])
 	}
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", address))
 	check.HasPrefix(t, "health at the web address", p.must("", "health"), `{"ok":true`)
 	r := p.run("hello\n", "chat") // the port is in use too; the folder matters more
 	check.Equal(t, "exit code of a second bot", r.code, exitInUse)

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/discord/discordtest"
@@ -199,25 +199,12 @@ func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
 	}
 }
 
-// stubConnector is a connector that stays open until its context ends.
-type stubConnector struct{ sent atomic.Int32 }
+// openConnector stays open until its context ends.
+type openConnector struct{ channeltest.Silent }
 
-var _ runner = (*stubConnector)(nil)
-
-func (h *stubConnector) Name() string                          { return "test" }
-func (h *stubConnector) Split(text string) []string            { return []string{text} }
-func (h *stubConnector) Reply(string, []string) channel.Writer { return h }
-func (h *stubConnector) Show(string)                           {}
-func (h *stubConnector) Cancel()                               {}
-
-func (h *stubConnector) Run(ctx context.Context, _ *channel.Hub) error {
+func (openConnector) Run(ctx context.Context, _ *channel.Hub) error {
 	<-ctx.Done()
 	return nil
-}
-
-func (h *stubConnector) Send(_ context.Context, piece channel.Piece) (string, error) {
-	h.sent.Add(1)
-	return fmt.Sprint(piece.Row), nil
 }
 
 // TestStopWithinTheGrace: what is finished in time is sent, what is not waits for the next start.
@@ -246,7 +233,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			<-ctx.Done()
 			return llm.Response{}, ctx.Err()
 		}}
-		connector, log := &stubConnector{}, slog.New(slog.DiscardHandler)
+		connector, log := openConnector{"test"}, slog.New(slog.DiscardHandler)
 		hub := channel.New(channel.Options{
 			Store: db, Connectors: []channel.Connector{connector}, Log: log,
 			Agent: func(string) channel.Agent { return channel.Agent{Model: model, Policy: compactor.DefaultPolicy} },
@@ -256,9 +243,8 @@ func TestStopWithinTheGrace(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		stop(signalled{syscall.SIGTERM})
 		check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, 100*time.Millisecond, log)), 143)
-		check.Equal(t, "sent", connector.sent.Load(), 0)
 		check.NoError(t, db.Close())
-		check.Equal(t, "unanswered turns", f.count("SELECT count(*) FROM messages WHERE answered = 0"), 1)
+		check.Equal(t, "unanswered turns and replies", f.count("SELECT sum(answered = 0) + (SELECT count(*) FROM outbox) FROM messages"), 1)
 	})
 }
 
