@@ -119,32 +119,25 @@ func TestTimesUseConfiguredZone(t *testing.T) {
 	check.Lacks(t, "since the next day", p.must("", "recall", "meet", "--since", "2026-02-02"), "meet tomorrow")
 }
 
-// hookSettings are settings with a small window, and hooks that write their input to files in dir.
-func hookSettings(dir, before string) string {
-	text := "[[agents]]\nid = \"cairn\"\ncontext_window = 4000\n[hooks]\n"
-	for _, hook := range []string{"before_compaction", "after_compaction", "on_memory", "on_reply"} {
-		script := fmt.Sprintf("cat >> %s/%s; echo >> %[1]s/%[2]s", dir, hook)
-		if hook == "before_compaction" {
-			script += "; " + before
-		}
-		text += fmt.Sprintf("%s = [\"sh\", \"-c\", %q]\n", hook, script)
-	}
-	return text
-}
-
-// gardenTalk fills a window of 4000 tokens.
-func gardenTalk() (lines string) {
-	for i := range 30 {
-		lines += fmt.Sprintf("The garden of plot %d needs %s and the gate opens at noon.\n", i, strings.Repeat("tulips ", 50))
-	}
-	return lines
-}
-
-func TestHooksAreCalled(t *testing.T) {
+// Each hook writes its input to a file. The one before a compaction can veto it, but not an
+// emergency.
+func TestHooks(t *testing.T) {
 	t.Parallel()
 	dir, p := t.TempDir(), newFolder(t)
-	p.write("config.toml", hookSettings(dir, `echo '{"focus":"the pond"}'`))
-	p.must(gardenTalk()+"/remember Ada plays the cello\n/compact\n", "chat")
+	settings, talk := "[[agents]]\ncontext_window = 4000\n[hooks]\n", ""
+	for hook, answer := range map[string]string{
+		"before_compaction": `; echo '{"reason":"not at night"}'; exit 10`, "after_compaction": "", "on_memory": "", "on_reply": "",
+	} {
+		settings += fmt.Sprintf("%s = [\"sh\", \"-c\", %q]\n", hook, fmt.Sprintf("cat >> %s/%s; echo >> %[1]s/%[2]s%s", dir, hook, answer))
+	}
+	p.write("config.toml", settings)
+	for i := range 30 {
+		talk += fmt.Sprintf("The garden of plot %d needs %s and the gate opens at noon.\n", i, strings.Repeat("tulips ", 50))
+	}
+	check.Contains(t, "/compact", p.must(talk+"/remember Ada plays the cello\n/compact\n", "chat"), "not at night")
+	list := p.must("", "compactions", "--json")
+	check.Lacks(t, "compactions", list, `"trigger":"background"`)
+	check.Contains(t, "compactions", list, `"trigger":"emergency"`)
 	for hook, has := range map[string]string{"before_compaction": "used_tokens", "after_compaction": "before_tokens", "on_memory": "content", "on_reply": "text"} {
 		var told map[string]any // the first event; two hooks at a time may share a line
 		check.NoError(t, json.NewDecoder(strings.NewReader(read(t, filepath.Join(dir, hook)))).Decode(&told))
@@ -153,14 +146,4 @@ func TestHooksAreCalled(t *testing.T) {
 			check.HasPrefix(t, "path", path, "/api/conversations/terminal:general/summaries/")
 		}
 	}
-}
-
-func TestHookCannotVetoEmergencies(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", hookSettings(t.TempDir(), `echo '{"reason":"not at night"}'; exit 10`))
-	check.Contains(t, "/compact", p.must(gardenTalk()+"/compact\n", "chat"), "not at night")
-	list := p.must("", "compactions", "--json")
-	check.Lacks(t, "compactions", list, `"trigger":"background"`)
-	check.Contains(t, "compactions", list, `"trigger":"emergency"`)
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -251,8 +250,7 @@ func TestDocsShowWhatCommandsPrint(t *testing.T) {
 func documentedQueries(t *testing.T, p folder) {
 	page := read(t, checkout+"/docs/queries.md")
 	p.must("/remember we meet at nine\n", "chat")
-	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
-	defer db.Close()
+	db := database(t, filepath.Join(p.dir, "data"))
 	lines := func(query string) (list []string) {
 		rows, err := db.Query(query)
 		check.Require(t, err == nil, "%s: %v", query, err)

@@ -111,9 +111,8 @@ func (s connectorStep) die(t *testing.T, on side) {
 	p.until(r, "the next answer", func() bool { return len(on.shown(p)) > 2 && strings.HasSuffix(on.shown(p)[2], end) })
 	r.stop()
 	check.EqualAll(t, r.errs.String(), on.shown(p), []string{begin + end, begin + end, begin + end})
-	w := &recorder{folder: f}
-	w.examined()
-	check.Equal(t, "questions, answers, pieces and their ids; not sent, not answered, not taken up", w.ask(
+	f.examined()
+	check.Equal(t, "questions, answers, pieces and their ids; not sent, not answered, not taken up", f.ask(
 		"count(*) FROM messages WHERE role = 'user'", "count(*) FROM messages WHERE role = 'assistant'",
 		"count(*) FROM outbox", "count(DISTINCT platform_id) FROM outbox", "count(*) FROM outbox WHERE state <> 'sent'",
 		"count(*) FROM messages WHERE answered = 0", "(SELECT count(*) FROM inbox) + count(*) FROM gone"), "3 3 3 3 0 0 0")

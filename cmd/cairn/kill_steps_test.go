@@ -202,15 +202,14 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			l := dying.start("chat", "--json")
 			l.say(`{"text":"/ask @counter how many bridges?","id":"ask"}`)
 			l.killed()
-			w := &recorder{folder: p}
-			w.examined()
-			begun := w.ask("count(*) FROM tasks")
+			p.examined()
+			begun := p.ask("count(*) FROM tasks")
 			p.must("", "chat") // it waits for the task
 			if begun == "0" {  // then it was never acknowledged
 				return
 			}
-			w.examined()
-			check.Equal(t, "tasks done, results and answers to them; messages without answer, in the inbox, and replies not sent", w.ask(
+			p.examined()
+			check.Equal(t, "tasks done, results and answers to them; messages without answer, in the inbox, and replies not sent", p.ask(
 				"count(*) FROM tasks WHERE state = 'done'",
 				"count(*) FROM messages WHERE role = 'user' AND text LIKE '%[Result of task 1%12 bridges%'",
 				"count(*) FROM messages WHERE role = 'assistant' AND text LIKE '%I have heard of it.%'",

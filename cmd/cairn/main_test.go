@@ -160,26 +160,27 @@ func (p folder) store() *store.Store {
 	return db
 }
 
-// query opens the folder's database as a tool does, and reads one value.
-func (p folder) query(text string, into any) {
-	p.t.Helper()
-	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))+"?_busy_timeout=5000"))(p.t)
-	defer db.Close()
-	check.NoError(p.t, db.QueryRow(text).Scan(into))
+// database opens the database in a data folder as a tool does.
+func database(t *testing.T, dir string) *sql.DB {
+	t.Helper()
+	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_busy_timeout=5000"))(t)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // execute changes the folder's database behind the program's back.
 func (p folder) execute(statement string) {
 	p.t.Helper()
-	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))+"?_busy_timeout=5000"))(p.t)
-	defer db.Close()
+	db := database(p.t, filepath.Join(p.dir, "data"))
 	check.Must(db.Exec(statement))(p.t)
+	check.NoError(p.t, db.Close())
 }
 
 // count returns the result of a query.
 func (p folder) count(query string) (n int) {
 	p.t.Helper()
-	p.query(query, &n)
+	db := database(p.t, filepath.Join(p.dir, "data"))
+	check.NoError(p.t, errors.Join(db.QueryRow(query).Scan(&n), db.Close()))
 	return n
 }
 

@@ -280,7 +280,7 @@ func TestSecondStopSignal(t *testing.T) {
 			r.signal(signal)
 			r.exits(code)
 			check.Len(t, "answers", p.onDiscord(), 1)
-			(&recorder{folder: f}).examined()
+			f.examined()
 		})
 	}
 }
