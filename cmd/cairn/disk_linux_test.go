@@ -118,7 +118,7 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	close(goOn)
 	p.sayOnBoth("two")
 	warnings := []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`}
-	p.logs(r, append(warnings, "conversation_stalled")...)
+	r.logs(append(warnings, "conversation_stalled")...)
 	p.sayOnBoth("three")
 	for _, d := range p.slack.Deliveries() {
 		if !d.Acked.IsZero() {

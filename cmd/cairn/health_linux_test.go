@@ -28,7 +28,7 @@ import (
 // telling returns the address of a program's health checks.
 func (p *platforms) telling(r *live) (address string) {
 	p.t.Helper()
-	p.logs(r, `"health":"`)
+	r.logs(`"health":"`)
 	return first(p.t, `"health":"([^"]+)"`, r.errs.String())
 }
 
@@ -71,7 +71,7 @@ func TestHealth(t *testing.T) {
 	check.Equal(t, "alive beside a disk that takes nothing: "+said, code, 200)
 	repair()
 	ready(200, `{"part":"database","ok":true}`)
-	p.logs(r, "database_check_failed", "database_recovered")
+	r.logs("database_check_failed", "database_recovered")
 
 	broken.Store(true)
 	for n := range modelDown {

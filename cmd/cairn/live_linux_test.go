@@ -110,6 +110,14 @@ func (l *live) signal(s syscall.Signal) {
 	check.NoError(l.t, l.cmd.Process.Signal(s))
 }
 
+// logs waits until the program has logged all of these.
+func (l *live) logs(parts ...string) {
+	l.t.Helper()
+	for _, part := range parts {
+		eventually(l.t, "the log has "+part, l.errs.String, func() bool { return strings.Contains(l.errs.String(), part) })
+	}
+}
+
 // stop sends SIGTERM, and wants the program to end with its number.
 func (l *live) stop() {
 	l.t.Helper()

@@ -68,11 +68,6 @@ func TestMemoriesList(t *testing.T) {
 	for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
 		p.fails(exitNotFound, "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n", append([]string{"memories"}, strings.Fields(what+" 99")...)...)
 	}
-}
-
-func TestMemoriesTable(t *testing.T) {
-	t.Parallel()
-	p := filled(t)
 	p.must("/remember =HYPERLINK(\"http://x\") is a formula\n", "chat")
 	out := p.must("", "memories", "search", "black", "coffee")
 	check.HasPrefix(t, "output, without a head", out, "3  fact  20")

@@ -58,14 +58,6 @@ func isWorker(x *llmtest.Exchange) bool {
 	return slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" })
 }
 
-// waitForFile waits until text holds all of want.
-func waitForFile(t *testing.T, text func() string, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		eventually(t, fmt.Sprintf("there is %q", w), text, func() bool { return strings.Contains(text(), w) })
-	}
-}
-
 // TestFailuresOfModelsAreReported: by the check at the start, and by a turn.
 func TestFailuresOfModelsAreReported(t *testing.T) {
 	t.Parallel()
@@ -74,15 +66,15 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 			t.Parallel()
 			server := modelServer(t, f.do)
 			l := newFolder(t, modelAt(server)...).start("chat", "--json")
-			waitForFile(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
-			asked := server.Requests()
-			check.Len(t, "requests", asked, 1)
-			check.That(t, len(asked[0].Tools) > 0 && asked[0].MaxTokens <= 16, "got %+v, want tools and at most 16 tokens", asked[0])
+			l.logs(append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
+			check.Len(t, "requests", server.Requests(), 1)
+			asked := server.Requests()[0]
+			check.That(t, len(asked.Tools) > 0 && asked.MaxTokens <= 16, "got %+v, want tools and at most 16 tokens", asked)
 			checked := len(l.errs.String())
 			l.say(`{"text":"hello"}`)
 			out := l.until(`"to":[`)
-			log := func() string { return l.errs.String()[checked:] }
-			waitForFile(t, log, append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL)...)
+			l.logs("turn_failed")
+			check.Contains(t, "the log", l.errs.String()[checked:], append(f.want, `"model":"m"`, `"address":"`+server.URL)...)
 			check.Lacks(t, "sent", strings.Join(append(out, l.end()...), "\n"), server.URL, "hush", "invalid_api_key", "test-model")
 			check.Lacks(t, "the log", l.errs.String(), "hush")
 		})
@@ -96,7 +88,7 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
-		waitForFile(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
+		l.logs("model_check_failed", "set OPENAI_API_KEY")
 		l.end()
 	})
 }
@@ -128,8 +120,7 @@ func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 			b.tasks.Wait()
 			b.check() // as after an edit
 			b.tasks.Wait()
-			check.Len(t, "lines", said, c.lines)
-			check.Contains(t, "the lines", strings.Join(said, "")+"does not answer", "does not answer")
+			check.Equal(t, "lines, and what is wrong", fmt.Sprint(len(said), strings.Count(fmt.Sprint(said), "does not answer")), fmt.Sprint(c.lines, c.lines))
 			check.Len(t, "requests", server.Requests(), c.requests)
 		})
 	}

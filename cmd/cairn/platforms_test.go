@@ -113,14 +113,6 @@ func (p *platforms) until(r *live, what string, holds func() bool) {
 	}, holds)
 }
 
-// logs waits until the program has logged all of these.
-func (p *platforms) logs(r *live, parts ...string) {
-	p.t.Helper()
-	for _, part := range parts {
-		p.until(r, "the log has "+part, func() bool { return strings.Contains(r.errs.String(), part) })
-	}
-}
-
 // open waits until the connectors are open: messages from now on are received at once.
 func (p *platforms) open(r *live) {
 	p.t.Helper()

@@ -83,7 +83,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	check.Lacks(t, "the output", said, "hush")
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
 		r := p.folder("", append(modelAt(modelServer(t, failing["a wrong key"].do)), "DISCORD_TOKEN=hush")...).start("run")
-		p.logs(r, "connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
+		r.logs("connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "rejects my API key")
@@ -158,7 +158,7 @@ func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
 	p.sayOnSlack("now break")
 	p.wait(r, p.onSlack, "rejects my API key")
-	p.logs(r, "turn_failed")
+	r.logs("turn_failed")
 	r.stop()
 	said := r.errs.String()
 	check.Lacks(t, "the output", said,
@@ -221,7 +221,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 	p.sayOnDiscord("Where are you?")
 	<-asked
 	r.signal(syscall.SIGTERM)
-	p.logs(r, `"msg":"stopping`)
+	r.logs(`"msg":"stopping`)
 	close(goOn)
 	r.exits(143)
 	check.EqualAll(t, "answers", p.onDiscord(), []string{"Here I am."})
@@ -268,7 +268,7 @@ func TestSecondStopSignal(t *testing.T) {
 			p.sayOnDiscord("Where are you?")
 			<-asked
 			r.signal(signal)
-			p.logs(r, `"msg":"stopping`)
+			r.logs(`"msg":"stopping`)
 			start := time.Now()
 			r.signal(signal)
 			<-r.ended
