@@ -143,7 +143,7 @@ func read(t *testing.T, file string) string {
 func first(t *testing.T, form, text string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
-	check.Require(t, found != nil, "got no %s", form)
+	check.Require(t, found != nil, "got no %s in %.3000s", form, text)
 	return found[1]
 }
 
