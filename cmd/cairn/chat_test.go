@@ -19,15 +19,14 @@ func TestChatWithoutSettings(t *testing.T) {
 	r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
 	check.Contains(t, "output", r.out, "I prefer tea.")
 	check.Equal(t, "errors", r.err, "")
-	for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} { // only for the owner
-		check.Equal(t, name, check.Must(os.Stat(filepath.Join(p.dir, name)))(t).Mode().Perm(), want)
-	}
+	p.bare = true
 	file := p.write("other.toml", `data_dir = "elsewhere"`)
 	p.must("hello\n", "chat", "--config", file)
-	p.must("hello\n", "chat", "--config", file, "--data", "third")
-	for _, name := range []string{"elsewhere/cairn.db", "third/cairn.db"} {
-		check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, name))))
+	for name, want := range map[string]os.FileMode{"elsewhere": 0o700, "elsewhere/cairn.db": 0o600, "elsewhere/cairn.lock": 0o600} { // only for the owner
+		check.Equal(t, name, check.Must(os.Stat(filepath.Join(p.dir, name)))(t).Mode().Perm(), want)
 	}
+	p.must("hello\n", "chat", "--config", file, "--data", "third")
+	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "third/cairn.db"))))
 }
 
 func TestUnwritableOutput(t *testing.T) {

@@ -18,6 +18,7 @@ func TestUsage(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
+	p.bare = true
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	check.NoError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/store"
 )
 
@@ -66,13 +67,23 @@ type folder struct {
 	t   *testing.T
 	dir string
 	env []string
+
+	bare bool // chat creates the database itself
 }
 
 func newFolder(t *testing.T, env ...string) folder {
 	return folder{t: t, dir: t.TempDir(), env: env}
 }
 
+// stock gives chat an empty database: to create one takes longer than all else it does.
+func (p folder) stock(args []string) {
+	if len(args) > 0 && args[0] == "chat" && !p.bare {
+		storetest.CopyEmpty(p.t, filepath.Join(p.dir, "data"))
+	}
+}
+
 func (p folder) command(args ...string) *exec.Cmd {
+	p.stock(args)
 	program := check.Must(os.Executable())(p.t)
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
@@ -115,6 +126,7 @@ func (p folder) needsProcess(args []string) bool {
 
 func (p folder) runHere(input string, args []string) result {
 	p.t.Helper()
+	p.stock(args)
 	working.Lock()
 	defer working.Unlock()
 	home := check.Must(os.Getwd())(p.t)
@@ -155,9 +167,7 @@ func (p folder) untouched() {
 // store opens the folder's database until the test ends, or closes it.
 func (p folder) store() *store.Store {
 	p.t.Helper()
-	db := check.Must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
-	p.t.Cleanup(func() { _ = db.Close() })
-	return db
+	return storetest.OpenStore(p.t, filepath.Join(p.dir, "data"))
 }
 
 // database opens the database in a data folder as a tool does.
