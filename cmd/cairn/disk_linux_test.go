@@ -76,7 +76,7 @@ func TestFailingDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newFolder(t)
-			p.write("config.toml", "[backup]\nevery = \"0s\"\n") // else its failure is logged, too
+			p.write("config.toml", noBackups) // else its failure is logged, too
 			l := p.start("chat", "--json")
 			check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 			l.until(`"reply"`)

@@ -31,7 +31,7 @@ func TestDoctor(t *testing.T) {
 func TestDoctorFindsDamage(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	p.write("config.toml", "[backup]\nevery = \"0s\"\n")
+	p.write("config.toml", noBackups)
 	p.must("I like tea\n", "chat")
 	was := p.must("", "transcript", "--json")
 	newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")

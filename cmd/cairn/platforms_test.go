@@ -45,7 +45,7 @@ func (p *platforms) folder(settings string, env ...string) folder {
 	f := newFolder(p.t, append([]string{
 		"DISCORD_TOKEN=token", "SLACK_BOT_TOKEN=" + slacktest.BotToken, "SLACK_APP_TOKEN=" + slacktest.AppToken,
 	}, env...)...)
-	f.write("config.toml", fmt.Sprintf("%s\n[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
+	f.write("config.toml", fmt.Sprintf("%s\n"+noBackups+"[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
 	storetest.CopyEmpty(p.t, filepath.Join(f.dir, "data"))
 	return f
 }
