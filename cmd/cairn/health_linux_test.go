@@ -85,18 +85,8 @@ func TestHealth(t *testing.T) {
 	broken.Store(false)
 	p.sayOnSlack("And now?")
 	ready(200, `{"part":"model","ok":true}`)
-	metricsOfHealth(t, "http://"+address+"/metrics")
-
-	p.discord.Close()
-	ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
-	r.stop()
-	f.fails(exitFailed, "nothing answers at "+address, "health", "--health", address)
-}
-
-func metricsOfHealth(t *testing.T, url string) {
-	var said string
 	check.That(t, check.Soon(func() bool { // counted once the answer was sent
-		_, said = get(t, url)
+		_, said = get(t, "http://"+address+"/metrics")
 		return strings.Contains(said, "cairn_turn_duration_seconds_count 5\n")
 	}), "got no five turns")
 	for _, want := range []string{
@@ -111,6 +101,11 @@ func metricsOfHealth(t *testing.T, url string) {
 		check.Contains(t, "the metrics", said, "\n"+want+"\n")
 	}
 	check.Lacks(t, "the metrics", said, "Where are you", "And now", slacktest.BotToken, "hush")
+
+	p.discord.Close()
+	ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
+	r.stop()
+	f.fails(exitFailed, "nothing answers at "+address, "health", "--health", address)
 }
 
 func TestFrequentHealthRequestsShareACheck(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/check"
@@ -183,18 +182,10 @@ func TestKeyInFileWarns(t *testing.T) {
 	check.Equal(t, "the key is used all the same", sent[0].Header.Get("Authorization"), "Bearer hush-hush-1")
 }
 
-// agentsOf creates the agents of settings.
-func agentsOf(t *testing.T, text string) (config.Settings, *modelSet, map[string]channel.Agent) {
-	t.Helper()
+func TestModelsAreCreatedOnce(t *testing.T) {
 	p := newFolder(t)
 	p.write("prompt.md", "Be brief.")
-	s := check.Must(config.Load(filepath.Join(p.dir, p.write("config.toml", text))))(t)
-	set := newModelSet(slog.New(slog.DiscardHandler))
-	return s, set, check.Must(set.agents(&s))(t)
-}
-
-func TestModelsAreCreatedOnce(t *testing.T) {
-	s, set, agents := agentsOf(t, `[llm]
+	p.write("config.toml", `[llm]
 base_url = "http://o.test/v1"
 [[providers]]
 id = "p"
@@ -210,6 +201,9 @@ prompt_file = "prompt.md"
 id = "b"
 model = "p/m"
 `)
+	s := check.Must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
+	set := newModelSet(slog.New(slog.DiscardHandler))
+	agents := check.Must(set.agents(&s))(t)
 	a, b := agents["a"], agents["b"]
 	check.That(t, a.Model == b.Model && b.Worker == b.Model && b.Fallback == nil, "two agents with the same model do not share it")
 	check.That(t, a.Worker != a.Model && a.Fallback == a.Model && a.Worker.Name() == "small", "got worker %s", a.Worker.Name())
