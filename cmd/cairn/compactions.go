@@ -42,13 +42,9 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 			if f.Since, err = a.since(cmd, since); err != nil {
 				return err
 			}
-			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-				if channel != "" {
-					c, err := find(cmd.Context(), db, channel)
-					if err != nil {
-						return err
-					}
-					f.Conversation = c.Name()
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
+				if f.Conversation, err = nameOf(cmd.Context(), db, channel); err != nil {
+					return err
 				}
 				return a.showCompactions(cmd, db, f)
 			})

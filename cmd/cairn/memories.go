@@ -74,10 +74,7 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 			return f, err
 		}
 	}
-	if s.channel != "" {
-		f.Conversation, err = conversationName(s.channel)
-	}
-	return f, err
+	return f, nil
 }
 
 // since parses --since. A day starts in the time zone of the settings.
@@ -106,11 +103,9 @@ func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, 
 			return wrongUse(cmd, fmt.Errorf("--until: %w", err))
 		}
 	}
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-		if s.channel != "" {
-			if _, err := find(cmd.Context(), db, s.channel); err != nil {
-				return err
-			}
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
+		if f.Conversation, err = nameOf(cmd.Context(), db, s.channel); err != nil {
+			return err
 		}
 		return do(db, f)
 	})
