@@ -49,9 +49,9 @@ func (s goFile) of(folder string) bool { return strings.Contains("/"+s.name, fol
 
 func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 
-// allowedImports reads ARCHITECTURE.md's table: which packages of this module each package
-// may import. All imports run down.
-func allowedImports(t *testing.T) map[string][]string {
+// TestLayout compares the imports with ARCHITECTURE.md's table: which packages of this module each
+// package may import. All imports run down.
+func TestLayout(t *testing.T) {
 	_, table, found := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "| package | imports |\n|---|---|\n")
 	check.Require(t, found, "ARCHITECTURE.md has no table of imports")
 	allowed := make(map[string][]string)
@@ -64,11 +64,6 @@ func allowedImports(t *testing.T) map[string][]string {
 			allowed[pkg] = strings.Split(strings.TrimSpace(cells[2]), ", ")
 		}
 	}
-	return allowed
-}
-
-func TestLayout(t *testing.T) {
-	allowed := allowedImports(t)
 	used := make(map[string]map[string]bool)
 	for _, s := range check.Must(sources())(t) {
 		pkg := path.Dir(s.name)

@@ -14,7 +14,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
-	"cairn/config"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -41,14 +40,6 @@ func TestRun(t *testing.T) {
 	r.stop()
 	check.Contains(t, "output", r.errs.String(), `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 	check.Len(t, "complaints of Slack", p.slack.Complaints(), 0)
-}
-
-// A list from an earlier version lacks newer commands.
-func TestUnrestrictedCommandsAreListed(t *testing.T) {
-	s := check.Must(config.Parse("config.toml", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
-	check.EqualAll(t, "commands", s.Unrestricted(), []string{"pin", "settings", "unpin"})
-	s = config.Default()
-	check.Len(t, "commands by default", s.Unrestricted(), 0)
 }
 
 func TestRunWithoutTokens(t *testing.T) {
