@@ -29,30 +29,9 @@ type connectorStep struct {
 
 // side is one of the platforms.
 type side struct {
-	name   string
-	say    func(p *platforms, text string)
-	shown  func(p *platforms) []string // texts of the bot's messages there
-	delay  func(p *platforms)          // delays posts before they take effect
-	posted func(p *platforms) int      // number of started posts
-}
-
-var sides = []side{
-	{
-		"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord,
-		func(p *platforms) {
-			p.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Delay: time.Minute})
-		},
-		func(p *platforms) int { return len(p.discord.Requests("POST /channels/*/messages")) },
-	},
-	{
-		"Slack", (*platforms).sayOnSlack, (*platforms).onSlack,
-		func(p *platforms) {
-			for _, method := range []string{"chat.postMessage", "chat.startStream"} {
-				p.slack.Fail(slacktest.Fault{Method: method, Delay: time.Minute})
-			}
-		},
-		func(p *platforms) int { return p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream") },
-	},
+	name  string
+	say   func(p *platforms, text string)
+	shown func(p *platforms) []string // texts of the bot's messages there
 }
 
 const second = "new.text LIKE '%Where do we stand%'"
@@ -73,7 +52,7 @@ func TestKillAtEveryStepOfAConnector(t *testing.T) {
 		t.Skip("it starts a program and two platforms for each step")
 	}
 	t.Parallel()
-	for _, on := range sides {
+	for _, on := range []side{{"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord}, {"Slack", (*platforms).sayOnSlack, (*platforms).onSlack}} {
 		for _, s := range connectorSteps {
 			t.Run(on.name+": "+s.name, func(t *testing.T) {
 				t.Parallel()
@@ -128,13 +107,20 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 	p.open(r)
 	on.say(p, "Hello.")
 	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
-	shown, posted := len(on.shown(p)), on.posted(p)
-	if s.stuck {
-		on.delay(p)
+	const post = "POST /channels/*/messages"
+	posts := func() int {
+		return len(p.discord.Requests(post)) + p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream")
+	}
+	shown, posted := len(on.shown(p)), posts()
+	if s.stuck { // posts are delayed before they take effect
+		p.discord.Fail(discordtest.Fault{Route: post, Delay: time.Minute})
+		for _, method := range []string{"chat.postMessage", "chat.startStream"} {
+			p.slack.Fail(slacktest.Fault{Method: method, Delay: time.Minute})
+		}
 	}
 	on.say(p, "Where do we stand?")
 	if s.half || s.stuck {
-		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && on.posted(p) > posted })
+		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && posts() > posted })
 		_ = r.cmd.Process.Kill() // the exit code shows it
 	}
 	r.killed()
