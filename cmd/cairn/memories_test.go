@@ -205,10 +205,7 @@ func TestMemoriesImport(t *testing.T) {
 	p := newFolder(t)
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
 	for _, c := range []struct{ text, want string }{
-		{good + "hello", "bad.jsonl:2: this is not a JSON object"},
 		{good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
-		{`{"content":7}`, `content" must not be a JSON number`},
-		{strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a time must look like`},
 		{good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
 		{strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
 		{strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
