@@ -119,7 +119,8 @@ func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 			b.tasks.Wait()
 			b.check() // as after an edit
 			b.tasks.Wait()
-			check.Equal(t, "lines, and what is wrong", fmt.Sprint(len(said), strings.Count(fmt.Sprint(said), "does not answer")), fmt.Sprint(c.lines, c.lines))
+			check.Len(t, "lines", said, c.lines)
+			check.Equal(t, "what is wrong", strings.Count(fmt.Sprint(said), "does not answer"), c.lines)
 			check.Len(t, "requests", server.Requests(), c.requests)
 		})
 	}
