@@ -106,7 +106,9 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 	r := f.start("run")
 	p.open(r)
 	on.say(p, "Hello.")
-	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
+	p.until(r, "the first answer, and that it was sent", func() bool {
+		return slices.Equal(on.shown(p), []string{begin + end}) && f.waiting() == 0
+	})
 	const post = "POST /channels/*/messages"
 	posts := func() int {
 		return len(p.discord.Requests(post)) + p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream")
