@@ -41,7 +41,10 @@ allow = [
 	check.That(t, len(discord.Allow)+len(slack.Owners) == 0, "got %+v and %+v", discord, slack)
 	check.That(t, rules.Restricted != nil && len(rules.Restricted) == 0, "an empty list restricts %#v", rules.Restricted)
 	check.EqualAll(t, "changed", s.Changed(), []string{"discord.message_content", "discord.owners", "respond", "restricted", "slack.allow"})
+	older := check.Must(Parse("f", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
+	check.EqualAll(t, "newer commands that are open to all", older.Unrestricted(), []string{"pin", "settings", "unpin"})
 	defaults := Default()
+	check.Len(t, "commands by default", defaults.Unrestricted(), 0)
 	for _, c := range channel.Commands {
 		check.Equal(t, fmt.Sprintf("%s differs from its declaration", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 	}
@@ -120,8 +123,10 @@ language = "zh"
 	}
 	defaults := Default()
 	check.Equal(t, "default language", LanguageIn(&defaults, "terminal:x"), "en")
-	bound := check.Must(Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\"")))(t) // without agents, the built-in one
-	check.Equal(t, "agent of the channel", bound.AgentFor("slack:T1/C1"), "cairn")
+	for _, agents := range []string{"", "[[agents]]\ncontext_window = 9000\n"} { // the built-in one, and one without id
+		bound := check.Must(Load(writeSettings(t, agents+"[[bindings]]\nagent = \"cairn\"")))(t)
+		check.Equal(t, "agent of the channel", bound.AgentFor("slack:T1/C1"), "cairn")
+	}
 }
 
 func TestSlackChoices(t *testing.T) {

@@ -79,6 +79,8 @@ func TestReference(t *testing.T) {
 		}
 		check.That(t, checked >= 20, "got only %d ranges", checked)
 	})
+	policy := reflect.TypeFor[compactor.Policy]()
+	check.Equal(t, "settable fields of the policy", len(keysOf("", policy)), policy.NumField())
 	token := known["discord.token"]
 	check.That(t, token.Restart && !strings.Contains(token.Description, "restart"), "got %+v", token)
 	check.That(t, !known["respond"].Restart && !known["agents.model"].Restart, "settings that need no restart do")
@@ -98,11 +100,6 @@ func keysOf(path string, table reflect.Type) (keys []string) {
 		}
 	}
 	return keys
-}
-
-func TestEveryPolicyFieldHasAKey(t *testing.T) {
-	policy := reflect.TypeFor[compactor.Policy]()
-	check.Equal(t, "settable fields of the policy", len(keysOf("", policy)), policy.NumField())
 }
 
 func TestInheritance(t *testing.T) {
@@ -138,12 +135,13 @@ func TestSettingsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := check.Must(Load(""))(t)
 	check.That(t, reflect.DeepEqual(s, Default()), "got %+v without a file", s)
-	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
+	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:PATH\"\n")
 	dir := filepath.Dir(file)
 	for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
 		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	s = check.Must(Load(file))(t) // paths are relative to it
+	check.Len(t, "warnings of keys that are not in the file", s.Warnings, 0)
 	key, plain, err := s.modelKey(s.LLM.APIKey)
 	check.That(t, key == "sk-1" && !plain && err == nil, "got key %q, %v", key, err)
 	check.Equal(t, "prompt", check.Must(ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile)))(t), "Be brief.")

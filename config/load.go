@@ -68,7 +68,9 @@ func (d *decoder) settings(s *Settings, raw map[string]any) {
 	s.Agents = nil
 	for i, table := range tables {
 		agent := s.newAgent()
-		agent.ID, _ = table["id"].(string)
+		if table["id"] != nil || len(tables) > 1 { // the only one may go without
+			agent.ID, _ = table["id"].(string)
+		}
 		d.agents = append(d.agents, agent.ID)
 		d.table(&agent, table, agentPath(i))
 		s.Agents = append(s.Agents, agent)

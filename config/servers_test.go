@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -122,14 +121,6 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 			check.NoError(t, err)
 		})
 	}
-}
-
-func TestReferencesToKeysDoNotWarn(t *testing.T) {
-	environment(t, nil)
-	t.Setenv("CAIRN_TEST_KEY", "k")
-	file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
-	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
-	check.Len(t, "warnings", check.Must(Load(file))(t).Warnings, 0)
 }
 
 func TestToolServers(t *testing.T) {

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
-	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -19,13 +18,14 @@ func TestUsage(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
+	p.bare = true
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	check.NoError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))
 	for _, test := range []struct {
 		name, args string
 		code       int
-		want       string // on the error stream
+		want       string
 	}{
 		{"an unknown command", "chta", exitUsage, `there is no command "chta", did you mean chat?`},
 		{"an unknown command of a group", "memories lost", exitUsage, `did you mean list?`},
@@ -40,10 +40,8 @@ func TestUsage(t *testing.T) {
 		{"settings that never end", "chat --config /dev/zero", exitUsage, "/dev/zero is not a regular file"},
 		{"settings nobody writes", "chat --config pipe", exitUsage, "pipe is not a regular file"},
 		{"settings that are very large", "chat --config large.toml", exitUsage, "large.toml is larger than 1 MB"},
-		{"no connector to start", "run", exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
 		{"nothing to read", "transcript", exitNotFound, "talk to the bot first"},
 		{"no such file to import", "import none.jsonl", exitNotFound, "open none.jsonl: no such file"},
-		{"no such backup", "restore none.db", exitNotFound, "none.db: not found"},
 		{"no folder for a backup", "backup none/b.db", exitNotFound, "talk to the bot first"},
 		{"no such format", "import --format csv x", exitUsage, "must be jsonl"},
 	} {
@@ -75,31 +73,19 @@ func TestConfigExplain(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
-	all := parse[[]struct {
-		Agent    string
-		Settings []struct {
-			Key, Value, Origin, Moves string
-			Tokens                    int
-		}
-	}](t, p.must("", "config", "check", "--explain", "--json"))[0]
-	check.Require(t, len(all) == 1 && all[0].Agent == "small", "agents %+v", all)
-	want := map[string]string{
-		"context_window": "8000 config.toml:6", "background_threshold": "5600 config.toml:2", "prepare_threshold": "4200 default",
-		"emergency_threshold": "7600 default", "max_output_tokens": "500 config.toml:7", "tail_tokens": "2000 default", "stack_budget": "1200 default",
+	out, last := p.must("", "config", "check", "--explain", "--json"), 8000
+	check.HasPrefix(t, "agents", out, `[{"agent":"small",`)
+	check.Contains(t, "the effect of background_threshold", out, `"moves":"prepare_threshold follows: 0.45 at 0.6`)
+	var shown strings.Builder
+	for _, s := range regexp.MustCompile(`"key":"(\w+)".*?"tokens":(\d+),.*?"origin":"(.*?)"`).FindAllStringSubmatch(out, -1) {
+		fmt.Fprintln(&shown, s[1:])
+		tokens := check.Must(strconv.Atoi(s[2]))(t)
+		check.That(t, tokens <= last, "got %s, of %d tokens, after one of %d", s[1], tokens, last)
+		last = tokens
 	}
-	last := all[0].Settings[0].Tokens
-	for _, s := range all[0].Settings {
-		check.That(t, s.Tokens <= last, "got %s, of %d tokens, after one of %d", s.Key, s.Tokens, last)
-		last = s.Tokens
-		if text, known := want[s.Key]; known {
-			check.Equal(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)
-			delete(want, s.Key)
-		}
-		if s.Key == "background_threshold" {
-			check.Contains(t, "effect of background_threshold", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
-		}
-	}
-	check.Equal(t, "settings that are missing", len(want), 0)
+	check.Contains(t, "the settings", shown.String(), "[context_window 8000 config.toml:6]", "[background_threshold 5600 config.toml:2]",
+		"[prepare_threshold 4200 default]", "[emergency_threshold 7600 default]", "[max_output_tokens 500 config.toml:7]",
+		"[tail_tokens 2000 default]", "[stack_budget 1200 default]")
 	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold affects")
 	p.fails(exitUsage, "", "config", "check", "--channel", "x")
 }
@@ -129,14 +115,6 @@ func TestChannels(t *testing.T) {
 	check.Contains(t, "output", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
 }
 
-// recallFound is what `cairn recall --json` prints.
-type recallFound struct {
-	Score   float64
-	Parts   []struct{ Name string }
-	Message *chat.Record
-	Memory  *struct{ Kind, Content string }
-}
-
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -153,11 +131,12 @@ func TestRecall(t *testing.T) {
 	check.Lacks(t, "output", out, "score")
 	check.Equal(t, "results for a word", strings.Count(p.must("", "recall", "hotel"), "\n#"), 2)
 	check.Contains(t, "explained output", p.must("", "recall", "--explain", "hotel"), "score ", ": words +")
-	all := parse[recallFound](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
-	check.Len(t, "results", all, 1)
-	check.That(t, all[0].Message.Seq == 1 && all[0].Score > 0 && len(all[0].Parts) > 0, "got %+v", all)
-	all = parse[recallFound](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
-	check.That(t, len(all) > 0 && all[0].Message.Seq == 2 && !slices.ContainsFunc(all, func(f recallFound) bool { return f.Message.Seq == 1 }), "since a day: got %+v", all)
+	out = p.must("", "recall", "--json", "--limit", "1", "hotel harbour")
+	check.Equal(t, "results", strings.Count(out, "\n"), 1)
+	check.Contains(t, "result", out, `{"score":`, `"parts":[{"name":"words",`, `"message":{"seq":1,`)
+	out = p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour")
+	check.Lacks(t, "results since a day", out, `{"seq":1,`)
+	check.Contains(t, "first result since a day", strings.SplitN(out, "\n", 2)[0], `{"seq":2,`)
 
 	// A caption and what a file holds are shown where they match.
 	check.Contains(t, "output", p.must("", "recall", "lighthouse"), "Ada: [image: a.png, a lighthouse at dusk]\n")
@@ -180,8 +159,9 @@ func TestRecall(t *testing.T) {
 	check.HasPrefix(t, "output", out, "Remembered:\n(1) fact: the hotel has no lift (")
 	check.Contains(t, "output of the usual one of two channels", p.must("", "recall", "harbour"), "#1 ")
 	check.Contains(t, "output", out, "\n\nSaid:\n")
-	all = parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json", "--channel", "stay"))
-	check.That(t, len(all) == 1 && all[0].Memory != nil && all[0].Memory.Content == "the hotel has no lift", "got %+v", all)
+	out = p.must("", "recall", "hotel", "--kind", "fact", "--json", "--channel", "stay")
+	check.Contains(t, "memories alone", out, `"kind":"fact","content":"the hotel has no lift"`)
+	check.Equal(t, "memories alone", strings.Count(out, "\n"), 1)
 }
 
 // counting is a script whose server counts 1000 prompt tokens, 400 of them cached and 100 written to
@@ -218,25 +198,10 @@ qwen3:8b                1   1000     400      100      10  0.0000     0.0000
 total                   3   3000    1200      300      30  0.0004     0.0000
 no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 `)
-	p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
+	p.write("priced.toml", fmt.Sprintf("budget_per_day = 1\n[llm]\nbase_url = %q\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n", server.URL))
 	check.Contains(t, "context", p.must("", "--config", "priced.toml", "context", "--channel", "garden"),
 		"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
 	check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
+	check.Contains(t, "answer", p.run("hello\n", "--config", "priced.toml", "chat", "--channel", "garden").err, "The budget for today is used up")
 	p.refuses(exitUsage, "usage", map[string]string{"--by week": `--by "week": must be one of day, conversation, model`, "--since May": "invalid time"})
-}
-
-// TestBudgetSurvivesRestart: each message goes to a new process.
-func TestBudgetSurvivesRestart(t *testing.T) {
-	t.Parallel()
-	server := llmtest.Serve(t, counting)
-	p := newFolder(t)
-	for _, c := range []struct {
-		budget float64
-		want   string
-	}{{0.0015, "Fine."}, {0.0015, "Fine."}, {0.0015, "The budget for this month is used up"}, {0.0025, "Fine."}} {
-		p.write("config.toml", fmt.Sprintf("budget_per_month = %v\n[llm]\nbase_url = %q\nmodel = \"m\"\n[prices.m]\ninput = 1\noutput = 0\n", c.budget, server.URL))
-		r := p.run("hello\n", "chat")
-		check.Contains(t, fmt.Sprint("answer with a budget of ", c.budget), r.out+r.err, c.want)
-	}
-	check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE role = 'user'"), 4)
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -20,7 +24,7 @@ import (
 type spot struct {
 	name    string // its name in the store
 	mention string // how to address the bot for the first time
-	always  bool   // each message must address it: the others are threads
+	thread  bool   // where everything is for the bot, once it was addressed
 	say     func(user int, text string)
 	replies func() []string // of the bot, oldest first, as currently shown
 
@@ -28,16 +32,15 @@ type spot struct {
 	said      int      // messages in bursts
 }
 
-// community is a Discord and a Slack with people in them, and a model that answers
-// each question by repeating its word.
+// community is a Discord and a Slack with people in them, and a model that answers each question by
+// repeating its word.
 type community struct {
-	t       *testing.T
-	discord *discordtest.Server
-	slack   *slacktest.Server
-	spots   []*spot       // two channels and a thread on each platform
-	held    chan struct{} // closed when the question "hold" may be answered
-	folder  folder
-	runs    []*live // one after the other
+	*platforms
+	spots       []*spot       // two channels and a thread on each platform
+	held        chan struct{} // closed when the question "hold" may be answered
+	summarizing atomic.Int32  // requests of the worker that the model is answering
+	folder      folder
+	program     *live
 }
 
 var asked = regexp.MustCompile(`ask-[a-z]+-\d+|hold`)
@@ -45,7 +48,9 @@ var asked = regexp.MustCompile(`ask-[a-z]+-\d+|hold`)
 // answer repeats every question without an answer.
 func (c *community) answer(x *llmtest.Exchange) {
 	if isWorker(x) {
-		if x.Wait(time.Second) {
+		c.summarizing.Add(1)
+		defer c.summarizing.Add(-1)
+		if x.Wait(300 * time.Millisecond) {
 			x.Use("s", "summarize", fmt.Sprintf(`{"summary":"They asked %s, and all was answered."}`, strings.Join(asked.FindAllString(x.Request.Messages[1].Text(), 9), ", ")))
 		}
 		return
@@ -62,13 +67,9 @@ func (c *community) answer(x *llmtest.Exchange) {
 		case <-time.After(time.Minute):
 		}
 	}
-	pace := 3 * time.Millisecond
-	if slices.Contains(questions, "ask-slowly-1") {
-		pace = 100 * time.Millisecond
-	}
 	for _, piece := range strings.SplitAfter("You asked: "+strings.Join(questions, " ")+strings.Repeat(" word", 30)+" and that is all.", " ") {
 		x.Piece(piece)
-		if !x.Wait(pace) {
+		if !x.Wait(3 * time.Millisecond) {
 			return
 		}
 	}
@@ -79,14 +80,15 @@ func (c *community) answer(x *llmtest.Exchange) {
 const people = 5 // on each platform
 
 func newCommunity(t *testing.T) *community {
-	c := &community{t: t, held: make(chan struct{})}
-	c.discord = discordtest.New(discordtest.Options{RefusePings: true, GlobalPerSecond: 100_000, HeartbeatWithin: time.Minute})
+	c := &community{held: make(chan struct{}), platforms: &platforms{
+		t: t, discord: discordtest.New(discordtest.Options{RefusePings: true, GlobalPerSecond: 100_000, HeartbeatWithin: time.Minute}),
+		slack: slacktest.New(slacktest.Options{AckWithin: 20 * time.Second, Redeliver: []time.Duration{0, time.Second, time.Second}}),
+	}}
 	t.Cleanup(c.discord.Close)
-	c.slack = slacktest.New(slacktest.Options{AckWithin: 20 * time.Second, Redeliver: []time.Duration{0, time.Second, time.Second}})
 	t.Cleanup(c.slack.Close)
 	c.discordSpots()
 	c.slackSpots()
-	c.folder = (&platforms{t: t, discord: c.discord, slack: c.slack}).folder("[[agents]]\nid = \"small\"\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
+	c.folder = c.platforms.folder("[[agents]]\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
 	c.folder.write("config.toml", strings.Replace(c.folder.read("config.toml"), "[slack]", "[slack]\nreply_in = \"channel\"", 1))
 	return c
 }
@@ -97,20 +99,18 @@ func (c *community) discordSpots() {
 		users = append(users, c.discord.User(fmt.Sprint("Ada", i)))
 	}
 	guild := c.discord.Guild("Garden", users...)
-	add := func(name, id string, always bool) {
+	add := func(name, id string, thread bool) {
 		c.spots = append(c.spots, &spot{
-			name: "discord:" + guild.ID + "/" + name, mention: "<@" + c.discord.Bot.ID + "> ", always: always,
-			say: func(user int, text string) { c.discord.Say(id, users[user%people].ID, text) },
-			replies: func() []string {
-				return (&platforms{discord: c.discord, square: id}).onDiscord()
-			},
+			name: "discord:" + guild.ID + "/" + name, mention: "<@" + c.discord.Bot.ID + "> ", thread: thread,
+			say:     func(user int, text string) { c.discord.Say(id, users[user%people].ID, text) },
+			replies: func() []string { return (&platforms{discord: c.discord, square: id}).onDiscord() },
 		})
 	}
 	first, second := c.discord.Channel(guild.ID, "beds").ID, c.discord.Channel(guild.ID, "tools").ID
 	thread := c.discord.Thread(first, users[0].ID, "slugs").ID
-	add(first, first, true)
-	add(second, second, true)
-	add(first+"/"+thread, thread, false)
+	add(first, first, false)
+	add(second, second, false)
+	add(first+"/"+thread, thread, true)
 }
 
 func (c *community) slackSpots() {
@@ -120,7 +120,7 @@ func (c *community) slackSpots() {
 	}
 	add := func(name, id, thread string) {
 		c.spots = append(c.spots, &spot{
-			name: "slack:" + slacktest.TeamID + "/" + name, mention: "<@" + slacktest.BotUserID + "> ", always: thread == "",
+			name: "slack:" + slacktest.TeamID + "/" + name, mention: "<@" + slacktest.BotUserID + "> ", thread: thread != "",
 			say: func(user int, text string) {
 				c.slack.Say(slacktest.Post{Channel: id, User: members[user%people], Text: text, Thread: thread})
 			},
@@ -141,15 +141,9 @@ func (c *community) slackSpots() {
 	add(tools+"/"+root, tools, root)
 }
 
-// run starts the program and returns a function that kills it.
-func (c *community) run() (kill func()) {
-	c.t.Helper()
-	r := c.folder.start("run", "--log-level", "debug")
-	c.runs = append(c.runs, r)
-	return func() {
-		r.signal(syscall.SIGKILL) // nothing can be tidied up
-		<-r.ended
-	}
+func (c *community) kill() {
+	c.program.signal(syscall.SIGKILL) // nothing can be tidied up
+	<-c.program.ended
 }
 
 // wait waits until a condition holds in all of these spots; none: in all.
@@ -158,25 +152,7 @@ func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 	if len(in) == 0 {
 		in = c.spots
 	}
-	for deadline := time.Now().Add(2 * time.Minute); slices.ContainsFunc(in, func(s *spot) bool { return !holds(s) }); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("waited in vain for %s\nthe log ends with\n%s", what, c.newestLog())
-		}
-	}
-}
-
-// newestLog returns the end of the program's log, from info on.
-func (c *community) newestLog() string {
-	told := slices.DeleteFunc(strings.SplitAfter(c.logged(), "\n"), func(line string) bool { return strings.Contains(line, `"DEBUG"`) })
-	return strings.Join(told[max(0, len(told)-40):], "")
-}
-
-// logged returns the program's log so far.
-func (c *community) logged() (text string) {
-	for _, r := range c.runs {
-		text += r.errs.String()
-	}
-	return text
+	eventually(c.t, what, c.program.errs.String, func() bool { return !slices.ContainsFunc(in, func(s *spot) bool { return !holds(s) }) })
 }
 
 // answered counts the copies of each question in the bot's replies.
@@ -198,9 +174,123 @@ func (s *spot) answeredAll() bool {
 // ask addresses the bot, with a mention where it needs one or begins.
 func (s *spot) ask(user int, q string) {
 	mention := ""
-	if s.always || len(s.questions) == 0 {
+	if !s.thread || len(s.questions) == 0 {
 		mention = s.mention
 	}
 	s.questions = append(s.questions, q)
 	s.say(user, mention+"please tell me about "+q)
+}
+
+// burst sends messages in all conversations at once.
+func (c *community) burst(from, to int) {
+	var all sync.WaitGroup
+	for _, s := range c.spots {
+		all.Go(func() {
+			for n := from; n < to; n++ {
+				s.said++
+				switch {
+				case n%23 == 7:
+					s.ask(n, fmt.Sprintf("ask-burst-%d", n))
+				case s.thread:
+					s.ask(n, fmt.Sprintf("ask-thread-%d", n))
+				default:
+					s.say(n, fmt.Sprintf("talk %d: the beans, the peas and the lettuce want water before noon", n))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// cut ends all connections.
+func (c *community) cut() {
+	c.discord.Cut()
+	for _, socket := range c.slack.Sockets() {
+		socket.Cut()
+	}
+}
+
+// Two channels and a thread on each platform, some hundred messages, and every kind of failure: each
+// message to the bot is answered once, whole and in order, and nothing is lost.
+func TestCommunityOnBothPlatforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	t.Parallel()
+	c := newCommunity(t)
+	c.program = c.folder.start("run")
+	c.open(c.program)
+	for i, s := range c.spots { // from then on the threads need no mention
+		s.ask(0, map[bool]string{true: "hold", false: "ask-first-1"}[i%3 == 0])
+	}
+	held, others := []*spot{c.spots[0], c.spots[3]}, slices.Concat(c.spots[1:3], c.spots[4:])
+	c.wait("answers beside one that is held back", (*spot).answeredAll, others...)
+	for _, s := range held { // one on each platform
+		_, count := s.answered()
+		check.Equal(t, "answers to delayed messages", count["hold"], 0)
+	}
+	close(c.held)
+	c.inTrouble()
+	c.kill()
+	c.burst(70, 80) // while nothing runs
+	c.program = c.folder.start("run")
+	c.burst(80, 100)
+	c.wait("every answer", (*spot).answeredAll)
+	c.wait("the end of every answer", func(s *spot) bool {
+		return !slices.ContainsFunc(s.replies(), func(text string) bool { return !strings.HasSuffix(text, "and that is all.") })
+	})
+	c.wait("an applied summary", func(*spot) bool {
+		return c.folder.count("SELECT count(*) FROM compactions WHERE state = 'applied'") > 0
+	})
+	c.kill()
+	for _, s := range c.spots {
+		order, count := s.answered()
+		for _, q := range s.questions {
+			check.Equal(t, s.name+": answers to "+q, count[q], 1)
+		}
+		check.EqualAll(t, s.name+": answered in another order", order, s.questions)
+	}
+	c.checkStore()
+	check.Len(t, "complaints of Slack", c.slack.Complaints(), 0)
+}
+
+// inTrouble sends messages in each conversation while both platforms fail in every way, until a
+// compaction runs.
+func (c *community) inTrouble() {
+	c.burst(0, 30)
+	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
+	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 2, Status: 502, Done: true})
+	c.discord.Fail(discordtest.Fault{Route: "PATCH /channels/*/messages/*", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
+	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 1, Status: 502, TakesEffect: true})
+	for _, method := range []string{"chat.postMessage", "chat.update", "chat.appendStream"} {
+		c.slack.Fail(slacktest.Fault{Method: method, Times: 1, RetryAfter: time.Second})
+	}
+	c.burst(30, 40)
+	c.cut()
+	c.burst(40, 50)
+	c.wait("answers on the way", (*spot).answeredAll)
+	c.discord.Invalidate(false)
+	for _, socket := range c.slack.Sockets() {
+		socket.Disconnect("refresh_requested")
+	}
+	c.burst(50, 70)
+	c.wait("a compaction in flight", func(*spot) bool { return c.summarizing.Load() > 0 })
+}
+
+// checkStore checks that the transcript has every message of the bursts, once and in order.
+func (c *community) checkStore() {
+	c.t.Helper()
+	db := c.folder.store()
+	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
+	for _, s := range c.spots {
+		conversation := check.Must(db.Find(c.t.Context(), s.name))(c.t)
+		var got, want []string
+		for _, m := range check.Must(conversation.Transcript().Page(c.t.Context(), 1, 100_000))(c.t) {
+			if found := number.FindStringSubmatch(m.Text); m.Role == llm.RoleUser && found != nil {
+				got, want = append(got, found[1]), append(want, fmt.Sprint(len(want)))
+			}
+		}
+		check.EqualAll(c.t, s.name, got, want)
+		check.Len(c.t, s.name+": messages", got, s.said)
+	}
 }

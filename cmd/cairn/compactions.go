@@ -42,13 +42,9 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 			if f.Since, err = a.since(cmd, since); err != nil {
 				return err
 			}
-			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-				if channel != "" {
-					c, err := find(cmd.Context(), db, channel)
-					if err != nil {
-						return err
-					}
-					f.Conversation = c.Name()
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
+				if f.Conversation, err = nameOf(cmd.Context(), db, channel); err != nil {
+					return err
 				}
 				return a.showCompactions(cmd, db, f)
 			})
@@ -57,7 +53,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 	flags := cmd.Flags()
 	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
 	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
-	flags.StringVar(&since, "since", "", "only those since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
+	flags.StringVar(&since, "since", "", "only those since `TIME`"+sinceForms)
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
 	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd

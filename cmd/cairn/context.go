@@ -34,11 +34,7 @@ messages behind it minus its own, at the price of cached input.`,
 
 func (a *app) context(cmd *cobra.Command, name string) error {
 	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
-		agents, _, err := a.agents(cmd.Context(), db)
-		if err != nil {
-			return err
-		}
-		agent, err := agents.Of(cmd.Context(), conversation)
+		agent, err := a.agentOf(cmd.Context(), db, conversation)
 		if err != nil {
 			return err
 		}

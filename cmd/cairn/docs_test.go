@@ -3,11 +3,9 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -181,24 +178,16 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 }
 
 // productSource returns the text of all Go files except tests.
-var productSource = func() func(t *testing.T) string {
+func productSource(t *testing.T) string {
+	t.Helper()
 	var all strings.Builder
-	once := sync.OnceValue(func() error {
-		return fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(name, ".go") && !isTestFile(name) {
-				var text []byte
-				text, err = os.ReadFile(filepath.Join(checkout, name))
-				all.Write(text)
-			}
-			return err
-		})
-	})
-	return func(t *testing.T) string {
-		t.Helper()
-		check.NoError(t, once())
-		return all.String()
+	for _, s := range check.Must(sources())(t) {
+		if !isTestFile(s.name) {
+			all.WriteString(read(t, filepath.Join(checkout, s.name)))
+		}
 	}
-}()
+	return all.String()
+}
 
 func TestDocsNameEveryStateAndKind(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "## States of a summary")
@@ -224,7 +213,7 @@ func TestDocsNameEveryStateAndKind(t *testing.T) {
 func fillGarden(t *testing.T) folder {
 	t.Helper()
 	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"cairn\"\ncontext_window = 3000\nmax_output_tokens = 200\n")
+	p.write("config.toml", "[[agents]]\ncontext_window = 3000\nmax_output_tokens = 200\n")
 	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
 	p.must("", "import", "--channel", "garden", "talk.jsonl")
 	return p
@@ -251,8 +240,7 @@ func TestDocsShowWhatCommandsPrint(t *testing.T) {
 func documentedQueries(t *testing.T, p folder) {
 	page := read(t, checkout+"/docs/queries.md")
 	p.must("/remember we meet at nine\n", "chat")
-	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
-	defer db.Close()
+	db := database(t, filepath.Join(p.dir, "data"))
 	lines := func(query string) (list []string) {
 		rows, err := db.Query(query)
 		check.Require(t, err == nil, "%s: %v", query, err)

@@ -28,7 +28,7 @@ import (
 // telling returns the address of a program's health checks.
 func (p *platforms) telling(r *live) (address string) {
 	p.t.Helper()
-	p.logs(r, `"health":"`)
+	r.logs(`"health":"`)
 	return first(p.t, `"health":"([^"]+)"`, r.errs.String())
 }
 
@@ -71,7 +71,7 @@ func TestHealth(t *testing.T) {
 	check.Equal(t, "alive beside a disk that takes nothing: "+said, code, 200)
 	repair()
 	ready(200, `{"part":"database","ok":true}`)
-	p.logs(r, "database_check_failed", "database_recovered")
+	r.logs("database_check_failed", "database_recovered")
 
 	broken.Store(true)
 	for n := range modelDown {
@@ -85,18 +85,8 @@ func TestHealth(t *testing.T) {
 	broken.Store(false)
 	p.sayOnSlack("And now?")
 	ready(200, `{"part":"model","ok":true}`)
-	metricsOfHealth(t, "http://"+address+"/metrics")
-
-	p.discord.Close()
-	ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
-	r.stop()
-	f.fails(exitFailed, "nothing answers at "+address, "health", "--health", address)
-}
-
-func metricsOfHealth(t *testing.T, url string) {
-	var said string
 	check.That(t, check.Soon(func() bool { // counted once the answer was sent
-		_, said = get(t, url)
+		_, said = get(t, "http://"+address+"/metrics")
 		return strings.Contains(said, "cairn_turn_duration_seconds_count 5\n")
 	}), "got no five turns")
 	for _, want := range []string{
@@ -111,6 +101,11 @@ func metricsOfHealth(t *testing.T, url string) {
 		check.Contains(t, "the metrics", said, "\n"+want+"\n")
 	}
 	check.Lacks(t, "the metrics", said, "Where are you", "And now", slacktest.BotToken, "hush")
+
+	p.discord.Close()
+	ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
+	r.stop()
+	f.fails(exitFailed, "nothing answers at "+address, "health", "--health", address)
 }
 
 func TestFrequentHealthRequestsShareACheck(t *testing.T) {
@@ -143,7 +138,7 @@ func read(t *testing.T, file string) string {
 func first(t *testing.T, form, text string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
-	check.Require(t, found != nil, "got no %s", form)
+	check.Require(t, found != nil, "got no %s in %.3000s", form, text)
 	return found[1]
 }
 

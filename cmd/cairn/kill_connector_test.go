@@ -29,30 +29,9 @@ type connectorStep struct {
 
 // side is one of the platforms.
 type side struct {
-	name   string
-	say    func(p *platforms, text string)
-	shown  func(p *platforms) []string // texts of the bot's messages there
-	delay  func(p *platforms)          // delays posts before they take effect
-	posted func(p *platforms) int      // number of started posts
-}
-
-var sides = []side{
-	{
-		"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord,
-		func(p *platforms) {
-			p.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Delay: time.Minute})
-		},
-		func(p *platforms) int { return len(p.discord.Requests("POST /channels/*/messages")) },
-	},
-	{
-		"Slack", (*platforms).sayOnSlack, (*platforms).onSlack,
-		func(p *platforms) {
-			for _, method := range []string{"chat.postMessage", "chat.startStream"} {
-				p.slack.Fail(slacktest.Fault{Method: method, Delay: time.Minute})
-			}
-		},
-		func(p *platforms) int { return p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream") },
-	},
+	name  string
+	say   func(p *platforms, text string)
+	shown func(p *platforms) []string // texts of the bot's messages there
 }
 
 const second = "new.text LIKE '%Where do we stand%'"
@@ -73,7 +52,7 @@ func TestKillAtEveryStepOfAConnector(t *testing.T) {
 		t.Skip("it starts a program and two platforms for each step")
 	}
 	t.Parallel()
-	for _, on := range sides {
+	for _, on := range []side{{"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord}, {"Slack", (*platforms).sayOnSlack, (*platforms).onSlack}} {
 		for _, s := range connectorSteps {
 			t.Run(on.name+": "+s.name, func(t *testing.T) {
 				t.Parallel()
@@ -111,9 +90,8 @@ func (s connectorStep) die(t *testing.T, on side) {
 	p.until(r, "the next answer", func() bool { return len(on.shown(p)) > 2 && strings.HasSuffix(on.shown(p)[2], end) })
 	r.stop()
 	check.EqualAll(t, r.errs.String(), on.shown(p), []string{begin + end, begin + end, begin + end})
-	w := &recorder{folder: f}
-	w.examined()
-	check.Equal(t, "questions, answers, pieces and their ids; not sent, not answered, not taken up", w.ask(
+	f.examined()
+	check.Equal(t, "questions, answers, pieces and their ids; not sent, not answered, not taken up", f.ask(
 		"count(*) FROM messages WHERE role = 'user'", "count(*) FROM messages WHERE role = 'assistant'",
 		"count(*) FROM outbox", "count(DISTINCT platform_id) FROM outbox", "count(*) FROM outbox WHERE state <> 'sent'",
 		"count(*) FROM messages WHERE answered = 0", "(SELECT count(*) FROM inbox) + count(*) FROM gone"), "3 3 3 3 0 0 0")
@@ -128,14 +106,23 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 	r := f.start("run")
 	p.open(r)
 	on.say(p, "Hello.")
-	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
-	shown, posted := len(on.shown(p)), on.posted(p)
-	if s.stuck {
-		on.delay(p)
+	p.until(r, "the first answer, and that it was sent", func() bool {
+		return slices.Equal(on.shown(p), []string{begin + end}) && f.waiting() == 0
+	})
+	const post = "POST /channels/*/messages"
+	posts := func() int {
+		return len(p.discord.Requests(post)) + p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream")
+	}
+	shown, posted := len(on.shown(p)), posts()
+	if s.stuck { // posts are delayed before they take effect
+		p.discord.Fail(discordtest.Fault{Route: post, Delay: time.Minute})
+		for _, method := range []string{"chat.postMessage", "chat.startStream"} {
+			p.slack.Fail(slacktest.Fault{Method: method, Delay: time.Minute})
+		}
 	}
 	on.say(p, "Where do we stand?")
 	if s.half || s.stuck {
-		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && on.posted(p) > posted })
+		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && posts() > posted })
 		_ = r.cmd.Process.Kill() // the exit code shows it
 	}
 	r.killed()

@@ -171,18 +171,6 @@ var taskSteps = []struct {
 	{"its result is in the conversation", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
 }
 
-// bridgeCounter is a model server: the counting agent calls a tool twice, and then answers.
-func bridgeCounter(x *llmtest.Exchange) {
-	switch looked := strings.Count(string(x.Request.Raw), `"role":"tool"`); {
-	case !strings.Contains(x.Request.Messages[0].Text(), "You count."):
-		x.Say("I have heard of it.")
-	case looked < 2:
-		x.Use(fmt.Sprint("c", looked), "recall", `{"query":"bridges"}`)
-	default:
-		x.Say("There are 12 bridges.")
-	}
-}
-
 // TestKillAtEveryStepOfATask kills the program at each step of a task. The next process continues
 // it: its result enters the conversation once, and is answered once.
 func TestKillAtEveryStepOfATask(t *testing.T) {
@@ -194,7 +182,16 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 	for _, s := range taskSteps {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			server := llmtest.Serve(t, bridgeCounter)
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { // the counting agent calls a tool twice, and then answers
+				switch looked := strings.Count(string(x.Request.Raw), `"role":"tool"`); {
+				case !strings.Contains(x.Request.Messages[0].Text(), "You count."):
+					x.Say("I have heard of it.")
+				case looked < 2:
+					x.Use(fmt.Sprint("c", looked), "recall", `{"query":"bridges"}`)
+				default:
+					x.Say("There are 12 bridges.")
+				}
+			})
 			p := newFolder(t)
 			writeServerSettings(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"")
 			dying := p
@@ -202,15 +199,14 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			l := dying.start("chat", "--json")
 			l.say(`{"text":"/ask @counter how many bridges?","id":"ask"}`)
 			l.killed()
-			w := &recorder{folder: p}
-			w.examined()
-			begun := w.ask("count(*) FROM tasks")
+			p.examined()
+			begun := p.ask("count(*) FROM tasks")
 			p.must("", "chat") // it waits for the task
 			if begun == "0" {  // then it was never acknowledged
 				return
 			}
-			w.examined()
-			check.Equal(t, "tasks done, results and answers to them; messages without answer, in the inbox, and replies not sent", w.ask(
+			p.examined()
+			check.Equal(t, "tasks done, results and answers to them; messages without answer, in the inbox, and replies not sent", p.ask(
 				"count(*) FROM tasks WHERE state = 'done'",
 				"count(*) FROM messages WHERE role = 'user' AND text LIKE '%[Result of task 1%12 bridges%'",
 				"count(*) FROM messages WHERE role = 'assistant' AND text LIKE '%I have heard of it.%'",

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path"
@@ -48,9 +49,9 @@ func (s goFile) of(folder string) bool { return strings.Contains("/"+s.name, fol
 
 func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 
-// allowedImports reads ARCHITECTURE.md's table: which packages of this module each package
-// may import. All imports run down.
-func allowedImports(t *testing.T) map[string][]string {
+// TestLayout compares the imports with ARCHITECTURE.md's table: which packages of this module each
+// package may import. All imports run down.
+func TestLayout(t *testing.T) {
 	_, table, found := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "| package | imports |\n|---|---|\n")
 	check.Require(t, found, "ARCHITECTURE.md has no table of imports")
 	allowed := make(map[string][]string)
@@ -63,11 +64,6 @@ func allowedImports(t *testing.T) map[string][]string {
 			allowed[pkg] = strings.Split(strings.TrimSpace(cells[2]), ", ")
 		}
 	}
-	return allowed
-}
-
-func TestLayout(t *testing.T) {
-	allowed := allowedImports(t)
 	used := make(map[string]map[string]bool)
 	for _, s := range check.Must(sources())(t) {
 		pkg := path.Dir(s.name)
@@ -126,27 +122,18 @@ func TestHandlesAreSmall(t *testing.T) {
 		if isTestFile(s.name) || s.of("test") || s.of("testdata") {
 			continue
 		}
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				if n.Recv != nil && n.Name.IsExported() {
-					of := n.Recv.List[0].Type
-					if star, ok := of.(*ast.StarExpr); ok {
-						of = star.X
-					}
-					if id, ok := of.(*ast.Ident); ok && id.IsExported() {
-						methods[path.Dir(s.name)+"."+id.Name]++
-					}
-				}
-				return false
-			case *ast.TypeSpec:
-				if s.name == "channel/conversation.go" && n.Name.Name == "conversation" {
-					for _, f := range n.Type.(*ast.StructType).Fields.List {
-						fields += max(len(f.Names), 1)
-					}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.IsExported() {
+				if of := strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*"); ast.IsExported(of) {
+					methods[path.Dir(s.name)+"."+of]++
 				}
 			}
-			return true
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && s.name == "channel/conversation.go" && spec.Name.Name == "conversation" {
+				fields = spec.Type.(*ast.StructType).Fields.NumFields()
+			}
+			return s.name == "channel/conversation.go"
 		})
 	}
 	check.That(t, fields != 0 && fields <= mostFields, "conversation has %d fields, want 1 to %d", fields, mostFields)

@@ -28,7 +28,7 @@ type live struct {
 	ended chan struct{}
 }
 
-// start starts the program. It is killed when the test ends.
+// start starts the program. It is killed when the test ends, or after minutes.
 func (p folder) start(args ...string) *live {
 	p.t.Helper()
 	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &check.Buffer{}, ended: make(chan struct{})}
@@ -46,8 +46,11 @@ func (p folder) start(args ...string) *live {
 		}
 		_ = l.cmd.Wait() // the exit code shows it
 	}()
+	kill := func() { _ = l.cmd.Process.Kill() } // it may have ended
+	guard := time.AfterFunc(3*time.Minute, kill)
 	p.t.Cleanup(func() {
-		_ = l.cmd.Process.Kill() // it may have ended
+		guard.Stop()
+		kill()
 		_, _ = l.rest()
 	})
 	return l
@@ -61,19 +64,13 @@ func (l *live) say(line string) {
 // until returns the lines up to the first that contains text.
 func (l *live) until(text string) (lines []string) {
 	l.t.Helper()
-	patience := time.After(30 * time.Second)
-	for {
-		select {
-		case line, ok := <-l.lines:
-			check.Require(l.t, ok, "the output ended before %s; got %q", text, lines)
-			lines = append(lines, line)
-			if strings.Contains(line, text) {
-				return lines
-			}
-		case <-patience:
-			l.t.Fatalf("timed out waiting for %s; got %q", text, lines)
+	for line := range l.lines {
+		if lines = append(lines, line); strings.Contains(line, text) {
+			return lines
 		}
 	}
+	l.t.Fatalf("the output ended before %s; got %q\n%s", text, lines, l.errs)
+	return nil
 }
 
 // rest returns the remaining output until the program ends, and its exit code.
@@ -89,9 +86,7 @@ func (l *live) rest() (lines []string, code int) {
 func (l *live) end() (lines []string) {
 	l.t.Helper()
 	_ = l.in.Close()
-	lines, code := l.rest()
-	check.Equal(l.t, "exit code", code, 0)
-	return lines
+	return l.exits(0)
 }
 
 // killed closes the input, waits for the end, which must be by SIGKILL, and returns the output.
@@ -110,6 +105,14 @@ func (l *live) signal(s syscall.Signal) {
 	check.NoError(l.t, l.cmd.Process.Signal(s))
 }
 
+// logs waits until the program has logged all of these.
+func (l *live) logs(parts ...string) {
+	l.t.Helper()
+	for _, part := range parts {
+		eventually(l.t, "the log has "+part, l.errs.String, func() bool { return strings.Contains(l.errs.String(), part) })
+	}
+}
+
 // stop sends SIGTERM, and wants the program to end with its number.
 func (l *live) stop() {
 	l.t.Helper()
@@ -117,17 +120,12 @@ func (l *live) stop() {
 	l.exits(143)
 }
 
-// exits waits for the end, and wants an exit code.
-func (l *live) exits(want int) {
+// exits waits for the end, checks the exit code, and returns the remaining output.
+func (l *live) exits(want int) (lines []string) {
 	l.t.Helper()
-	select {
-	case <-l.ended:
-	case <-time.After(time.Minute):
-		l.t.Fatalf("the program does not end; output:\n%s", l.errs)
-	}
-	if code := l.cmd.ProcessState.ExitCode(); code != want {
-		l.t.Errorf("got exit code %d, want %d\n%s", code, want, l.errs)
-	}
+	lines, code := l.rest()
+	check.That(l.t, code == want, "got exit code %d, want %d\n%s", code, want, l.errs)
+	return lines
 }
 
 // pseudoTerminal returns both ends of one.

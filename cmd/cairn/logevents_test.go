@@ -5,11 +5,12 @@ package main
 import (
 	"cmp"
 	"flag"
-	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,15 +44,8 @@ func logEvents(t *testing.T) (rows []string) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			row := ""
-			switch n := n.(type) {
-			case *ast.CallExpr:
-				row = logEvent(n, path.Dir(s.name))
-			case *ast.KeyValueExpr:
-				row = incidentEvent(n, path.Dir(s.name))
-			}
-			if row != "" {
-				rows = append(rows, row)
+			if row := logEvent(n); row != "" {
+				rows = append(rows, "| "+row+" | "+path.Dir(s.name)+" |\n")
 			}
 			return true
 		})
@@ -62,58 +56,42 @@ func logEvents(t *testing.T) (rows []string) {
 	return slices.Compact(rows)
 }
 
-// logEvent returns the row of a call of a logger; empty for any other call, and for debug.
-func logEvent(call *ast.CallExpr, room string) string {
-	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !isLogger(method.X) {
-		return ""
-	}
-	level := strings.ToLower(method.Sel.Name)
-	args := call.Args
-	switch level {
-	case "info", "warn", "error":
-	case "log": // an incident: a warning, and debug while it lasts
-		level = "warn, then debug"
-		if len(args) > 1 && isCallOf(args[1], "max") { // not below info
-			level = "warn, then info"
+// logEvent returns event, level and attributes of a call of a logger, or of a field of a
+// platform.Incident that names an event; empty for anything else, and for debug.
+func logEvent(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.KeyValueExpr:
+		event, _ := stringOf(n.Value)
+		switch key := types.ExprString(n.Key); {
+		case event != "" && key == "Failed":
+			return event + " | warn | `error`"
+		case event != "" && key == "Recovered":
+			return event + " | info | "
 		}
-		args = args[min(2, len(args)):]
-	default:
-		return ""
-	}
-	if len(args) == 0 {
-		return ""
-	}
-	event, ok := stringOf(args[0])
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", event, level, strings.Join(attributesOf(args[1:]), ", "), room)
-}
-
-func isCallOf(x ast.Expr, name string) bool {
-	call, ok := x.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	f, ok := call.Fun.(*ast.Ident)
-	return ok && f.Name == name
-}
-
-// incidentEvent returns the row of a field of a platform.Incident that names an event; empty for
-// any other field.
-func incidentEvent(field *ast.KeyValueExpr, room string) string {
-	key, _ := field.Key.(*ast.Ident)
-	switch event, ok := stringOf(field.Value); {
-	case key == nil || !ok:
-		return ""
-	case key.Name == "Failed":
-		return fmt.Sprintf("| %s | warn | `error` | %s |\n", event, room)
-	case key.Name == "Recovered":
-		return fmt.Sprintf("| %s | info |  | %s |\n", event, room)
+	case *ast.CallExpr:
+		method, ok := n.Fun.(*ast.SelectorExpr)
+		if !ok || !logger.MatchString(types.ExprString(method.X)) {
+			return ""
+		}
+		level, args := strings.ToLower(method.Sel.Name), n.Args
+		switch {
+		case level == "log" && len(args) > 2: // an incident: a warning, and debug while it lasts
+			level, args = "warn, then debug", args[2:]
+			if strings.HasPrefix(types.ExprString(n.Args[1]), "max(") { // not below info
+				level = "warn, then info"
+			}
+		case !slices.Contains([]string{"info", "warn", "error"}, level) || len(args) == 0:
+			return ""
+		}
+		if event, ok := stringOf(args[0]); ok {
+			return event + " | " + level + " | " + strings.Join(attributesOf(args[1:]), ", ")
+		}
 	}
 	return ""
 }
+
+// logger matches expressions that are named like a logger: log, o.Log, c.log().
+var logger = regexp.MustCompile(`(?i)log(\(.*\))?$`)
 
 // attributesOf returns the names of a call's attributes: each is a key followed by a value, or a
 // slog.Attr.
@@ -130,19 +108,6 @@ func attributesOf(args []ast.Expr) (names []string) {
 		}
 	}
 	return names
-}
-
-// isLogger reports whether an expression is named like a logger: log, o.Log, c.log().
-func isLogger(x ast.Expr) bool {
-	switch x := x.(type) {
-	case *ast.Ident:
-		return strings.HasSuffix(strings.ToLower(x.Name), "log")
-	case *ast.SelectorExpr:
-		return isLogger(x.Sel)
-	case *ast.CallExpr:
-		return isLogger(x.Fun)
-	}
-	return false
 }
 
 func stringOf(x ast.Expr) (string, bool) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/store"
 )
 
@@ -66,13 +67,23 @@ type folder struct {
 	t   *testing.T
 	dir string
 	env []string
+
+	bare bool // chat creates the database itself
 }
 
 func newFolder(t *testing.T, env ...string) folder {
 	return folder{t: t, dir: t.TempDir(), env: env}
 }
 
+// stock gives chat an empty database: to create one takes longer than all else it does.
+func (p folder) stock(args []string) {
+	if len(args) > 0 && args[0] == "chat" && !p.bare {
+		storetest.CopyEmpty(p.t, filepath.Join(p.dir, "data"))
+	}
+}
+
 func (p folder) command(args ...string) *exec.Cmd {
+	p.stock(args)
 	program := check.Must(os.Executable())(p.t)
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
@@ -115,6 +126,7 @@ func (p folder) needsProcess(args []string) bool {
 
 func (p folder) runHere(input string, args []string) result {
 	p.t.Helper()
+	p.stock(args)
 	working.Lock()
 	defer working.Unlock()
 	home := check.Must(os.Getwd())(p.t)
@@ -155,31 +167,30 @@ func (p folder) untouched() {
 // store opens the folder's database until the test ends, or closes it.
 func (p folder) store() *store.Store {
 	p.t.Helper()
-	db := check.Must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
-	p.t.Cleanup(func() { _ = db.Close() })
-	return db
+	return storetest.OpenStore(p.t, filepath.Join(p.dir, "data"))
 }
 
-// query opens the folder's database as a tool does, and reads one value.
-func (p folder) query(text string, into any) {
-	p.t.Helper()
-	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))+"?_busy_timeout=5000"))(p.t)
-	defer db.Close()
-	check.NoError(p.t, db.QueryRow(text).Scan(into))
+// database opens the database in a data folder as a tool does.
+func database(t *testing.T, dir string) *sql.DB {
+	t.Helper()
+	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_busy_timeout=5000"))(t)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // execute changes the folder's database behind the program's back.
 func (p folder) execute(statement string) {
 	p.t.Helper()
-	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))+"?_busy_timeout=5000"))(p.t)
-	defer db.Close()
+	db := database(p.t, filepath.Join(p.dir, "data"))
 	check.Must(db.Exec(statement))(p.t)
+	check.NoError(p.t, db.Close())
 }
 
 // count returns the result of a query.
 func (p folder) count(query string) (n int) {
 	p.t.Helper()
-	p.query(query, &n)
+	db := database(p.t, filepath.Join(p.dir, "data"))
+	check.NoError(p.t, errors.Join(db.QueryRow(query).Scan(&n), db.Close()))
 	return n
 }
 

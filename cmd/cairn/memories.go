@@ -58,7 +58,7 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
 	f.StringVar(&s.kind, "kind", "", "only those of this `KIND` (all)")
 	f.StringVar(&s.state, "state", state, "only those in this `STATE`: "+strings.Join(memory.States, ", "))
-	f.StringVar(&s.since, "since", "", "only those said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
+	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
 	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
 }
@@ -74,11 +74,11 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 			return f, err
 		}
 	}
-	if s.channel != "" {
-		f.Conversation, err = conversationName(s.channel)
-	}
-	return f, err
+	return f, nil
 }
+
+// sinceForms ends the help of --since.
+const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"
 
 // since parses --since. A day starts in the time zone of the settings.
 func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
@@ -106,11 +106,9 @@ func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, 
 			return wrongUse(cmd, fmt.Errorf("--until: %w", err))
 		}
 	}
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-		if s.channel != "" {
-			if _, err := find(cmd.Context(), db, s.channel); err != nil {
-				return err
-			}
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
+		if f.Conversation, err = nameOf(cmd.Context(), db, s.channel); err != nil {
+			return err
 		}
 		return do(db, f)
 	})

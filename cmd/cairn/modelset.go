@@ -125,6 +125,15 @@ func (a *app) agents(ctx context.Context, db *store.Store) (channel.Agents, *slo
 	}, log, err
 }
 
+// agentOf returns the agent of a conversation, for a command that only reads.
+func (a *app) agentOf(ctx context.Context, db *store.Store, conversation *store.Conversation) (channel.Agent, error) {
+	agents, _, err := a.agents(ctx, db)
+	if err != nil {
+		return channel.Agent{}, err
+	}
+	return agents.Of(ctx, conversation)
+}
+
 // model returns the model that t describes. If ttl is set, providers that offer a choice keep their
 // prompt cache that long.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {

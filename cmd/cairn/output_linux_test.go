@@ -23,11 +23,6 @@ import (
 
 func TestTableFits(t *testing.T) {
 	for width, want := range map[int]string{
-		0: `
-ID        SAID  MEMORY                                  CHANNEL
- 7  2026-05-08  Ada drinks green tea in the morning     terminal:garden
-12  2026-05-09  我喜欢猫，也喜欢狗，还喜欢在花园里喝茶  x
-`,
 		50: `
 ID        SAID  MEMORY             CHANNEL
  7  2026-05-08  Ada drinks green…  terminal:garden

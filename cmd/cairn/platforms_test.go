@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -19,7 +17,6 @@ import (
 // platforms are a Discord and a Slack with a person and the bot.
 type platforms struct {
 	t       *testing.T
-	ctx     context.Context
 	discord *discordtest.Server
 	slack   *slacktest.Server
 
@@ -33,9 +30,7 @@ func newPlatforms(t *testing.T) *platforms {
 }
 
 func platformsOf(t *testing.T, o discordtest.Options) *platforms {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	p := &platforms{t: t, ctx: ctx, discord: discordtest.New(o), slack: slacktest.New(slacktest.Options{})}
+	p := &platforms{t: t, discord: discordtest.New(o), slack: slacktest.New(slacktest.Options{})}
 	t.Cleanup(p.discord.Close)
 	t.Cleanup(p.slack.Close)
 	p.ann = p.discord.User("Ann")
@@ -50,7 +45,7 @@ func (p *platforms) folder(settings string, env ...string) folder {
 	f := newFolder(p.t, append([]string{
 		"DISCORD_TOKEN=token", "SLACK_BOT_TOKEN=" + slacktest.BotToken, "SLACK_APP_TOKEN=" + slacktest.AppToken,
 	}, env...)...)
-	f.write("config.toml", fmt.Sprintf("%s\n[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
+	f.write("config.toml", fmt.Sprintf("%s\n"+noBackups+"[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
 	storetest.CopyEmpty(p.t, filepath.Join(f.dir, "data"))
 	return f
 }
@@ -113,19 +108,9 @@ func (p *platforms) wait(r *live, said func() []string, part string) {
 
 func (p *platforms) until(r *live, what string, holds func() bool) {
 	p.t.Helper()
-	for ; !holds(); time.Sleep(10 * time.Millisecond) {
-		if p.ctx.Err() != nil {
-			p.t.Fatalf("timed out waiting for %s; Discord has %q, Slack %q, standard error\n%s", what, p.onDiscord(), p.onSlack(), r.errs)
-		}
-	}
-}
-
-// logs waits until the program has logged all of these.
-func (p *platforms) logs(r *live, parts ...string) {
-	p.t.Helper()
-	for _, part := range parts {
-		p.until(r, "the log has "+part, func() bool { return strings.Contains(r.errs.String(), part) })
-	}
+	eventually(p.t, what, func() string {
+		return fmt.Sprintf("Discord has %q, Slack %q, standard error\n%s", p.onDiscord(), p.onSlack(), r.errs)
+	}, holds)
 }
 
 // open waits until the connectors are open: messages from now on are received at once.

@@ -34,7 +34,7 @@ With --json, a memory is an object with the key "memory". A message is an object
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
-	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
+	f.StringVar(&l.since, "since", "", "only what was said since `TIME`"+sinceForms)
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -129,37 +129,9 @@ func (w *recorder) judge() {
 	check.Len(w.t, "what a strict server rejects", w.server.Refusals(), 0)
 }
 
-// examined examines a copy of the files: the next process must find them unchanged.
-func (w *recorder) examined() {
-	w.t.Helper()
-	data := check.Must(store.Open(w.t.Context(), store.Options{Dir: w.copied(), Shared: true}))(w.t)
-	defer data.Close()
-	check.Len(w.t, "findings", check.Must(data.Upkeep().Check(context.Background()))(w.t), 0)
-}
-
-// copied returns a copy of the database with its log.
-func (w *recorder) copied() string {
-	w.t.Helper()
-	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
-	check.NoError(w.t, os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))))
-	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
-		w.t.Fatal(err)
-	}
-	return dir
-}
-
 // stack returns the applied summaries.
 func (w *recorder) stack() (rows string) {
 	return w.ask("coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'applied' ORDER BY from_seq)")
-}
-
-// ask returns the answers of a copy of the database to these queries, of which each lacks SELECT.
-func (w *recorder) ask(queries ...string) (answers string) {
-	w.t.Helper()
-	db := check.Must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
-	defer db.Close()
-	check.NoError(w.t, db.QueryRow("SELECT (SELECT "+strings.Join(queries, ") || ' ' || (SELECT ")+")").Scan(&answers))
-	return answers
 }
 
 // talk sends stories, each after the previous answer.
@@ -171,4 +143,32 @@ func (w *recorder) talk(n int) {
 		w.hear(l.until(`"reply"`))
 	}
 	w.hear(l.end())
+}
+
+// examined examines a copy of the files: the next process must find them unchanged.
+func (p folder) examined() {
+	p.t.Helper()
+	data := check.Must(store.Open(p.t.Context(), store.Options{Dir: p.copied(), Shared: true}))(p.t)
+	defer data.Close()
+	check.Len(p.t, "findings", check.Must(data.Upkeep().Check(context.Background()))(p.t), 0)
+}
+
+// copied returns a copy of the database with its log.
+func (p folder) copied() string {
+	p.t.Helper()
+	dir := filepath.Join(p.dir, fmt.Sprint("copy", time.Now().UnixNano()))
+	check.NoError(p.t, os.CopyFS(dir, os.DirFS(filepath.Join(p.dir, "data"))))
+	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
+		p.t.Fatal(err)
+	}
+	return dir
+}
+
+// ask returns the answers of a copy of the database to these queries, of which each lacks SELECT.
+func (p folder) ask(queries ...string) (answers string) {
+	p.t.Helper()
+	db := database(p.t, p.copied())
+	query := "SELECT (SELECT " + strings.Join(queries, ") || ' ' || (SELECT ") + ")"
+	check.NoError(p.t, errors.Join(db.QueryRow(query).Scan(&answers), db.Close()))
+	return answers
 }

@@ -195,6 +195,18 @@ func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversat
 	return conversation, err
 }
 
+// nameOf returns the full name of a channel of the store; "" if none is named.
+func nameOf(ctx context.Context, db *store.Store, channel string) (string, error) {
+	if channel == "" {
+		return "", nil
+	}
+	conversation, err := find(ctx, db, channel)
+	if err != nil {
+		return "", err
+	}
+	return conversation.Name(), nil
+}
+
 // listNames lists some existing names, for an error about a name that does not exist.
 func listNames(known []string) string {
 	if len(known) == 0 {

@@ -7,14 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
-	"cairn/config"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -41,14 +40,6 @@ func TestRun(t *testing.T) {
 	r.stop()
 	check.Contains(t, "output", r.errs.String(), `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 	check.Len(t, "complaints of Slack", p.slack.Complaints(), 0)
-}
-
-// A list from an earlier version lacks newer commands.
-func TestUnrestrictedCommandsAreListed(t *testing.T) {
-	s := check.Must(config.Parse("config.toml", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
-	check.EqualAll(t, "commands", s.Unrestricted(), []string{"pin", "settings", "unpin"})
-	s = config.Default()
-	check.Len(t, "commands by default", s.Unrestricted(), 0)
 }
 
 func TestRunWithoutTokens(t *testing.T) {
@@ -83,7 +74,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	check.Lacks(t, "the output", said, "hush")
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
 		r := p.folder("", append(modelAt(modelServer(t, failing["a wrong key"].do)), "DISCORD_TOKEN=hush")...).start("run")
-		p.logs(r, "connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
+		r.logs("connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "rejects my API key")
@@ -158,7 +149,7 @@ func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
 	p.sayOnSlack("now break")
 	p.wait(r, p.onSlack, "rejects my API key")
-	p.logs(r, "turn_failed")
+	r.logs("turn_failed")
 	r.stop()
 	said := r.errs.String()
 	check.Lacks(t, "the output", said,
@@ -199,25 +190,12 @@ func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
 	}
 }
 
-// stubConnector is a connector that stays open until its context ends.
-type stubConnector struct{ sent atomic.Int32 }
+// openConnector stays open until its context ends.
+type openConnector struct{ channeltest.Silent }
 
-var _ runner = (*stubConnector)(nil)
-
-func (h *stubConnector) Name() string                          { return "test" }
-func (h *stubConnector) Split(text string) []string            { return []string{text} }
-func (h *stubConnector) Reply(string, []string) channel.Writer { return h }
-func (h *stubConnector) Show(string)                           {}
-func (h *stubConnector) Cancel()                               {}
-
-func (h *stubConnector) Run(ctx context.Context, _ *channel.Hub) error {
+func (openConnector) Run(ctx context.Context, _ *channel.Hub) error {
 	<-ctx.Done()
 	return nil
-}
-
-func (h *stubConnector) Send(_ context.Context, piece channel.Piece) (string, error) {
-	h.sent.Add(1)
-	return fmt.Sprint(piece.Row), nil
 }
 
 // TestStopWithinTheGrace: what is finished in time is sent, what is not waits for the next start.
@@ -234,7 +212,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 	p.sayOnDiscord("Where are you?")
 	<-asked
 	r.signal(syscall.SIGTERM)
-	p.logs(r, `"msg":"stopping`)
+	r.logs(`"msg":"stopping`)
 	close(goOn)
 	r.exits(143)
 	check.EqualAll(t, "answers", p.onDiscord(), []string{"Here I am."})
@@ -246,7 +224,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			<-ctx.Done()
 			return llm.Response{}, ctx.Err()
 		}}
-		connector, log := &stubConnector{}, slog.New(slog.DiscardHandler)
+		connector, log := openConnector{"test"}, slog.New(slog.DiscardHandler)
 		hub := channel.New(channel.Options{
 			Store: db, Connectors: []channel.Connector{connector}, Log: log,
 			Agent: func(string) channel.Agent { return channel.Agent{Model: model, Policy: compactor.DefaultPolicy} },
@@ -256,9 +234,8 @@ func TestStopWithinTheGrace(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		stop(signalled{syscall.SIGTERM})
 		check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, 100*time.Millisecond, log)), 143)
-		check.Equal(t, "sent", connector.sent.Load(), 0)
 		check.NoError(t, db.Close())
-		check.Equal(t, "unanswered turns", f.count("SELECT count(*) FROM messages WHERE answered = 0"), 1)
+		check.Equal(t, "unanswered turns and replies", f.count("SELECT sum(answered = 0) + (SELECT count(*) FROM outbox) FROM messages"), 1)
 	})
 }
 
@@ -282,7 +259,7 @@ func TestSecondStopSignal(t *testing.T) {
 			p.sayOnDiscord("Where are you?")
 			<-asked
 			r.signal(signal)
-			p.logs(r, `"msg":"stopping`)
+			r.logs(`"msg":"stopping`)
 			start := time.Now()
 			r.signal(signal)
 			<-r.ended
@@ -294,7 +271,7 @@ func TestSecondStopSignal(t *testing.T) {
 			r.signal(signal)
 			r.exits(code)
 			check.Len(t, "answers", p.onDiscord(), 1)
-			(&recorder{folder: f}).examined()
+			f.examined()
 		})
 	}
 }

@@ -130,11 +130,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		agents, _, err := a.agents(ctx, db)
-		if err != nil {
-			return err
-		}
-		agent, err := agents.Of(ctx, conversation)
+		agent, err := a.agentOf(ctx, db, conversation)
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -24,38 +24,28 @@ import (
 
 // collector is an OpenTelemetry collector on loopback.
 type collector struct {
-	*httptest.Server
-
-	mu      sync.Mutex // guards the rest
-	key     string     // the header Api-Key of the last request
-	service map[string]string
+	mu      sync.Mutex        // guards the rest
+	key     string            // the header Api-Key of the last request
+	service map[string]string // attributes of the program
 	spans   []*tracepb.Span
 }
 
-func newCollector(t *testing.T) *collector {
-	c := &collector{service: map[string]string{}}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		var batch tracepb.TracesData
-		if err == nil {
-			err = proto.Unmarshal(body, &batch)
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var batch tracepb.TracesData
+	if err = errors.Join(err, proto.Unmarshal(body, &batch)); err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+		http.Error(w, "no", http.StatusServiceUnavailable)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.key = r.Header.Get("Api-Key")
+	for _, from := range batch.GetResourceSpans() {
+		c.service = values(from.GetResource().GetAttributes())
+		for _, scope := range from.GetScopeSpans() {
+			c.spans = append(c.spans, scope.GetSpans()...)
 		}
-		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
-			http.Error(w, "no", http.StatusServiceUnavailable)
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.key = r.Header.Get("Api-Key")
-		for _, from := range batch.GetResourceSpans() {
-			maps.Copy(c.service, values(from.GetResource().GetAttributes()))
-			for _, scope := range from.GetScopeSpans() {
-				c.spans = append(c.spans, scope.GetSpans()...)
-			}
-		}
-	}))
-	t.Cleanup(c.Close)
-	return c
+	}
 }
 
 // values returns attributes as text.
@@ -70,23 +60,12 @@ func values(attrs []*commonpb.KeyValue) map[string]string {
 	return all
 }
 
-// find returns the first span of a name that has these attributes, with all its attributes.
-func (c *collector) find(t *testing.T, name string, attrs map[string]string) (*tracepb.Span, map[string]string) {
+// find returns the first span of a name that has an attribute, with all its attributes.
+func (c *collector) find(t *testing.T, name, key, value string) (*tracepb.Span, map[string]string) {
 	t.Helper()
-	var seen []string
-	for _, s := range c.spans {
-		has := values(s.GetAttributes())
-		seen = append(seen, s.GetName())
-		same := s.GetName() == name
-		for key, value := range attrs {
-			same = same && has[key] == value
-		}
-		if same {
-			return s, has
-		}
-	}
-	t.Fatalf("got no span %q with %v among %q", name, attrs, seen)
-	return nil, nil
+	i := slices.IndexFunc(c.spans, func(s *tracepb.Span) bool { return s.GetName() == name && values(s.GetAttributes())[key] == value })
+	check.Require(t, i >= 0, "got no span %q with %s = %s among %v", name, key, value, c.spans)
+	return c.spans[i], values(c.spans[i].GetAttributes())
 }
 
 // traced runs a conversation with a turn that uses a tool, a failed turn and a requested summary.
@@ -108,17 +87,9 @@ func traced(t *testing.T, env ...string) (stderr string) {
 	p := newFolder(t, append(env, modelAt(server)...)...)
 	p.write("config.toml", "[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
 	l := p.start("chat", "--json", "--log-level", "info")
-	tea := strings.Repeat("I like green tea very much, for it is good. ", 6)
+	tea := [2]string{strings.Repeat("I like green tea very much, for it is good. ", 6), "Here it is."}
 	for _, c := range [][2]string{
-		{tea, "Here it is."},
-		{tea, "Here it is."},
-		{tea, "Here it is."},
-		{tea, "Here it is."},
-		{tea, "Here it is."},
-		{tea, "Here it is."},
-		{"search for tea", "Here it is."},
-		{"/compact", `"state":"applied"`},
-		{"break", "rejects my API key"},
+		tea, tea, tea, tea, tea, tea, {"search for tea", "Here it is."}, {"/compact", `"state":"applied"`}, {"break", "rejects my API key"},
 	} {
 		l.say(fmt.Sprintf(`{"text":%q}`, c[0]))
 		l.until(c[1])
@@ -129,47 +100,49 @@ func traced(t *testing.T, env ...string) (stderr string) {
 
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t)
-	stderr := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%20token", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
+	var c collector
+	server := httptest.NewServer(&c)
+	t.Cleanup(server.Close)
+	stderr := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%20token", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
 	check.Contains(t, "the log", stderr, "traces_sent")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	check.Equal(t, "key and resource", c.key+" "+c.service["service.name"]+" "+c.service["deployment.environment"], "hush token cairn test")
-	t.Run("a turn has its requests and tools as parts", func(t *testing.T) {
-		tool, _ := c.find(t, "execute_tool recall", map[string]string{"gen_ai.tool.name": "recall", "gen_ai.operation.name": "execute_tool"})
-		var turn *tracepb.Span
-		parts := map[string]int{}
-		for _, s := range c.spans {
-			if slices.Equal(s.GetTraceId(), tool.GetTraceId()) {
-				parts[s.GetName()]++
-				if len(s.GetParentSpanId()) == 0 {
-					turn = s
-				}
-			}
+
+	// A turn has its requests and tools as parts.
+	tool, has := c.find(t, "execute_tool recall", "gen_ai.tool.name", "recall")
+	check.Equal(t, "operation", has["gen_ai.operation.name"], "execute_tool")
+	parts := map[string]int{}
+	for _, s := range c.spans {
+		if slices.Equal(s.GetTraceId(), tool.GetTraceId()) {
+			parts[s.GetName()]++
 		}
-		check.Equal(t, "parts", fmt.Sprint(parts), fmt.Sprint(map[string]int{"turn": 1, "chat m": 2, "execute_tool recall": 1}))
-		has := values(turn.GetAttributes())
-		check.Equal(t, "turn", turn.GetName()+" "+has["cairn.outcome"]+" "+has["gen_ai.conversation.id"]+" "+has["gen_ai.request.model"], "turn answered terminal:general m")
-		check.EqualAll(t, "parent of the tool", tool.GetParentSpanId(), turn.GetSpanId())
-		_, request := c.find(t, "chat m", nil)
-		check.That(t, request["gen_ai.usage.input_tokens"] != "" && request["gen_ai.usage.output_tokens"] == "7", "got request %v", request)
-	})
-	t.Run("a failed turn has the class of its error, and no words", func(t *testing.T) {
-		turn, _ := c.find(t, "turn", map[string]string{"cairn.outcome": "failed", "error.type": "auth"})
-		check.Equal(t, "code", turn.GetStatus().GetCode(), tracepb.Status_STATUS_CODE_ERROR)
-		check.Equal(t, "message", turn.GetStatus().GetMessage(), "")
-	})
-	t.Run("a compaction has the worker's request, and what it freed", func(t *testing.T) {
-		made, of := c.find(t, "compaction", map[string]string{"cairn.trigger": "manual", "cairn.by": "worker"})
-		check.That(t, slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
-			return s.GetName() == "chat m" && slices.Equal(s.GetParentSpanId(), made.GetSpanId())
-		}), "got no request in the span")
-		span, _ := c.find(t, "apply compaction", nil)
-		applied := span.GetEvents()
-		check.Require(t, len(applied) == 1 && applied[0].GetName() == "context.compaction", "got events %v", applied)
-		has := values(applied[0].GetAttributes())
-		check.That(t, has["trigger"] == "manual" && has["before"] != "" && has["after"] != "" && has["id"] == of["cairn.id"], "got event %v", has)
-	})
+		if slices.Equal(s.GetSpanId(), tool.GetParentSpanId()) {
+			has = values(s.GetAttributes())
+			check.Equal(t, "turn", s.GetName()+" "+has["cairn.outcome"]+" "+has["gen_ai.conversation.id"]+" "+has["gen_ai.request.model"], "turn answered terminal:general m")
+			check.Len(t, "parents of a turn", s.GetParentSpanId(), 0)
+		}
+	}
+	check.Equal(t, "parts", fmt.Sprint(parts), fmt.Sprint(map[string]int{"turn": 1, "chat m": 2, "execute_tool recall": 1}))
+	_, has = c.find(t, "chat m", "gen_ai.usage.output_tokens", "7")
+	check.That(t, has["gen_ai.usage.input_tokens"] != "", "got request %v", has)
+
+	// A failed turn has the class of its error, and no words.
+	failed, has := c.find(t, "turn", "cairn.outcome", "failed")
+	check.Equal(t, "type and status", fmt.Sprint(has["error.type"], failed.GetStatus().GetCode(), failed.GetStatus().GetMessage()), fmt.Sprint("auth", tracepb.Status_STATUS_CODE_ERROR))
+
+	// A compaction has the worker's request, and what it freed.
+	made, of := c.find(t, "compaction", "cairn.trigger", "manual")
+	check.Equal(t, "by", of["cairn.by"], "worker")
+	check.That(t, slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
+		return s.GetName() == "chat m" && slices.Equal(s.GetParentSpanId(), made.GetSpanId())
+	}), "got no request in the span")
+	span, _ := c.find(t, "apply compaction", "", "")
+	check.Len(t, "events", span.GetEvents(), 1)
+	event := span.GetEvents()[0]
+	has = values(event.GetAttributes())
+	check.Equal(t, "event", fmt.Sprint(event.GetName(), has["trigger"], has["id"]), fmt.Sprint("context.compaction", "manual", of["cairn.id"]))
+	check.That(t, has["before"] != "" && has["after"] != "", "got event %v", has)
 	for _, s := range c.spans {
 		check.Lacks(t, "a trace, which contains no text", s.String(), "tea", "Here it is", "hush")
 	}
