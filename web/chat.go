@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/internal/lazy"
 )
 
 // Chat is the connector of the browser: its conversations are "web:NAME".
@@ -96,17 +96,17 @@ func (w *chatWriter) Cancel() {
 }
 
 // validChatName matches what may follow "web:" in a name. Words of Hindi and Thai have marks (M).
-var validChatName = regexp.MustCompile(`^[\pL\pN][\pL\pM\pN ._-]{0,63}$`)
+var validChatName = lazy.Pattern(`^[\pL\pN][\pL\pM\pN ._-]{0,63}$`)
 
 // unknownCommand matches a line that looks like a command.
-var unknownCommand = regexp.MustCompile(`^/([a-zA-Z]+)(?:\s|$)`)
+var unknownCommand = lazy.Pattern(`^/([a-zA-Z]+)(?:\s|$)`)
 
 // maxMessage limits a message, in characters.
 const maxMessage = 100_000
 
 func (v *visit) chatName() (string, error) {
 	name := v.PathValue("name")
-	if !validChatName.MatchString(name) {
+	if !validChatName().MatchString(name) {
 		return "", errName
 	}
 	return name, nil
@@ -145,7 +145,7 @@ func (s *Server) postMessage(r *request) (any, error) {
 	if !ours {
 		return nil, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
 	}
-	if !validChatName.MatchString(chat) {
+	if !validChatName().MatchString(chat) {
 		return nil, errName
 	}
 	var b messageNew
@@ -167,7 +167,7 @@ func (s *Server) postMessage(r *request) (any, error) {
 		}
 		return taken, err
 	}
-	if word := unknownCommand.FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
+	if word := unknownCommand().FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
 		_, err := channel.FindCommand(word[1])
 		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
 	}

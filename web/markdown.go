@@ -3,7 +3,6 @@
 package web
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"github.com/yuin/goldmark/util"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"cairn/internal/lazy"
 )
 
 // Priorities of goldmark's parsers of HTML.
@@ -64,7 +65,7 @@ func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 }
 
 // nested matches a line of many blocks within blocks.
-var nested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}`)
+var nested = lazy.Pattern(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}`)
 
 // maxMarks limits the marks of emphasis and links in a paragraph.
 const maxMarks = 1000
@@ -82,7 +83,7 @@ func tangled(text string) bool {
 			return true
 		}
 	}
-	return nested.MatchString(text)
+	return nested().MatchString(text)
 }
 
 // markdownView shows a text of a model.

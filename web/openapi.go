@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"cairn/channel"
+	"cairn/internal/lazy"
 )
 
 type object = map[string]any
@@ -43,11 +43,11 @@ func (s *Server) openAPI(_ *request) (any, error) {
 	return doc, nil
 }
 
-var pathParams = regexp.MustCompile(`\{(\w+)\}`)
+var pathParams = lazy.Pattern(`\{(\w+)\}`)
 
 func operation(r route) object {
 	params := []object{}
-	for _, match := range pathParams.FindAllStringSubmatch(r.path, -1) {
+	for _, match := range pathParams().FindAllStringSubmatch(r.path, -1) {
 		kind, text := "string", "percent-encoded: terminal:garden, discord:1%2F2"
 		if match[1] == "id" {
 			kind, text = "integer", "its number"
