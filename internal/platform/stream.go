@@ -87,6 +87,10 @@ func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.
 			if Sleep(s.Live, next) != nil {
 				return
 			}
+			select {
+			case <-s.changed: // the text came during the pause, and is shown now
+			default:
+			}
 			delay, more := show(*s.text.Load())
 			if !more {
 				return

@@ -37,7 +37,7 @@ func TestAStreamShowsTheNewestText(t *testing.T) {
 		"after its pause":          {nil, []string{"b", "c"}},
 		"again where that is due":  {[]time.Duration{time.Millisecond}, []string{"b", "b", "c"}},
 		"until there is no use":    {[]time.Duration{-1}, []string{"b"}},
-		"and the newest, if later": {[]time.Duration{time.Minute}, []string{"b", "c", "c"}},
+		"and the newest, if later": {[]time.Duration{time.Minute}, []string{"b", "c"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, g, shown := following(t, c.waits...)
