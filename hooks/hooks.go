@@ -177,7 +177,7 @@ var errVeto = errors.New("forbidden")
 // call calls a hook once.
 func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.mu.Lock()
-	s, waiting := h.settings, len(h.waiting[hook])
+	s := h.settings
 	h.mu.Unlock()
 	target := s.Call[hook]
 	if len(target) == 0 { // removed since
@@ -209,12 +209,19 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.count(hook, outcome)
 	if outcome == Failed || outcome == Timeout {
 		h.log.Log(h.ctx, h.failed(hook), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
-	} else if waiting == 0 { // otherwise it may still be too slow
+	} else if h.queued(hook) == 0 { // otherwise it may still be too slow
 		if _, failed := h.failing.LoadAndDelete(hook); failed {
 			h.log.Info("hook_recovered", "hook", hook)
 		}
 	}
 	return v
+}
+
+// queued returns how many events wait for a hook.
+func (h *Hooks) queued(hook string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.waiting[hook])
 }
 
 // failed returns the level at which a failure is logged: a warning for the first one until the hook

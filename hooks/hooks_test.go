@@ -177,14 +177,23 @@ func TestAHookThatFailsIsOneIncident(t *testing.T) {
 }
 
 // A hook that is too slow for its events stays one incident until it has caught up.
+// TestASlowHookIsOneIncident: two calls succeed while the queue is full, and then one hangs for a while.
 func TestASlowHookIsOneIncident(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.01")}})
-	for n := range maxWaiting + 30 {
-		h.Tell(OnReply, one)
-		if n > maxWaiting { // the queue is full
-			time.Sleep(2 * time.Millisecond)
+	calls, resume := filepath.Join(t.TempDir(), "calls"), filepath.Join(t.TempDir(), "resume")
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script(
+		"echo >> " + calls + "; [ $(wc -l < " + calls + ") -ne 3 ] || while [ ! -e " + resume + " ]; do sleep 0.01; done")}})
+	tell := func() {
+		for range maxWaiting + 10 {
+			h.Tell(OnReply, one)
 		}
 	}
+	tell()
+	check.Require(t, check.Soon(func() bool {
+		made, _ := os.ReadFile(calls)
+		return len(made) == 3
+	}), "it is not called three times")
+	tell()
+	check.NoError(t, os.WriteFile(resume, nil, 0o600))
 	check.Require(t, check.Soon(func() bool { return strings.Contains(f.log.String(), "hook_recovered") }), "it does not catch up")
 	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
 }
