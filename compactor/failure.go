@@ -15,14 +15,14 @@ import (
 
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
-// fail reports a job that failed.
-func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
-	stopped := c.ctx.Err() != nil || c.draining && j.mayWait()
+// fail reports that the row being made failed, and why.
+func (c *Compactor) fail(w *work, now time.Time, err error) {
+	j, stopped := w.making, w.ctx.Err() != nil
 	if !stopped {
 		c.failed(j, c.h.head.Rows(), now, err)
 	}
 	e := j.event(EventFailed)
-	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.view)
+	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), w.before, c.used(c.h.view)
 	if !stopped {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}

@@ -60,6 +60,30 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	})
 }
 
+// TestFailedFoldDoesNotFailItsSummary: what was summarized is applied, and only its fold failed.
+func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4000, long(func() bool { return false }))
+		allow := r.refuse(t, "INSERT ON compactions WHEN new.kind = 'rollup'")
+		for range 20 {
+			r.deliverAndWait(5, 300)
+			time.Sleep(time.Hour)
+		}
+		states, folds := map[int64]compactor.EventState{}, 0
+		for _, e := range r.events {
+			check.That(t, e.State != compactor.EventFailed || states[e.ID] != compactor.EventApplied, "summary %d was applied, and is said to have failed: %+v", e.ID, e)
+			if states[e.ID] = e.State; e.State == compactor.EventFailed && e.Kind == compactor.Rollup {
+				folds++
+			}
+		}
+		check.That(t, folds > 0, "no fold failed")
+		allow()
+		time.Sleep(time.Hour)
+		r.waitIdle()
+		r.verify()
+	})
+}
+
 func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 	for name, set := range map[string]func(*rig){
 		"tools above background": func(r *rig) { r.resize(4000); r.tools[0].Description = filler(2900) },

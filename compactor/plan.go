@@ -115,14 +115,14 @@ func planAhead(s view, tokens, tail int) span {
 		return span{}
 	}
 	sp := planSpan(s, tokens, spared{})
-	for sp.tokens > tokens { // drop the last turn, unless it is the only one
+	for sp.tokens > tokens { // drop the last turn, unless little would be left
 		last := sp.lines[len(sp.lines)-1]
 		n, cost := len(sp.lines), sp.tokens
 		for n > 0 && sp.lines[n-1].Turn == last.Turn {
 			n--
 			cost -= sp.lines[n].tokens
 		}
-		if n == 0 {
+		if cost < tokens/2 {
 			break
 		}
 		sp.lines, sp.tokens, sp.To = sp.lines[:n], cost, sp.lines[n-1].Seq
@@ -212,9 +212,8 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 }
 
 // adjacent reports whether two consecutive rows may be folded: no message is between them. A
-// message that was deleted before anything covered it does not separate them. Excluded are rows
-// without an id, which are not on disk yet; rows being worked on; and rows that were cut, because
-// their text mentions messages outside the fold, and deleting those would not reach it.
+// message that was deleted before anything covered it does not separate them. Excluded are rows that
+// are not on disk like this yet, without an id or cut, and rows being worked on.
 func (s view) adjacent(a, b Compaction) bool {
 	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
@@ -223,15 +222,16 @@ func (s view) adjacent(a, b Compaction) bool {
 	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
 }
 
-// insert returns stack with row in place of what it covers. Rows that it overlaps in part lose that
-// part: they are placeholders, which the store splits.
+// insert returns stack with row in place of what it covers. What is left of rows that it overlaps in
+// part becomes placeholders, see transcript.State.Cover.
 func insert(stack []Compaction, row Compaction) []Compaction {
 	out := append(make([]Compaction, 0, len(stack)+2), row)
 	for _, c := range stack {
 		for _, rest := range c.Gaps([]Compaction{row}) {
-			part := c
-			part.Span, part.Cut = rest, c.Cut || rest != c.Span
-			out = append(out, part)
+			if rest != c.Span {
+				c.Span, c.Cut, c.Kind, c.Text, c.Tokens = rest, true, Placeholder, "", placeholderCost
+			}
+			out = append(out, c)
 		}
 	}
 	slices.SortFunc(out, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })

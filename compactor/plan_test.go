@@ -77,6 +77,7 @@ func TestPlan(t *testing.T) {
 		"the newest turn stays even if it is larger than the tail": {turns(one(10, 10, 800)...), 1000, spared{4, 0, 100}, 1, 2},
 		"keep_last_n 0 keeps none":                                 {turns(one(10, 10)...), 1000, spared{0, 0, 100}, 1, 2},
 		"an unanswered turn is never in a span":                    {openAt(3, turns(one(10, 10, 10)...)), 1000, spared{0, 0, 100}, 1, 2},
+		"nor is what follows it":                                   {openAt(2, turns(one(10, 10, 10)...)), 1000, spared{0, 0, 100}, 1, 1},
 		"an empty history has no span":                             {turns(), 1, spared{}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,9 +162,27 @@ func TestFold(t *testing.T) {
 	check.Equal(t, "level of the fold", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)
 }
 
+func TestPlanAhead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sizes      []int // of the turns; the last of 900 is the tail
+		want, cost int
+	}{
+		"takes whole turns up to the size aimed at":    {[]int{900, 900, 900, 900}, 2, 1800},
+		"waits while there is less":                    {[]int{900, 900, 900}, 0, 0},
+		"takes a giant turn":                           {[]int{5000, 900, 900}, 1, 5000},
+		"takes a giant turn with the little before it": {[]int{10, 5000, 10, 900}, 2, 5010},
+		"but not with much before it":                  {[]int{1200, 5000, 10, 900}, 1, 1200},
+	} {
+		sp := planAhead(turns(one(tt.sizes...)...), 2000, 900)
+		check.EqualAll(t, name+": turns and tokens", []int{len(sp.lines), sp.tokens}, []int{tt.want, tt.cost})
+	}
+}
+
+// TestInsertSplitsWhatItOverlaps: what is left of a row will be placeholders, whatever it was.
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {
-	got := insert([]Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Placeholder}}, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
+	got := insert([]Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Leaf, Text: "long", Tokens: 3000}}, Compaction{ID: 2, Span: Span{From: 30, To: 60}, Tokens: 1500})
 	check.That(t, len(got) == 3 && got[0].To == 29 && got[1].ID == 2 && got[2].Span == Span{From: 61, To: 100}, "insert gave %+v", got)
+	check.That(t, stackCost(got) < 1600 && got[0].Text == "" && got[2].Kind == Placeholder, "the parts cost %d: %+v", stackCost(got), got)
 }
 
 func TestRetriesBackOffAndPause(t *testing.T) {

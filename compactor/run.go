@@ -103,7 +103,8 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 	c.rowDone(w, row, err)
 }
 
-// rowDone continues with the next fold after a row is prepared. Keeping the stack inside its budget
+// rowDone continues after a row: with the next fold, with the extractive summarizer after a failed
+// fold, or with finish. Keeping the stack inside its budget
 // must not depend on a model: if none answers, the extractive summarizer folds, and the result is
 // repaired later.
 func (c *Compactor) rowDone(w *work, row Compaction, err error) {
@@ -138,28 +139,31 @@ func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 	c.finish(w, nil)
 }
 
-// finish applies the result as far as it is due. After an error the view is unchanged.
+// finish keeps what was prepared, and applies what is due. err, if not nil, says why the last row
+// failed: the summary, or a fold after it, without which the summary counts all the same.
 func (c *Compactor) finish(w *work, err error) {
-	j := w.job
+	j, made := w.job, len(w.rows) > 0
 	c.prepared = append(c.prepared, w.rows...)
 	c.dropStale(c.ctx)
-	if err == nil {
+	if made {
 		c.worked(j) // before the summary is applied, which notifies the requester
 	}
 	c.applyDue(c.ctx)
 	now := c.o.Now()
 	if err != nil {
-		declined := !j.extractive && modelDeclines(err) && w.ctx.Err() == nil
-		c.fail(j, w.before, now, err)
-		if declined {
-			c.end(w, c.declined(j))
-		} else {
-			c.end(w, nil)
+		c.fail(w, now, err)
+	}
+	if !made {
+		var next *job
+		if !j.extractive && modelDeclines(err) && w.ctx.Err() == nil {
+			next = c.declined(j)
 		}
+		c.end(w, next)
 		return
 	}
 	j.ended(eventOf(w.rows[0], EventPrepared, j.window)) // if nothing has ended it yet, it is ready but has to wait
 	switch {
+	case err != nil: // fail has set the backoff
 	case j.degraded:
 		c.retries.failed(now)
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
@@ -172,9 +176,9 @@ func (c *Compactor) finish(w *work, err error) {
 	c.end(w, nil)
 }
 
-// end ends a work and starts the next one: then if it is not nil, else a queued request, else what
+// end ends a work and starts the next one: next if it is not nil, else a queued request, else what
 // is due.
-func (c *Compactor) end(w *work, then *job) {
+func (c *Compactor) end(w *work, next *job) {
 	w.cancel()
 	if w.release != nil {
 		w.release()
@@ -184,8 +188,8 @@ func (c *Compactor) end(w *work, then *job) {
 	} else {
 		c.busy = nil
 	}
-	if then != nil && c.ctx.Err() == nil {
-		c.startJob(then)
+	if next != nil && c.ctx.Err() == nil {
+		c.startJob(next)
 	} else if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil
 		c.startRequest(*asked)

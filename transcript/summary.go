@@ -86,7 +86,7 @@ type Summary struct {
 
 	AwaitsModel bool     // a model still has to summarize it
 	Declined    Declined // by a model, while the summary awaited one
-	Cut         bool     // only a part of a summary, as a plan sees it; its text may cover the rest too
+	Cut         bool     // the rest of a summary whose other part is replaced, as a plan sees it
 }
 
 // Declined says how often in a row, when last, and which model declined to summarize a span.
