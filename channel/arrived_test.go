@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -86,4 +87,24 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 		check.Lacks(t, "prompt", prompt, "4711")
 		check.Contains(t, "prompt", prompt, "hello", want)
 	}
+}
+
+// canceled is a writer that counts how often it is canceled.
+type canceled int
+
+func (*canceled) Show(string)                                 {}
+func (n *canceled) Cancel()                                   { *n++ }
+func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
+
+func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
+	run := func(p any, w Writer) (err error, again any) {
+		defer func() { again = recover() }()
+		defer (&conversation{log: slog.New(slog.DiscardHandler)}).recoverTurn(&reply{writer: w}, &err)
+		panic(p)
+	}
+	w := new(canceled)
+	err, again := run(errPanicked, w)
+	check.That(t, again == any(errPanicked) && *w == 1, "a panic of the loop: %v, %v, the text shown is withdrawn %d times", err, again, *w)
+	err, again = run("a bug of a tool", w)
+	check.That(t, err != nil && again == nil, "a panic of the turn: %v, %v", err, again)
 }

@@ -185,9 +185,15 @@ func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
-// recoverTurn converts a panic in a turn into an error.
+// recoverTurn converts a panic in a turn into an error. One of the loop is not the turn's: the
+// conversation is reloaded, and the turn repeated.
 func (c *conversation) recoverTurn(r *reply, err *error) {
-	if p := recover(); p != nil {
+	switch p := recover(); p {
+	case nil:
+	case any(errPanicked):
+		r.writer.Cancel()
+		panic(p)
+	default:
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("the turn panicked: %v", p)
 	}
