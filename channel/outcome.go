@@ -16,7 +16,7 @@ import (
 // The outcome of a turn is the answer, the part of it that was written when someone stopped it, or
 // a sentence on why there is none. It is first written to disk, then sent.
 
-// empty reports whether an answer has nothing for people who wait for one.
+// empty reports whether people who wait would get nothing.
 func (r *reply) empty(resp llm.Response) bool {
 	silent := r.turn.Optional && strings.Contains(resp.Message.Text, noReply)
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
@@ -79,7 +79,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })() // until then it waits: the database may be being rewritten
+	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })() // until then it waits: a rewrite of the database takes time
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)

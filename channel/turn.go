@@ -20,7 +20,7 @@ const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
 	maxAttempts = 2  // of a turn; then a plain sentence closes it
 
-	finishTimeout = 30 * time.Second // for writing it once the hub closes
+	finishTimeout = 30 * time.Second // for writing the outcome once the hub closes
 )
 
 // The causes with which /stop, and the deletion of its question, cancel a turn.
@@ -61,7 +61,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	defer cancel(nil)
 	c.turn.Store(&runningTurn{seq: turn.Seq, to: turn.To, stop: cancel, step: step})
 	defer c.turn.Store(nil)
-	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is not a disk failure
+	if c.paused(c.hub.ctx) { // not ctx: /stop cancels that, and this must be written all the same
 		return c.pass(c.hub.ctx, turn)
 	}
 	if c.isTask() {
@@ -170,7 +170,7 @@ func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err err
 // pass closes a turn without an answer: its messages are only context.
 func (c *conversation) pass(ctx context.Context, turn store.Turn) error {
 	err := c.records.Turns().Finish(ctx, store.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
-	if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted, which closed it
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // not found: the question was deleted, which closed the turn
 		return err
 	}
 	c.do(func(e *compactor.Compactor) {

@@ -114,7 +114,7 @@ func (c *Compactor) applyCold(ctx context.Context) {
 }
 
 // urgent returns a function that reports whether a prepared row must not wait: a person or a level
-// requested it, it restores hidden content, or the stack is too large without it.
+// requested it, it restores hidden content, the stack is too large without it, or nothing is prepared ahead.
 func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 	placeholders := slices.DeleteFunc(s.head.Rows(), func(row Compaction) bool { return row.Kind != Placeholder })
 	return func(row Compaction) bool {

@@ -59,7 +59,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	case err == nil && summarize.Broken(resp.FinishReason) != "": // the call is complete only by chance
 		return "", summarize.Broken(resp.FinishReason)
 	}
-	if llm.RefusesTools(err) && !t.forced { // some servers accept tools but no forced tool
+	if llm.RefusesTools(err) && !t.forced { // refusing a forced tool alone does not mean refusing tools
 		learntOf(w.model).NoTools()
 	}
 	if err == nil && t.unsaved && len(t.saving) > 0 && w.record.Kept() < w.memories && w.left() > 0 {
@@ -194,8 +194,8 @@ func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	}
 }
 
-// answerTokens includes room for reasoning and for JSON-encoded arguments: a summary that is cut
-// off is useless. The second attempt gets more.
+// answerTokens limits an answer, with room for reasoning and for JSON-encoded arguments: a summary that is cut
+// off is useless. The second attempt may have twice as much.
 func (w worker) answerTokens() int {
 	if w.refusal != "" {
 		return min(6*w.limit+2000, 2*acceptedOutput)
@@ -204,7 +204,7 @@ func (w worker) answerTokens() int {
 }
 
 const (
-	// acceptedOutput is the number of output tokens that every model accepts.
+	// acceptedOutput is the number of output tokens that every model accepts; a second attempt risks more.
 	acceptedOutput = 8192
 
 	// maxTarget is the largest target of a summary that one request asks for, in tokens.

@@ -99,8 +99,10 @@ func readResults(results []Message) (found []finding, failed string) {
 	return found, failed
 }
 
-// maxQuotes is the maximum number of quotations in an answer.
-const maxQuotes = 3
+const (
+	maxQuotes  = 3 // quotations in an answer
+	maxSources = 3 // messages named for one of them: a memory may be from several
+)
 
 // related returns the first findings that share words with the person's text, in the tools' order,
 // without questions, duplicates and messages that a memory before them came from. If the text has no
@@ -132,8 +134,12 @@ func quote(quotes []finding) string {
 		if f.when != "" {
 			source += ", " + f.when
 		}
-		if len(f.seqs) > 0 {
-			source += fmt.Sprintf(" (#%d)", f.seqs[0])
+		var numbers []string
+		for _, seq := range f.seqs[:min(len(f.seqs), maxSources)] {
+			numbers = append(numbers, fmt.Sprint("#", seq))
+		}
+		if len(numbers) > 0 {
+			source += " (" + strings.Join(numbers, ", ") + ")"
 		}
 		lines[i] = fmt.Sprintf("- %s: “%s”", source, shorten(f.text, maxQuote))
 	}

@@ -28,7 +28,7 @@ func lookup(name, result string, asked *[]string) llm.Tool {
 
 const (
 	memories = `{"memories":[
-		{"id":1,"kind":"event","content":"Ada: I adopted a cat named Pixel yesterday (7 May 2023).","who":"Ada","when":"2023-05-08 13:56","messages":[12]},
+		{"id":1,"kind":"event","content":"Ada: I adopted a cat named Pixel yesterday (7 May 2023).","who":"Ada","when":"2023-05-08 13:56","messages":[12,13]},
 		{"id":2,"kind":"preference","content":"Ada: I like green tea.","who":"Ada","when":"2023-05-09 10:00","messages":[20]}],"total":2}`
 	transcript = `{"messages":[
 		{"seq":12,"who":"Ada","when":"2023-05-08 13:56","text":"I adopted a cat named Pixel yesterday."},
@@ -68,7 +68,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 	check.EqualAll(t, "questions", asked, []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"})
 	// It quotes what it found with who, when and where, once, and tells how to set a model the first time.
 	first, _ := talk(t, question, memories, transcript)
-	check.Contains(t, "answer", first, "Ada, 2023-05-08 13:56 (#12): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")
+	check.Contains(t, "answer", first, "Ada, 2023-05-08 13:56 (#12, #13): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")
 	check.Lacks(t, "answer", first, "green tea", "#14")
 	check.Equal(t, "copies in the answer", strings.Count(first, "adopted"), 1)
 	check.Contains(t, "answer", first, "OPENAI_API_KEY", "base_url", "config.toml")

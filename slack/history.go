@@ -24,7 +24,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	if err := s.tasks.Wait(ctx); err != nil {
 		return p, err
 	}
-	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // imported
+	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
 	place := channel.ParsePlace(conversation)
@@ -127,7 +127,7 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 			r.complete = r.complete || !missing && place.Thread == ""
 			if missing && m.Timestamp != place.Thread {
 				if m.Text != "" {
-					m.Blocks = slackgo.Blocks{} // saves memory; the text has the same content
+					m.Blocks = slackgo.Blocks{} // saves memory; they are read only if there is no text
 				}
 				r.messages = append(r.messages, m)
 			}

@@ -58,6 +58,6 @@ func (c client) drain(ctx context.Context, match func(conversation string) bool,
 		if open > 1 {
 			what = fmt.Sprintf("%d tasks", open)
 		}
-		note(fmt.Sprintf("cairn: waiting for %s; Ctrl-C leaves, and the next start goes on\n", what))
+		note(fmt.Sprintf("cairn: waiting for %s; Ctrl-C leaves, and the next start resumes\n", what))
 	})
 }

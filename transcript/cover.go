@@ -40,8 +40,8 @@ func (s *State) CoverNeeds(ids []int64) (parts []Span) {
 // A leaf is applied if nothing covers its messages, or only summaries that need repair: it
 // replaces those, and their parts beyond the span stay behind placeholders. A rollup is applied
 // if the summaries below it are its children, or placeholders, which it has read from their
-// messages; they are rolled up. A repair of a rollup replaces it and its children. What can no
-// longer be applied becomes stale. A summary that would hide messages while older ones are
+// messages; they are rolled up. A repair of a rollup replaces it and takes over its
+// children, which stay rolled up. What can no longer be applied becomes stale. A summary that would hide messages while older ones are
 // verbatim waits, and so do rollups of it: the prompt stays in order.
 //
 // clearTo, if greater than ClearedTo, replaces it in the same change. behind are the parts that

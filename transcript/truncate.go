@@ -4,7 +4,7 @@ import "slices"
 
 // Truncate hides the verbatim messages of spans behind placeholders, immediately and without a
 // summary. Each of rows gives a span of whole turns of the session, a trigger, and whether a
-// model should repair it. A placeholder absorbs those in its span or next to it. clearTo is like
+// model should repair it. A new placeholder absorbs older ones in its span or next to it. clearTo is like
 // that of Cover. A truncation cannot be undone.
 func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 	d := s.draft()
@@ -15,7 +15,7 @@ func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 	return d.headChange()
 }
 
-// hide puts the verbatim messages of a span behind placeholders, one between each two summaries.
+// hide puts the verbatim messages of a span behind placeholders, one for each gap between summaries.
 func (d *draft) hide(like Summary) {
 	walls := slices.DeleteFunc(slices.Clone(d.covering(like.Span)), func(row Summary) bool { return row.Kind == Placeholder })
 	for _, gap := range like.Gaps(walls) {
@@ -24,7 +24,8 @@ func (d *draft) hide(like Summary) {
 	}
 }
 
-// putPlaceholder puts a span with verbatim messages and without summaries behind one placeholder.
+// putPlaceholder hides the verbatim messages of a span, if there are any, behind one placeholder, which
+// absorbs those in the span or next to it.
 func (d *draft) putPlaceholder(like Summary) {
 	row := Summary{
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
