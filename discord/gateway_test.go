@@ -69,11 +69,11 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 		r.answersLast(direct, i+2, "echo: missed too: "+c.claim)
 		r.answersLast(r.square, i+2, "echo: missed: "+c.claim)
 		check.Equal(t, c.claim+": it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
-		all, resumed, begun := r.Connections(), false, false
+		all, resumed, identified := r.Connections(), false, false
 		for _, connection := range all[before:] {
-			resumed, begun = resumed || connection.Resume, begun || connection.Identify
+			resumed, identified = resumed || connection.Resume, identified || connection.Identify
 		}
-		check.That(t, resumed == c.resumes && begun == c.begins && all[before-1].ClientClose != 1000, "%s: it went on with %+v", c.claim, all[before-1:])
+		check.That(t, resumed == c.resumes && identified == c.begins && all[before-1].ClientClose != 1000, "%s: it went on with %+v", c.claim, all[before-1:])
 		check.That(t, c.begins || r.count("GET /channels/*/messages") == read, "%s: it read the history, though nothing was lost", c.claim)
 	}
 }

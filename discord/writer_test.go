@@ -51,7 +51,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 
 func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start()
-	begun := func(place string) (w channel.Writer, question string) { // maybe by an earlier process; half of the answer is shown
+	half := func(place string) (w channel.Writer, question string) { // maybe by an earlier process; half of the answer is shown
 		m := r.Say(place, r.ann.ID, "question")
 		r.heard(r.place(place), 1)
 		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
@@ -61,7 +61,7 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 		r.until("the words", func() bool { return len(r.sent(place)) == 1 })
 		return w, m.ID
 	}
-	w, question := begun(r.square)
+	w, question := half(r.square)
 	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
 	check.Must(r.send(r.place(r.square), notice))(t)
 	check.That(t, r.sent(r.square)[1].MessageReference == nil, "a notice replies to the question")
@@ -69,12 +69,12 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
 
 	place := r.Channel(r.guild.ID, "place").ID
-	w, question = begun(place) // after a failed attempt at an answer comes another one, or a sentence that says so
+	w, question = half(place) // after a failed attempt at an answer comes another one, or a sentence that says so
 	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
 	w.Cancel()
 	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
 	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
-	r.stop() // what was begun is done
+	r.stop() // what was started ends
 	check.EqualAll(t, "it says", r.contents(place), []string{"That did not work."})
 }
 

@@ -200,9 +200,9 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			l.say(`{"text":"/ask @counter how many bridges?","id":"ask"}`)
 			l.killed()
 			p.examined()
-			begun := p.ask("count(*) FROM tasks")
+			started := p.ask("count(*) FROM tasks")
 			p.must("", "chat") // it waits for the task
-			if begun == "0" {  // then it was never acknowledged
+			if started == "0" {  // then it was never acknowledged
 				return
 			}
 			p.examined()
