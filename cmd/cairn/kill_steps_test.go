@@ -201,8 +201,8 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			l.killed()
 			p.examined()
 			started := p.ask("count(*) FROM tasks")
-			p.must("", "chat") // it waits for the task
-			if started == "0" {  // then it was never acknowledged
+			p.must("", "chat")  // it waits for the task
+			if started == "0" { // then it was never acknowledged
 				return
 			}
 			p.examined()
