@@ -97,14 +97,14 @@ func (n *canceled) Cancel()                                   { *n++ }
 func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
-	run := func(p any, w Writer) (err error, again any) {
+	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
 		defer (&conversation{log: slog.New(slog.DiscardHandler)}).recoverTurn(&reply{writer: w}, &err)
 		panic(p)
 	}
 	w := new(canceled)
-	err, again := run(errPanicked, w)
+	again, err := run(errPanicked, w)
 	check.That(t, again == any(errPanicked) && *w == 1, "a panic of the loop: %v, %v, the text shown is withdrawn %d times", err, again, *w)
-	err, again = run("a bug of a tool", w)
+	again, err = run("a bug of a tool", w)
 	check.That(t, err != nil && again == nil, "a panic of the turn: %v, %v", err, again)
 }
