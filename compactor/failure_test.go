@@ -65,12 +65,12 @@ func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4000, long(func() bool { return false }))
 		allow := r.refuse(t, "INSERT ON compactions WHEN new.kind = 'rollup'")
-		for range 20 {
+		for range 12 {
 			r.deliverAndWait(5, 300)
 			time.Sleep(time.Hour)
 		}
 		states, folds := map[int64]compactor.EventState{}, 0
-		for _, e := range r.events {
+		for _, e := range under(&r.mu, &r.events) {
 			check.That(t, e.State != compactor.EventFailed || states[e.ID] != compactor.EventApplied, "summary %d was applied, and is said to have failed: %+v", e.ID, e)
 			if states[e.ID] = e.State; e.State == compactor.EventFailed && e.Kind == compactor.Rollup {
 				folds++
