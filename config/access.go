@@ -1,4 +1,5 @@
 // [discord] and [slack]: tokens and access rules.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Bindings: which agent answers in which conversation, and to which messages.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Comparing settings: what differs from the defaults, and what an edit changed.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Validation: which values are allowed.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Validation of models, servers and keys.
+
 package config
 
 import (

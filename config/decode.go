@@ -1,5 +1,6 @@
 // Decodes a table over the values that it overrides. It collects all mistakes instead of stopping
 // at the first one.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Files that the settings name, and the settings file itself.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // [hooks]: programs and URLs that are notified of events.
+
 package config
 
 import (

@@ -1,6 +1,7 @@
 // Line numbers of a TOML file. The TOML library reports only the line of the first syntax error:
 // not the line of a key, nor which of several [[agents]] a key belongs to. It would also need hours
 // and gigabytes for keys or brackets that nest without limit.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Load and Parse read a file into settings.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // docs/configuration.md: its tables are generated from config.toml and from Validate.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // [prices]: what models cost.
+
 package config
 
 import (

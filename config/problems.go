@@ -1,4 +1,5 @@
 // Mistakes in a settings file, with their lines.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // The descriptions of all settings, from config.toml.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Secrets: keys and tokens, from files or environment variables.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // Providers: which server a model's name refers to, by settings and environment.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // [[tools]]: MCP servers, and which agents and conversations have their tools.
+
 package config
 
 import (

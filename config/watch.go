@@ -1,4 +1,5 @@
 // Follows edits of the settings file.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // [web]: the address and token of the HTTP API and the dashboard.
+
 package config
 
 import (

@@ -1,4 +1,5 @@
 // What the three modes ask of the hub. Errors are for people: sentences without internals.
+
 package terminal
 
 import (

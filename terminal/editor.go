@@ -1,4 +1,5 @@
 // The line editor, for a person at a terminal.
+
 package terminal
 
 import (

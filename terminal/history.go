@@ -1,4 +1,5 @@
 // The history of typed lines, which survives restarts.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // Lines of any length from a pipe. Waiting for a line ends with a context.
+
 package terminal
 
 import (

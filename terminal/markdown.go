@@ -1,4 +1,5 @@
 // Renders Markdown as rows of a terminal.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // The menu of commands, shown after "/" is typed.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // Output to a pipe or a file: replies are written as a whole, and a failed write ends the run.
+
 package terminal
 
 import (

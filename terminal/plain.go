@@ -1,4 +1,5 @@
 // Plain lines, for pipes: each line is a message, and is answered before the next one is read.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // JSON Lines, for programs: many channels through one pipe, in parallel.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // Input lines in JSON: parsing and validation.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // Rows printed above the screen: they stay there.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // The screen below the finished output, and its keys.
+
 package terminal
 
 import (

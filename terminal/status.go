@@ -1,4 +1,5 @@
 // Status lines about compactions and tasks.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // A reply that is shown while it is generated.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // Interprets a typed line: a command, a message, or the wish to leave.
+
 package terminal
 
 import (

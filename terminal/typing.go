@@ -1,4 +1,5 @@
 // Input aids: earlier lines, and placeholders for pasted text.
+
 package terminal
 
 import (

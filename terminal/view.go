@@ -1,4 +1,5 @@
 // What the screen shows: the incomplete part of a reply, the waiting indicator, a menu, and the input.
+
 package terminal
 
 import (

@@ -1,4 +1,5 @@
 // The HTTP API: one table of routes, from which they are registered, documented and checked.
+
 package web
 
 import (

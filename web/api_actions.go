@@ -1,4 +1,5 @@
 // API routes: actions on a conversation.
+
 package web
 
 import (

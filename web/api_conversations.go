@@ -1,4 +1,5 @@
 // API routes: reading conversations.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // API routes: memories and search.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // API routes: simulating other settings on a conversation.
+
 package web
 
 import (

@@ -1,5 +1,6 @@
 // Authentication: full access requires the token. Programs send it with each request, browsers once
 // per session.
+
 package web
 
 import (

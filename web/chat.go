@@ -1,4 +1,5 @@
 // The chat pane: a connector to the browser, whose user is an owner.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // Clients of the API: the pages within the process, MCP clients, and commands beside the bot.
+
 package web
 
 import (

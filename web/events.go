@@ -1,4 +1,5 @@
 // Events: what happens in the conversations, for watchers.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // Incidents: each warning in the log is an incident, because the log has one warning per incident.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // GET /api/events: a stream of server-sent events.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // The Model Context Protocol: the API as tools and resources, for the models of other programs.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // GET /api/openapi.json: the OpenAPI document, generated from the table of routes.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // The guard: checks of every request before it is routed.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // Problems: errors in the format of RFC 9457.
+
 package web
 
 import (

@@ -1,4 +1,5 @@
 // cairn health: query the health of a running bot.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn backup and cairn restore: copy everything, and bring the copy back.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Puts a bot together: store, model, hub and the connector it talks through.
+
 package main
 
 import (

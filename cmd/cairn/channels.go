@@ -1,4 +1,5 @@
 // cairn channels: list the conversations.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn chat: chat in this terminal, through a pipe, or as JSON Lines.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn compactions: list compactions with time, reason and freed tokens.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn config check: validate the settings and list what differs from the defaults.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // The connectors that `cairn run` opens, built from settings and environment.
+
 package main
 
 import (

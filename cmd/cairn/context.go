@@ -1,4 +1,5 @@
 // cairn context: show how full a channel's window is.
+
 package main
 
 import (

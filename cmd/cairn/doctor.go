@@ -1,4 +1,5 @@
 // cairn doctor: check everything, and say how to fix problems.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn doctor: checks of the models.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn doctor: checks of the MCP servers and their tools.
+
 package main
 
 import (

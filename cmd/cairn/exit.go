@@ -1,4 +1,5 @@
 // Exit codes, for scripts.
+
 package main
 
 import (

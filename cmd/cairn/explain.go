@@ -1,4 +1,5 @@
 // cairn config check --explain: show the settings in tokens.
+
 package main
 
 import (

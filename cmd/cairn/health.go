@@ -1,4 +1,5 @@
 // Health checks of a running bot, served over HTTP.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // The events passed to hooks, and how the bot calls them.
+
 package main
 
 import (

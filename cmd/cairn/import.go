@@ -1,4 +1,5 @@
 // cairn import: load a channel's earlier messages.
+
 package main
 
 import (

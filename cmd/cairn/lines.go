@@ -1,4 +1,5 @@
 // Files of JSON Lines: recorded messages, exported memories, questions.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn mcp: serve the memories and conversations of a bot to the models of other programs.
+
 package main
 
 import (

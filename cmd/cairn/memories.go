@@ -1,4 +1,5 @@
 // cairn memories: list and search memories.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn memories forget, restore, purge, pin, unpin: one command for each change of a memory.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn memories export, import: memories in a file.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn memories show: a memory, its messages, and what superseded what.
+
 package main
 
 import (

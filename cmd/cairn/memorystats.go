@@ -1,4 +1,5 @@
 // cairn memories stats: how many memories there are, by kind, person and channel.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Output formats of a list of memories: a table, JSON, CSV.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Prometheus metrics of a running bot: counters and histograms.
+
 package main
 
 import (

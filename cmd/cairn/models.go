@@ -1,4 +1,5 @@
 // cairn models: list the models that the configured servers offer.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Models, built from settings and environment: one for each server, name and key.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Output: JSON for programs, text and tables for people.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn purge: delete a person's messages, a channel or a whole server for good.
+
 package main
 
 import (

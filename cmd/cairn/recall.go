@@ -1,4 +1,5 @@
 // cairn recall: search messages and memories.
+
 package main
 
 import (

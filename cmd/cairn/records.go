@@ -1,4 +1,5 @@
 // Recorded messages in a file of JSON Lines.
+
 package main
 
 import (

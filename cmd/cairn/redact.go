@@ -1,4 +1,5 @@
 // Redaction: no secret reaches the log or standard error, whatever its source.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Edits of the settings file apply while the bot is running.
+
 package main
 
 import (

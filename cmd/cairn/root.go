@@ -1,4 +1,5 @@
 // The command line: what all commands share.
+
 package main
 
 import (

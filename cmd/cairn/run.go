@@ -1,4 +1,5 @@
 // cairn run: start every connector that has a token.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn setup: configure a bot and start it.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Questions that cairn setup asks at a terminal.
+
 package main
 
 import (

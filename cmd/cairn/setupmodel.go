@@ -1,4 +1,5 @@
 // cairn setup: the model.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn setup: the platform and its tokens.
+
 package main
 
 import (

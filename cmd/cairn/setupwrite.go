@@ -1,4 +1,5 @@
 // The files that cairn setup writes: the settings, and one for each secret.
+
 package main
 
 import (

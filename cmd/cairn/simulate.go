@@ -1,4 +1,5 @@
 // cairn simulate: try settings on a recording, without a model.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Output of a simulation: a table and an HTML page.
+
 package main
 
 import (

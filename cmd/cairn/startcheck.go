@@ -1,4 +1,5 @@
 // The check at the start: does every model answer, before a person has to wait for it.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // The MCP tools of agents and conversations.
+
 package main
 
 import (

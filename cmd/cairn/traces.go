@@ -1,5 +1,6 @@
 // Traces: the bot's steps are sent to the collector that OpenTelemetry's environment variables
 // name.
+
 package main
 
 import (

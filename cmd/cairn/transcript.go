@@ -1,4 +1,5 @@
 // cairn transcript: print every message of a channel.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // Upkeep: a running bot backs up its database, and erases deleted text from its files.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // cairn usage: requests, tokens and costs of the models.
+
 package main
 
 import (

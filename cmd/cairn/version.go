@@ -1,4 +1,5 @@
 // cairn version: print which build this is.
+
 package main
 
 import (

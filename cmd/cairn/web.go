@@ -1,4 +1,5 @@
 // The HTTP API and the dashboard: where they listen, and where their data come from.
+
 package main
 
 import (

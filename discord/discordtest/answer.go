@@ -1,4 +1,5 @@
 // Responses of the REST API, faults on demand, and the global rate limit.
+
 package discordtest
 
 import (

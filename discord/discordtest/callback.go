@@ -1,4 +1,5 @@
 // The endpoints that respond to interactions, with their deadlines.
+
 package discordtest
 
 import (

@@ -1,4 +1,5 @@
 // The endpoints of channels: sending, editing, deleting and reading messages, typing and reactions.
+
 package discordtest
 
 import (

@@ -1,4 +1,5 @@
 // A connection is one WebSocket of the gateway, which can fail on demand.
+
 package discordtest
 
 import (

@@ -1,5 +1,6 @@
 // Interactions: a person uses a command, types in one, or clicks a button; and the validation of
 // slash commands.
+
 package discordtest
 
 import (

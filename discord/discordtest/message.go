@@ -1,4 +1,5 @@
 // Messages: people post, edit and delete them; what of them the bot may see.
+
 package discordtest
 
 import (

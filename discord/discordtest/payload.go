@@ -1,4 +1,5 @@
 // Validation of messages from the bot.
+
 package discordtest
 
 import (

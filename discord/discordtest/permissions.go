@@ -1,5 +1,6 @@
 // What the bot may do in a channel: permissions, of which denied ones also hide events, and threads,
 // which can be archived and locked.
+
 package discordtest
 
 import (

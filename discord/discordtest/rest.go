@@ -1,4 +1,5 @@
 // The REST API: routes, checks of every request, and read-only endpoints.
+
 package discordtest
 
 import (

@@ -1,5 +1,6 @@
 // A session is the client's position in the stream of events. It is kept while the client is
 // disconnected, so that it can resume.
+
 package discordtest
 
 import (

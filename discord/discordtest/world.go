@@ -1,5 +1,6 @@
 // The world is the whole state of the double. The Server's lock guards it, so its methods do not
 // lock.
+
 package discordtest
 
 import (

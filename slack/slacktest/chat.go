@@ -1,5 +1,6 @@
 // chat.*: posting, editing, deleting and streaming messages of the app (reference/methods/chat.postMessage
 // and its neighbours), and the status line (reference/methods/assistant.threads.setStatus).
+
 package slacktest
 
 import (

@@ -1,4 +1,5 @@
 // The content of messages: its limits, and files shared by people (messaging/working-with-files).
+
 package slacktest
 
 import (

@@ -1,4 +1,5 @@
 // conversations.*, users.* and reactions.*: reading conversations and members, and the app's emoji.
+
 package slacktest
 
 import (

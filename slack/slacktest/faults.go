@@ -1,4 +1,5 @@
 // Faults: how tests make HTTP requests fail.
+
 package slacktest
 
 import (

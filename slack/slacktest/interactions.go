@@ -1,4 +1,5 @@
 // Slash commands and clicks, and the URLs for responding to them.
+
 package slacktest
 
 import (

@@ -1,4 +1,5 @@
 // Actions of people in the workspace, and the resulting events.
+
 package slacktest
 
 import (

@@ -1,5 +1,6 @@
 // Socket Mode: WebSockets and their faults, and envelopes: how an event is sent, acknowledged, or
 // redelivered.
+
 package slacktest
 
 import (

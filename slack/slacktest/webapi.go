@@ -1,4 +1,5 @@
 // The Web API: tokens, arguments, responses and errors (apis/web-api).
+
 package slacktest
 
 import (

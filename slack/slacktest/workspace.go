@@ -1,4 +1,5 @@
 // The workspace: people, channels and messages.
+
 package slacktest
 
 import (
