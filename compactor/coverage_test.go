@@ -181,6 +181,7 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 			synctest.Wait()
 			asked := r.deliver(fmt.Sprintf("question %d %s", i, filler(20+random.IntN(120))), true)
 			r.request()
+			synctest.Wait() // what the request has started belongs to this look, not to the next
 			look()
 			askedAt = time.Now()
 			r.answerAlone(asked)

@@ -21,18 +21,20 @@ import (
 
 var update = flag.Bool("update", false, "write the golden prompts anew")
 
-// wantGolden compares a text with a stored one, line by line.
+// wantGolden compares a text with a stored one, and shows where they begin to differ.
 func wantGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", name)
 	if *update {
 		check.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want := strings.Split(string(check.Must(os.ReadFile(file))(t)), "\n")
-	for i, line := range strings.Split(got, "\n") {
-		check.That(t, i < len(want) && line == want[i], "line %d of %s is\n%s\nThe golden one differs; -update writes it again, if the change is meant.", i+1, name, line)
+	want, at := string(check.Must(os.ReadFile(file))(t)), 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
 	}
-	check.Equal(t, "lines of "+name, strings.Count(got, "\n"), len(want)-1)
+	around := func(text string) string { return text[max(at-20, 0):min(at+20, len(text))] }
+	check.That(t, got == want, "line %d of %s: got %q, want %q. -update writes it again, if the change is meant.",
+		1+strings.Count(got[:at], "\n"), name, around(got), around(want))
 }
 
 // TestGoldenPrompts compares the bytes of requests in each protocol with stored ones: a turn's

@@ -108,6 +108,8 @@ func TestStatus(t *testing.T) {
 		event.State = state
 		check.Equal(t, string(state), status(event), want)
 	}
+	event.State, event.AfterTokens = compactor.EventApplied, 3426 // a summary of an earlier session
+	check.Equal(t, "without a gain", status(event), "· summarized messages 1 to 9")
 }
 
 func TestNames(t *testing.T) {

@@ -40,6 +40,9 @@ func status(event channel.Event) string {
 	case "started":
 		return "· compacting " + span
 	case "applied":
+		if event.AfterTokens >= event.BeforeTokens { // it says more than the placeholder that it replaces
+			return "· summarized " + span
+		}
 		return fmt.Sprintf("· compacted %s: %d → %d tokens of %d", span, event.BeforeTokens, event.AfterTokens, event.Window)
 	case "failed": // the error text says that nothing was lost
 		return "· could not compact " + span + ": " + event.Error

@@ -191,8 +191,10 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 			if !ok {
 				return r, false
 			}
-			sum.Messages -= part.Messages
-			r.parts = append(r.parts, part)
+			if part.Messages > 0 { // otherwise all of them were deleted
+				sum.Messages -= part.Messages
+				r.parts = append(r.parts, part)
+			}
 		}
 	}
 	r.row = sum
@@ -200,11 +202,10 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 }
 
 // part is a placeholder over a part of a summary, with the messages and dates of the
-// stretches that make it up; ok is false if one of them is missing. If all its messages were
-// deleted it keeps the summary's dates, so that the summaries beside it stay neighbours.
+// stretches that make it up; ok is false if one of them is missing.
 func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
 	part = Summary{
-		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp, FromTime: sum.FromTime, ToTime: sum.ToTime,
+		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp,
 		AwaitsModel: sum.AwaitsModel, Declined: sum.Declined,
 	}
 	next := sp.From

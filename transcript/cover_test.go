@@ -37,7 +37,7 @@ func TestCoverRepairs(t *testing.T) {
 	run(t, `
 		a repair takes the place of a placeholder: say 8; hide 6; sum a 1-6 repair => leaf 1-6, 7, 8
 		one of its newest messages leaves one for the rest: say 8; hide 6; sum a 4-6 repair => placeholder 1-3, leaf 4-6, 7, 8
-		also where all were deleted: say 8; hide 6; remove 1 2 3; sum a 4-6 repair => placeholder 1-3, leaf 4-6, 7, 8
+		none where all were deleted: say 8; hide 6; remove 1 2 3; sum a 4-6 repair => leaf 4-6, 7, 8
 		one of its middle leaves one on each side: say 7; hide 6; sum a 3-4 repair => placeholder 1-2, leaf 3-4, placeholder 5-6, 7
 		two divide it: say 6; hide 6; prep a 2-3 repair; prep b 4-5 repair; cover a b => placeholder 1-1, leaf 2-3, leaf 4-5, placeholder 6-6
 		a worker's replaces an extractive one: say 6; hide 6; sum a 1-6 extractive repair; sum b 1-6 repair => leaf 1-6 | b applied
