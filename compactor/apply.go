@@ -4,61 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"cairn/transcript"
 )
-
-// applyRows applies prepared rows and shows the new head. It returns the ids of those that are no
-// longer prepared.
-func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []int64, err error) {
-	used := c.used(c.h.view)
-	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		var behind []transcript.Stretch
-		if parts := s.CoverNeeds(transcript.IDs(rows)); len(parts) > 0 {
-			behind, err = c.o.Records.Stretches(ctx, parts)
-		}
-		change, _, _ = s.Cover(transcript.IDs(rows), lastResult(c.h.lines, c.h.stored), behind)
-		return change, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("apply the summary: %w", err)
-	}
-	var ended []Compaction
-	for _, row := range rows {
-		if i := slices.IndexFunc(change.Summaries, func(now Compaction) bool { return now.ID == row.ID }); i >= 0 {
-			ended = append(ended, change.Summaries[i])
-		}
-	}
-	return c.ended(ctx, ended, used), nil
-}
-
-// ended emits events for rows that are no longer prepared, and returns their ids. before is the
-// tokens used before.
-func (c *Compactor) ended(ctx context.Context, rows []Compaction, before int) (done []int64) {
-	after := c.used(c.h.view)
-	if slices.ContainsFunc(rows, func(row Compaction) bool {
-		return row.Kind == Leaf && row.Trigger != OnRepair && row.State != Stale && row.From >= c.h.head.Start
-	}) {
-		c.h.quiet()
-	}
-	set := slices.DeleteFunc(slices.Clone(rows), func(row Compaction) bool { return row.State == Stale })
-	slices.SortFunc(set, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
-	for _, row := range rows {
-		done = append(done, row.ID)
-		e := eventOf(row, EventApplied, c.o.Window())
-		e.Set = set
-		e.BeforeTokens, e.AfterTokens = before, after
-		if row.State == Stale {
-			e.State, e.Error = EventNoop, reasonStale
-		} else if err := c.o.Records.Measured(ctx, row.ID, before, after); err != nil {
-			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
-		}
-		c.notify(e)
-	}
-	return done
-}
 
 // Applying invalidates the provider's prompt cache, so prepared summaries wait until a level is
 // reached or the cache is cold anyway. Then only as many are applied, oldest first, as the level
@@ -91,12 +40,13 @@ func (p Policy) applied(l level) float64 {
 // in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context) {
 	s, p, l := c.h.view, c.policy(), c.level()
-	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
-	waits := len(c.prepared) > 0 && (l != levelNone || slices.ContainsFunc(c.prepared, s.urgent(p, c.budget())))
-	if !waits || !c.apply(ctx, demand{}) || l == levelNone || !ahead {
+	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, s.urgent(p, c.budget())) {
 		return
 	}
-	c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
+	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
+	if c.apply(ctx, demand{}) && ahead && l != levelNone {
+		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
+	}
 }
 
 // applyCold applies what the background level would if the provider's cache is cold, because the
@@ -133,8 +83,8 @@ func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 }
 
 // due returns the prepared rows to apply now.
-func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
-	s, p := c.h.view, c.policy()
+func (c *Compactor) due(d demand) []Compaction {
+	s, p, prepared := c.h.view, c.policy(), c.prepared
 	if l := c.level(); l != levelNone {
 		d = d.or(demand{share: p.applied(l), along: true})
 	}
@@ -202,18 +152,38 @@ func (s view) waitsForFold(then view, p Policy, budget int) bool {
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
 // repeats while a level is reached and something is applied, and reports whether anything was.
 func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
-	for len(c.prepared) > 0 && c.dropPrepared(c.applyThese(ctx, c.due(c.prepared, d))) {
+	for {
+		waiting := len(c.prepared)
+		c.commitPrepared(ctx, c.due(d))
+		if len(c.prepared) == waiting {
+			return applied
+		}
 		applied, d = true, demand{}
 	}
-	return applied
 }
 
-// dropPrepared removes rows from the prepared ones, and reports whether done was not empty.
-func (c *Compactor) dropPrepared(done []int64) bool {
-	if len(done) > 0 {
-		c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(r Compaction) bool { return slices.Contains(done, r.ID) })
+// commitPrepared applies those of the prepared rows for which there is room.
+func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
+	if !c.roomFor(rows) {
+		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
 	}
-	return len(done) > 0
+	if len(rows) == 0 || !c.roomFor(rows) {
+		return
+	}
+	used, ids := c.used(c.h.view), transcript.IDs(rows)
+	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
+		var behind []transcript.Stretch
+		if parts := s.CoverNeeds(ids); len(parts) > 0 {
+			behind, err = c.o.Records.Stretches(ctx, parts)
+		}
+		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), behind)
+		return change, err
+	})
+	if err == nil {
+		c.endPrepared(ctx, change.Summaries, used)
+	} else if ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // the next check tries again
+		c.o.Log.Warn("apply_summary_failed", "error", err)
+	}
 }
 
 // dropStale drops summaries that are no longer prepared on disk: people edited or deleted their
@@ -224,27 +194,40 @@ func (c *Compactor) dropStale(ctx context.Context) {
 	}
 	rows, err := c.o.Records.Ended(ctx, transcript.IDs(c.prepared))
 	if err == nil {
-		c.dropPrepared(c.ended(ctx, rows, c.used(c.h.view)))
+		c.endPrepared(ctx, rows, c.used(c.h.view))
 	} else if ctx.Err() == nil {
 		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
 	}
 }
 
-// applyThese applies those rows for which there is room, and returns the ids of all that are no
-// longer prepared.
-func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
-	s, p := c.h.view, c.policy()
-	if !c.roomFor(s, rows, p) {
-		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
+// endPrepared removes what is among rows from the prepared summaries, and emits events for it.
+// before is the tokens used before.
+func (c *Compactor) endPrepared(ctx context.Context, rows []Compaction, before int) {
+	var ended []Compaction
+	c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool {
+		i := slices.IndexFunc(rows, func(now Compaction) bool { return now.ID == row.ID })
+		if i >= 0 {
+			ended = append(ended, rows[i])
+		}
+		return i >= 0
+	})
+	applied := slices.DeleteFunc(slices.Clone(ended), func(row Compaction) bool { return row.State == Stale })
+	slices.SortFunc(applied, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	if slices.ContainsFunc(applied, func(row Compaction) bool {
+		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.head.Start
+	}) {
+		c.h.quiet()
 	}
-	if len(rows) == 0 || !c.roomFor(s, rows, p) {
-		return nil
+	for _, row := range ended {
+		e := eventOf(row, EventApplied, c.o.Window())
+		e.Set, e.BeforeTokens, e.AfterTokens = applied, before, c.used(c.h.view)
+		if row.State == Stale {
+			e.State, e.Error = EventNoop, reasonStale
+		} else if err := c.o.Records.Measured(ctx, row.ID, before, e.AfterTokens); err != nil {
+			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
+		}
+		c.notify(e)
 	}
-	done, err := c.applyRows(ctx, rows)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // the next check tries again
-		c.o.Log.Warn("apply_summary_failed", "error", err)
-	}
-	return done
 }
 
 // leaveOut returns the rows without those that match, and without their folds.
@@ -262,10 +245,11 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 
 // roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
 // below emergency.
-func (c *Compactor) roomFor(s view, rows []Compaction, p Policy) bool {
+func (c *Compactor) roomFor(rows []Compaction) bool {
+	s := c.h.view
 	then := s.with(rows)
 	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost
-	return growth <= 0 || growth <= c.room(c.used(s), p)
+	return growth <= 0 || growth <= c.room(c.used(s), c.policy())
 }
 
 // room returns by how many estimated tokens a repair may grow the view: a repair must never cause

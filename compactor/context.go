@@ -80,56 +80,43 @@ func (h *History) addContext(c turnContext) {
 
 func (h *History) dropRunningContext() {
 	if h.contextRuns {
-		h.keepContexts(h.contexts[:len(h.contexts)-1])
+		h.view = h.withContexts(h.contexts[:len(h.contexts)-1])
 	}
 	h.contextRuns = false
 }
 
-// keepContexts replaces the contexts. Snapshots keep theirs: the next append copies.
-func (h *History) keepContexts(contexts []turnContext) {
-	h.contexts, h.contextCost = slices.Clip(contexts), 0
-	for _, c := range contexts {
-		h.contextCost += c.tokens
-	}
-}
-
 // dropContexts removes the contexts for which gone reports true.
 func (h *History) dropContexts(gone func(Context) bool) {
-	if !slices.ContainsFunc(h.contexts, func(c turnContext) bool { return gone(c.Context) }) {
+	kept := slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) })
+	if len(kept) == len(h.contexts) {
 		return
 	}
-	if h.contextRuns && gone(h.contexts[len(h.contexts)-1].Context) {
-		h.contextRuns = false
-	}
-	h.keepContexts(slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) }))
+	h.contextRuns = h.contextRuns && !gone(h.contexts[len(h.contexts)-1].Context)
+	h.view = h.withContexts(kept)
 	h.changed()
 }
 
 // contextRunsAt reports whether the running turn's context follows the message seq.
-func (h *History) contextRunsAt(seq int64) bool {
-	return h.contextRuns && h.contexts[len(h.contexts)-1].Seq == seq
+func (s view) contextRunsAt(seq int64) bool {
+	return s.contextRuns && s.contexts[len(s.contexts)-1].Seq == seq
 }
 
-// endOldContexts drops the contexts of earlier turns: a new head invalidates the provider's cache
-// anyway, so they need not be sent any more. The running turn keeps its own.
-func (h *History) endOldContexts() {
-	if h.contextRuns {
-		h.keepContexts(h.contexts[len(h.contexts)-1:])
-		return
-	}
-	h.keepContexts(nil)
-}
-
-// withNewHead returns the view without the contexts that a new head ends.
-func (s view) withNewHead() view {
-	contexts := s.contexts
-	s.contexts, s.contextCost = nil, 0
+// withContexts returns the view with other contexts. Snapshots keep theirs: the next append copies.
+func (s view) withContexts(contexts []turnContext) view {
+	s.contexts, s.contextCost = slices.Clip(contexts), 0
 	for _, c := range contexts {
-		if s.open != 0 && c.Seq >= s.open {
-			s.contexts, s.contextCost = append(s.contexts, c), s.contextCost+c.tokens
-		}
+		s.contextCost += c.tokens
 	}
 	return s
+}
+
+// withNewHead returns the view without the contexts of earlier turns: a new head invalidates the
+// provider's cache anyway, so they need not be sent any more. The running turn keeps its own.
+func (s view) withNewHead() view {
+	if s.contextRuns {
+		return s.withContexts(s.contexts[len(s.contexts)-1:])
+	}
+	return s.withContexts(nil)
 }
 
 // A message's reasoning is sent back within its turn, where providers demand it with the results of

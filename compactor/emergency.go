@@ -64,7 +64,7 @@ func (c *Compactor) endContexts(ctx context.Context) {
 func (c *Compactor) newHead(ctx context.Context) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
 	if c.h.contextsOnDisk = err != nil; c.h.contextsOnDisk {
-		c.h.endOldContexts()
+		c.h.view = c.h.withNewHead()
 		c.h.changed()
 	}
 }

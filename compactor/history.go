@@ -17,7 +17,6 @@ type History struct {
 	restorable     []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
 	next           int64
 	contextsOnDisk bool  // contexts that ended in memory are still on disk
-	contextRuns    bool  // the last context is the running turn's
 	storedWith     int64 // the version with which the running turn's context is being stored
 	outdated       bool  // people changed what the head was built from
 	squeezed       bool  // the running turn's results are clipped below the shape's bound
@@ -35,6 +34,7 @@ type view struct {
 	open        int64         // turn not answered yet, spared from every span; 0: none
 	contexts    []turnContext // by seq
 	contextCost int
+	contextRuns bool  // the last context is the running turn's
 	stored      int64 // messages up to this seq are on disk
 	clearedTo   int64 // as shown: may be ahead of the head's in the running turn
 	resultTo    int64 // no tool result has a larger seq
@@ -216,7 +216,7 @@ func (h *History) hide(lines []line) {
 func (h *History) newHead() {
 	h.renderHead()
 	h.dropCovered()
-	h.endOldContexts()
+	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()
 }

@@ -84,7 +84,7 @@ func (r *InMemory) commit(c transcript.Change) {
 func (r *InMemory) Append(messages ...chat.Message) error {
 	added := make([]transcript.Message, len(messages))
 	for i, m := range messages {
-		added[i] = transcript.Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time}
+		added[i] = transcript.MessageOf(m)
 	}
 	change, err := r.state.Append(added...)
 	if err != nil {

@@ -62,11 +62,10 @@ func (c *Compactor) transcript() *transcript.State {
 		lines = slices.Concat(s.lines, s.hidden)
 		slices.SortFunc(lines, bySeq)
 	}
-	verbatim := func(yield func(*chat.Message) bool) {
-		for _, l := range lines {
-			if l.Seq <= s.stored && l.Role != "" && !yield(l.Message) {
-				return
-			}
+	verbatim := make([]transcript.Message, 0, len(lines))
+	for _, l := range lines {
+		if l.Seq <= s.stored && l.Role != "" {
+			verbatim = append(verbatim, transcript.MessageOf(*l.Message))
 		}
 	}
 	jobs := slices.Clone(c.prepared)

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -76,17 +77,13 @@ func (s *State) inOrder(ids []int64) (rows []Summary) {
 			rows = append(rows, s.Prepared[i])
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b Summary) int {
-		switch {
-		case a.Kind == Leaf && b.Kind == Leaf:
-			return cmp.Compare(a.From, b.From)
-		case a.Kind == Leaf:
-			return -1
-		case b.Kind == Leaf:
-			return 1
+	place := func(row Summary) int64 {
+		if row.Kind == Leaf {
+			return row.From
 		}
-		return 0
-	})
+		return math.MaxInt64
+	}
+	slices.SortStableFunc(rows, func(a, b Summary) int { return cmp.Compare(place(a), place(b)) })
 	return rows
 }
 
@@ -100,15 +97,11 @@ type cover struct {
 // outOfOrder reports whether a leaf would hide messages while an older one is verbatim.
 func (d *cover) outOfOrder(row Summary) bool {
 	oldest, ok := d.Messages.First()
-	if !ok || row.Kind != Leaf || oldest.Seq >= row.From {
-		return false
-	}
-	hidden := d.Messages.Count(row.Span)
-	return hidden > 0
+	return ok && row.Kind == Leaf && oldest.Seq < row.From && d.Messages.Count(row.Span) > 0
 }
 
 // apply replaces a span with its summary, and reports whether it could.
-func (d *cover) apply(row Summary) bool {
+func (d *cover) apply(row Summary) (ok bool) {
 	_, inOne := d.session(row.Span)
 	below := slices.Clone(d.covering(row.Span))
 	verbatim := d.Messages.Count(row.Span)
@@ -117,16 +110,14 @@ func (d *cover) apply(row Summary) bool {
 	}
 	as, parts := Replaced, []Summary(nil)
 	if row.Kind == Rollup && row.Trigger != OnRepair {
-		if as = RolledUp; verbatim > 0 || !d.canRollUp(row, below) {
-			return false
-		}
-		row = rollUp(row, below)
+		as = RolledUp
+		row, ok = rollUp(row, below)
+		ok = ok && verbatim == 0
 	} else {
-		r, ok := row.replaces(below, verbatim, d.behind)
-		if !ok {
-			return false
-		}
-		row, parts = r.row, r.parts
+		row, parts, ok = row.replaces(below, verbatim, d.behind)
+	}
+	if !ok {
+		return false
 	}
 	for _, old := range below {
 		old.State = as
@@ -144,42 +135,30 @@ func (d *cover) apply(row Summary) bool {
 	return true
 }
 
-// canRollUp reports whether a rollup has read all that is applied in its span.
-func (d *cover) canRollUp(row Summary, below []Summary) bool {
+// rollUp returns the rollup of the rows below it; ok is false if it has not read all of them.
+func rollUp(row Summary, below []Summary) (rollup Summary, ok bool) {
+	rollup = row
+	rollup.Children, rollup.Messages = nil, 0
 	for _, child := range below {
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 		if !read || !child.Within(row.Span) {
-			return false
+			return row, false
 		}
+		rollup.Children = append(rollup.Children, child.ID)
+		rollup.Messages += child.Messages
 	}
-	return len(below) > 0
+	return rollup, true
 }
 
-// rollUp returns the rollup of the rows below it.
-func rollUp(row Summary, below []Summary) Summary {
-	row.Children, row.Messages = nil, 0
-	for _, child := range below {
-		row.Children = append(row.Children, child.ID)
-		row.Messages += child.Messages
-	}
-	return row
-}
-
-// replacement is a summary that replaces others, and what is left of those.
-type replacement struct {
-	row   Summary
-	parts []Summary // placeholders
-}
-
-// replaces returns what becomes of a summary and of those below it if it replaces them and hides
-// that many verbatim messages.
-func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r replacement, ok bool) {
+// replaces returns what becomes of a summary, and the placeholders that are left of those below it,
+// if it replaces them and hides that many verbatim messages.
+func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (row Summary, parts []Summary, ok bool) {
 	if slices.ContainsFunc(below, func(old Summary) bool { return !old.NeedsRepair() }) {
-		return r, false
+		return sum, nil, false
 	}
 	if sum.Kind == Rollup {
 		if len(below) != 1 || !below[0].IsRollup() || below[0].Span != sum.Span {
-			return r, false
+			return sum, nil, false
 		}
 		sum.Children = below[0].Children
 	}
@@ -189,16 +168,15 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 		for _, gap := range old.Gaps([]Summary{sum}) {
 			part, ok := old.part(gap, behind)
 			if !ok {
-				return r, false
+				return sum, nil, false
 			}
 			if part.Messages > 0 { // otherwise all of them were deleted
 				sum.Messages -= part.Messages
-				r.parts = append(r.parts, part)
+				parts = append(parts, part)
 			}
 		}
 	}
-	r.row = sum
-	return r, true
+	return sum, parts, true
 }
 
 // part is a placeholder over a part of a summary, with the messages and dates of the

@@ -3,6 +3,8 @@ package transcript
 import (
 	"slices"
 	"time"
+
+	"cairn/chat"
 )
 
 // Message is the part of a transcript row that the rules of summaries need; the caller keeps the
@@ -12,6 +14,9 @@ type Message struct {
 	Turn int64 // seq of the first message of its turn; its own for a message that gets no answer
 	Time time.Time
 }
+
+// MessageOf returns this part of a message.
+func MessageOf(m chat.Message) Message { return Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time} }
 
 // Span is a range of seqs, both ends included. The zero value is no span.
 type Span struct{ From, To int64 }

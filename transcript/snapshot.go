@@ -1,10 +1,6 @@
 package transcript
 
-import (
-	"iter"
-
-	"cairn/chat"
-)
+import "cairn/chat"
 
 // MaxFirst is the most first messages of a session that a Snapshot has.
 const MaxFirst = 20
@@ -24,22 +20,19 @@ type Snapshot struct {
 
 // State returns the State of a loaded conversation.
 func (s Snapshot) State() *State {
-	state := NewState(s.Head, func(yield func(*chat.Message) bool) {
-		for i := range s.Messages {
-			if !yield(&s.Messages[i]) {
-				return
-			}
-		}
-	}, s.Prepared, s.Next)
+	verbatim := make([]Message, len(s.Messages))
+	for i, m := range s.Messages {
+		verbatim[i] = MessageOf(m)
+	}
+	state := NewState(s.Head, verbatim, s.Prepared, s.Next)
 	state.Open = s.Open
 	return state
 }
 
 // NewState returns the State for a head, the verbatim messages on disk, the summaries that are
 // prepared or running, and the seq of the next message. It has neither texts of messages, nor pins,
-// nor summaries that only hide in memory. Its cost grows with the verbatim
-// messages.
-func NewState(head Head, verbatim iter.Seq[*chat.Message], jobs []Summary, next int64) *State {
+// nor summaries that only hide in memory.
+func NewState(head Head, verbatim []Message, jobs []Summary, next int64) *State {
 	s := New()
 	s.Version, s.HeadVersion, s.ClearedTo = head.Version, head.Version, head.ClearedTo
 	s.NextSeq, s.NextSummary, s.SessionStart = next, Unstored, head.Start
@@ -62,31 +55,17 @@ func NewState(head Head, verbatim iter.Seq[*chat.Message], jobs []Summary, next 
 			s.Prepared = append(s.Prepared, row)
 		}
 	}
-	var messages []Message
-	for m := range verbatim {
-		messages = append(messages, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time})
-	}
-	s.Messages = s.Messages.Append(messages...)
-	s.InSession += len(messages)
+	s.Messages = s.Messages.Append(verbatim...)
+	s.InSession += len(verbatim)
 	return s
 }
 
 // Head returns what the State shows above the verbatim messages, without pins and inherited rows.
 func (s *State) Head() Head {
 	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, Spared: s.Spared}
+	h.Stack = s.covering(Span{s.SessionStart, s.NextSeq})
 	for _, span := range s.Sessions {
-		session := Session{From: span.From, To: span.To}
-		for _, row := range s.Summaries {
-			if row.Within(span) {
-				session.Rows = append(session.Rows, row)
-			}
-		}
-		h.Earlier = append(h.Earlier, session)
-	}
-	for _, row := range s.Summaries {
-		if row.From >= s.SessionStart {
-			h.Stack = append(h.Stack, row)
-		}
+		h.Earlier = append(h.Earlier, Session{From: span.From, To: span.To, Rows: s.covering(span)})
 	}
 	return h
 }

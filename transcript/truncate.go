@@ -40,33 +40,21 @@ func (d *draft) putPlaceholder(like Summary) {
 	if row.Messages == 0 {
 		return
 	}
-	taken := slices.DeleteFunc(slices.Clone(d.covering(row.beside())), func(old Summary) bool { return old.From < d.SessionStart })
-	row, taken = row.takeIn(taken)
-	for _, old := range taken {
+	for _, old := range slices.Clone(d.covering(row.beside())) {
+		if old.Kind != Placeholder || old.From < d.SessionStart {
+			continue
+		}
+		if old.From < row.From {
+			row.From, row.FromTime = old.From, old.FromTime
+		}
+		if old.To > row.To {
+			row.To, row.ToTime = old.To, old.ToTime
+		}
+		row.Messages, row.AwaitsModel = row.Messages+old.Messages, row.AwaitsModel || old.AwaitsModel
 		old.State = Replaced
 		d.put(old)
 	}
 	d.add(row)
-}
-
-// takeIn returns a placeholder that also covers the placeholders of rows in its span and next to
-// it, and returns those.
-func (sum Summary) takeIn(rows []Summary) (grown Summary, taken []Summary) {
-	grown = sum
-	for _, old := range rows {
-		if old.Kind != Placeholder || !old.Overlaps(sum.beside()) {
-			continue
-		}
-		if old.From < grown.From {
-			grown.From, grown.FromTime = old.From, old.FromTime
-		}
-		if old.To > grown.To {
-			grown.To, grown.ToTime = old.To, old.ToTime
-		}
-		grown.Messages, grown.AwaitsModel = grown.Messages+old.Messages, grown.AwaitsModel || old.AwaitsModel
-		taken = append(taken, old)
-	}
-	return grown, taken
 }
 
 // Clear marks the tool results up to seq to as cleared.

@@ -63,7 +63,7 @@ func (l Undoable) Undo(s *State) (Change, error) {
 	}
 	var restored []Message
 	for _, m := range l.Freed {
-		restored = append(restored, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time})
+		restored = append(restored, MessageOf(m))
 		d.Spared = d.Spared.hull(Span{m.Seq, m.Seq})
 	}
 	for _, row := range slices.Concat(d.Prepared, d.Running) {
