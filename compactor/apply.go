@@ -216,7 +216,7 @@ func (c *Compactor) endPrepared(ctx context.Context, rows []Compaction, before i
 	if slices.ContainsFunc(applied, func(row Compaction) bool {
 		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.head.Start
 	}) {
-		c.h.quiet()
+		c.h.addressed = c.h.open != 0 // no model is paid for again until the bot is addressed
 	}
 	for _, row := range ended {
 		e := eventOf(row, EventApplied, c.o.Window())

@@ -5,6 +5,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,8 +85,8 @@ type Compactor struct {
 	ctx    context.Context // of all background work
 	cancel context.CancelFunc
 
-	fixed       fixedCost
-	lastRequest lastRequest
+	systemCost, toolsCost int // of each request, estimated
+	lastRequest           lastRequest
 
 	busy         *work        // nil: nothing is being summarized
 	filling      *work        // nil: no placeholder is being filled
@@ -111,15 +112,7 @@ func (c *Compactor) noModel(p Policy) bool {
 
 // Open loads a conversation and returns its compactor.
 func Open(ctx context.Context, o Options) (*Compactor, error) {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.After == nil {
-		o.After = func(Event) {}
-	}
-	if o.Saved == nil {
-		o.Saved = func([]summarize.MemoryDraft) {}
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -131,8 +124,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared}
-	c.fixed = fixedCost{system: FrameCost(o.System, nil), tools: costOfTools(o.Tools)}
+	c := &Compactor{o: o, prepared: state.Prepared, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {

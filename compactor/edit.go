@@ -50,7 +50,9 @@ func (c *Compactor) reread(ctx context.Context) bool {
 		}
 		return false
 	}
-	c.h.setFirst(first)
+	c.h.first = first
+	c.h.reshapeHead() // their copies
+	c.h.revision++
 	c.h.swap(head)
 	c.h.restorable = nil
 	c.dropStale(ctx)
@@ -99,13 +101,5 @@ func (h *History) blank(seqs []int64) {
 	}
 	committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })
 	h.head.Stack = withHidden(committed, h.hidden)
-	h.renderHead()
-}
-
-// setFirst renews the copies of the first messages.
-func (h *History) setFirst(messages []chat.Message) {
-	h.first = messages
-	h.revision++
-	h.copies = duplicates(h.head.Pins, h.first, h.shape)
 	h.renderHead()
 }

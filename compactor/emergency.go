@@ -3,6 +3,7 @@ package compactor
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"cairn/transcript"
 )
@@ -119,23 +120,17 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		c.h.hide(sp.lines)
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
-	c.reportEmergency(ctx, hidden, used)
-}
-
-// placeholderOver returns a placeholder that hides lines.
-func placeholderOver(lines []line) Compaction {
-	first, last := lines[0], lines[len(lines)-1]
-	m := Compaction{
-		Kind: Placeholder, By: ByEmergency, State: Applied, Trigger: OnEmergency,
-		Span: Span{From: first.Seq, To: last.Seq}, FromTime: first.Time, ToTime: last.Time,
+	e := eventOf(hidden, EventApplied, c.o.Window())
+	e.BeforeTokens, e.AfterTokens = used, c.used(c.h.view)
+	if i := slices.IndexFunc(c.h.head.Stack, func(row Compaction) bool { return row.Covers(hidden.From) }); i >= 0 {
+		e.ID = c.h.head.Stack[i].ID
 	}
-	for _, l := range lines {
-		if l.Role != "" { // otherwise it was deleted, and only its place is left
-			m.Messages++
+	if e.ID != 0 {
+		if err := c.o.Records.Measured(ctx, e.ID, e.BeforeTokens, e.AfterTokens); err != nil {
+			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
 		}
 	}
-	m.Tokens = m.Cost()
-	return m
+	c.notify(e)
 }
 
 // without returns the parts of a span that no row covers.
@@ -149,24 +144,6 @@ func (sp span) without(stack []Compaction) span {
 	return sp
 }
 
-// reportEmergency emits the event of an emergency that has taken effect.
-func (c *Compactor) reportEmergency(ctx context.Context, placeholder Compaction, before int) {
-	s := c.h.view
-	for _, row := range s.head.Stack {
-		if row.Covers(placeholder.From) {
-			placeholder.ID = row.ID
-		}
-	}
-	e := eventOf(placeholder, EventApplied, c.o.Window())
-	e.BeforeTokens, e.AfterTokens = before, c.used(s)
-	if placeholder.ID != 0 {
-		if err := c.o.Records.Measured(ctx, placeholder.ID, e.BeforeTokens, e.AfterTokens); err != nil {
-			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
-		}
-	}
-	c.notify(e)
-}
-
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still
 // on disk.
 func (c *Compactor) flush(ctx context.Context) {
@@ -178,16 +155,12 @@ func (c *Compactor) flush(ctx context.Context) {
 	}
 	// With an error the next check tries again.
 	_, _ = c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
-		s := c.h.view
-		var placeholders []Compaction
-		for _, m := range s.head.Stack {
-			if m.ID == 0 {
-				m.AwaitsModel = s.addressed && c.hasModel(c.o.Policy())
-				placeholders = append(placeholders, m)
-			}
-		}
+		placeholders := slices.DeleteFunc(slices.Clone(c.h.head.Stack), func(row Compaction) bool { return row.ID != 0 })
 		if len(placeholders) == 0 {
 			return none, nil
+		}
+		for i := range placeholders {
+			placeholders[i].AwaitsModel = c.h.addressed && c.hasModel(c.o.Policy())
 		}
 		return stored.Truncate(placeholders, 0), nil
 	})
@@ -207,31 +180,27 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 }
 
 // clearsTo returns the seq up to which to clear results if that frees at least want tokens; else 0.
+// What the running turn had to clear is cleared in any case.
 func (s view) clearsTo(p Policy, want int) int64 {
-	if s.resultTo <= s.head.ClearedTo {
+	to := int64(0)
+	if s.resultTo > s.head.ClearedTo {
+		to = lastResult(s.lines, s.stored)
+	}
+	if to <= s.head.ClearedTo {
 		return 0
 	}
-	to := lastResult(s.lines, s.stored)
-	had := s.clearedTo > s.head.ClearedTo
-	if to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, want)) {
-		return to
-	}
-	return 0
-}
-
-// mayFree reports whether clearing the results of lines would free at least want tokens.
-func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
-	results, total := 0, 0
-	for i := len(lines) - 1; i >= 0; i-- {
-		l := lines[i]
-		if l.result == nil {
-			continue
-		}
-		if results++; results > p.ToolResultsKept && l.Seq > clearedTo {
-			total += l.tokens - l.result.gone.tokens
+	results := 0
+	for i := len(s.lines) - 1; i >= 0 && s.clearedTo == s.head.ClearedTo; i-- {
+		if l := s.lines[i]; l.result != nil {
+			if results++; results > p.ToolResultsKept && l.Seq > s.head.ClearedTo {
+				want -= l.tokens - l.result.gone.tokens
+			}
 		}
 	}
-	return total >= want
+	if s.clearedTo == s.head.ClearedTo && want > 0 {
+		return 0
+	}
+	return to
 }
 
 // warnTooLarge logs once per incident that nothing could be hidden.

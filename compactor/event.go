@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"context"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -75,14 +76,10 @@ type Proposal struct {
 	Focus  string // what the summary should keep, by policy or request; "": nothing special
 }
 
-// propose returns a function that calls Before for a job that is about to start.
-func (c *Compactor) propose(w *work) func() (focus string, veto error) {
-	p := Proposal{Event: w.event(EventStarted), Tokens: w.tokens, Focus: w.row.Focus}
-	p.BeforeTokens = c.used(c.h.view)
-	return func() (focus string, veto error) {
-		defer c.recoverCallback("before") // a panic vetoes nothing
-		return c.o.Before(w.ctx, p)
-	}
+// before calls Before for a job that is about to start.
+func (c *Compactor) before(ctx context.Context, p Proposal) (focus string, veto error) {
+	defer c.recoverCallback("before") // a panic vetoes nothing
+	return c.o.Before(ctx, p)
 }
 
 // vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
@@ -122,5 +119,7 @@ func (c *Compactor) notify(e Event) {
 		}
 	}
 	defer c.recoverCallback("after")
-	c.o.After(e)
+	if c.o.After != nil {
+		c.o.After(e)
+	}
 }

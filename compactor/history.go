@@ -157,11 +157,6 @@ func (h *History) Answered() {
 	}
 }
 
-// quiet records that a summary was applied: no model is paid for again until the bot is addressed.
-func (h *History) quiet() {
-	h.addressed = h.open != 0
-}
-
 // Stored notes that everything appended so far is on disk.
 func (h *History) Stored() {
 	h.stored = h.next - 1
@@ -194,7 +189,10 @@ func (h *History) swap(head Head) {
 	}
 	hidden := slices.DeleteFunc(slices.Clone(h.hidden), func(l line) bool { return l.Seq < head.Start || covered(head.Stack, l.Seq) })
 	head.Stack = withHidden(head.Stack, hidden)
-	clearedTo := clearedWith(head, h.clearedTo, h.head)
+	clearedTo := head.ClearedTo // an undo may lower it
+	if h.clearedTo != h.head.ClearedTo {
+		clearedTo = max(clearedTo, h.clearedTo) // what a running turn had to clear stays cleared
+	}
 	h.head, h.hidden, h.past = head, hidden, shownPast(head, h.shape)
 	h.copies = duplicates(head.Pins, h.first, h.shape)
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m chat.Message) bool { return m.Seq < head.Start })
@@ -215,7 +213,9 @@ func (h *History) hide(lines []line) {
 // only the old head needed end.
 func (h *History) newHead() {
 	h.renderHead()
-	h.dropCovered()
+	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
+	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
+	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()
@@ -225,24 +225,23 @@ func (h *History) renderHead() {
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack, h.shape.maxStack)
 }
 
-// withHidden returns stack with placeholders over the lines that are not on disk.
+// withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
 func withHidden(stack []Compaction, lines []line) []Compaction {
 	for i := 0; i < len(lines); {
-		j := i + 1
-		for j < len(lines) && lines[j].Seq == lines[j-1].Seq+1 {
-			j++
+		row := Compaction{
+			Kind: Placeholder, By: ByEmergency, State: Applied, Trigger: OnEmergency,
+			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
 		}
-		if row := placeholderOver(lines[i:j]); row.Messages > 0 { // otherwise all of them were deleted
+		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {
+			row.To, row.ToTime = lines[i].Seq, lines[i].Time
+			if lines[i].Role != "" { // otherwise it was deleted, and only its place is left
+				row.Messages++
+			}
+		}
+		if row.Messages > 0 {
+			row.Tokens = row.Cost()
 			stack = insert(stack, row)
 		}
-		i = j
 	}
 	return stack
-}
-
-// dropCovered removes the lines of earlier sessions and those that the stack covers.
-func (h *History) dropCovered() {
-	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
-	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
-	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 }

@@ -109,7 +109,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	if c.draining {
 		return nil
 	}
-	waits := c.modelUnavailable(now)
+	waits := c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
 	if !waits && !c.retries.forbids(OnRepair, now) {
 		if j := c.planRepair(s, p, used, now); j != nil {
 			return j
@@ -159,9 +159,7 @@ func (c *Compactor) planFree(s view, p Policy) *job {
 // model.
 func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
 	switch waiting := now.Before(c.retries.retryAt); {
-	case c.noModel(p):
-		return true, !now.Before(c.retries.extractiveRetryAt)
-	case c.retries.failures >= p.FailureLimit && waiting:
+	case c.noModel(p), waiting && c.retries.failures >= p.FailureLimit:
 		return true, !now.Before(c.retries.extractiveRetryAt)
 	case waiting:
 		return false, false

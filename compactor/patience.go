@@ -41,6 +41,6 @@ func (w worker) piece() int {
 // pieceOf returns how many tokens to summarize ahead at once: one request's material, less
 // instructions and answer.
 func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
-	fits := c.throughput(model) - tokens.Estimate(prompts.In(c.o.Language).Worker) - min(c.fixed.system, maxAgentTokens) - requestCost
+	fits := c.throughput(model) - tokens.Estimate(prompts.In(c.o.Language).Worker) - min(c.systemCost, maxAgentTokens) - requestCost
 	return max(fits/(100+p.TargetPct)*100, minPiece)
 }

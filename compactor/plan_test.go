@@ -209,7 +209,7 @@ func TestRepairsBackOffSeparately(t *testing.T) {
 	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
 	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
 	for id, want := range map[int64]time.Time{1: noon.Add(time.Minute), 2: noon.Add(2 * time.Minute), 3: {}} {
-		got := r.repairAt(id)
+		got := r.repairs[id].retryAt
 		check.That(t, got.Equal(want), "row %d is repaired from %v on, want %v", id, got, want)
 	}
 	r.repairFailed(2, noon, []Compaction{{ID: 2}})

@@ -36,14 +36,20 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
 	r := Recap{By: ByExtractive}
+	cover := func(from, to int64) {
+		if r.From == 0 || from < r.From {
+			r.From = from
+		}
+		r.To = max(r.To, to)
+	}
 	for _, row := range s.shownRows() {
-		r.cover(row.From, row.To)
+		cover(row.From, row.To)
 		if row.Kind == Placeholder {
 			r.Hidden += row.Messages
 		}
 	}
 	for _, l := range s.lines {
-		r.cover(l.Seq, l.Seq)
+		cover(l.Seq, l.Seq)
 	}
 	if r.To == 0 {
 		return r, nil
@@ -65,14 +71,6 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 	}
 	r.Text = extractiveText(itemsOfView(s, quotedItems, summarize.MostOfMessage), mostOfRecap, focus)
 	return r, nil
-}
-
-// cover extends the recap's span by [from, to].
-func (r *Recap) cover(from, to int64) {
-	if r.From == 0 || from < r.From {
-		r.From = from
-	}
-	r.To = max(r.To, to)
 }
 
 func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string, error) {

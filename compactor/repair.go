@@ -26,16 +26,15 @@ func (c *Compactor) ready(row Compaction) bool {
 
 // repairable returns the rows in s that a model should summarize, newest first.
 func (c *Compactor) repairable(s view) (rows []Compaction) {
-	all := slices.Clone(s.head.Stack)
+	var all []Compaction
+	for _, session := range s.head.Earlier {
+		all = append(all, session.Rows...)
+	}
+	all = append(all, s.head.Stack...)
 	slices.Reverse(all)
 	near, asked := 0, len(all) > 0 && s.question >= all[0].From // nothing was summarized since the question
 	if asked {
 		near = nearQuestion
-	}
-	for _, session := range slices.Backward(s.head.Earlier) {
-		for _, row := range slices.Backward(session.Rows) {
-			all = append(all, row)
-		}
 	}
 	for i, row := range all {
 		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.gaveUp(row) {
@@ -54,7 +53,7 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row, now)) {
+		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt) || now.Before(c.retryDeclinedAt(row, now)) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
@@ -65,38 +64,26 @@ func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	return nil
 }
 
-// narrowing returns a function that limits a repair of messages to what one request can contain:
-// the newest whole turns of the row's span, as the worker reads them, with room for their summary.
-// So a large row is repaired piece by piece, and each piece is kept. The function returns the row
-// to make.
-func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
-	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
-		return func(context.Context) (Compaction, error) { return j.row, nil }
-	}
-	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
-	return func(ctx context.Context) (Compaction, error) {
-		row, err := c.narrow(ctx, w)
-		if err != nil {
-			err = fmt.Errorf("read what is repaired: %w", err)
-		}
-		return row, err
-	}
-}
-
 // maxRepairMessages is the most messages of one repair.
 const maxRepairMessages = 1000
 
+// narrow limits a repair of messages to what one request can contain: the newest whole turns of the
+// row's span, as the worker reads them, with room for their summary. So a large row is repaired
+// piece by piece, and each piece is kept. It returns the row to make.
 func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	j, row := w.j, w.j.row
 	w, most := w.withModel(ctx, c.o.Worker)
 	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
 	from := max(row.From, row.To-maxRepairMessages)
 	all, err := c.o.Records.Span(ctx, from, row.To)
-	if cut := func(m chat.Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
-		all = slices.DeleteFunc(all, cut)
+	if err != nil {
+		return row, fmt.Errorf("read what is repaired: %w", err)
 	}
-	if err != nil || len(all) == 0 {
-		return row, err
+	if len(all) == 0 {
+		return row, nil
+	}
+	if from > row.From && all[len(all)-1].Turn >= from {
+		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
 		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
@@ -125,12 +112,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Compaction, byExtractive bool) {
 	if !extractive {
 		only := s
-		only.inWork = slices.Clone(s.inWork)
-		for _, row := range s.head.Stack {
-			if !c.ready(row) {
-				only.inWork = append(only.inWork, row)
-			}
-		}
+		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.head.Stack), c.ready))
 		if children = planFold(only, p.RollupFanIn, false); c.worthModel(children) {
 			return children, false
 		}
@@ -145,11 +127,6 @@ func (c *Compactor) worthModel(rows []Compaction) bool {
 		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
 }
 
-// modelUnavailable reports whether no model may be called now.
-func (c *Compactor) modelUnavailable(now time.Time) bool {
-	return c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
-}
-
 // fallbackWake is the interval to the next check if nothing else determines it.
 const fallbackWake = 10 * time.Minute
 
@@ -161,7 +138,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	}
 	waits := c.hasModel(p) && len(c.repairable(s)) > 0
 	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
-		return row.Kind == Placeholder && now.Before(c.retries.repairAt(row.ID))
+		return row.Kind == Placeholder && now.Before(c.retries.repairs[row.ID].retryAt)
 	})
 	waits = waits || c.level() != levelNone && now.Before(c.retries.retryAt)
 	if !waits {
@@ -175,7 +152,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	sooner(c.retries.retryAt)
 	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
-		sooner(c.retries.repairAt(row.ID))
+		sooner(c.retries.repairs[row.ID].retryAt)
 		sooner(c.retryDeclinedAt(row, now))
 	}
 	if at.IsZero() && c.noModel(p) {
@@ -199,7 +176,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
 		filled := func(r Compaction) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
-		if row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) {
+		if row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) || c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, true); j != nil {

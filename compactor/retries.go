@@ -27,13 +27,8 @@ type backoff struct {
 }
 
 func (b *backoff) failed(now time.Time) {
+	b.retryAt = now.Add(min(time.Minute<<min(b.failures, 10), 30*time.Minute)) // 1, 2, 4, … minutes
 	b.failures++
-	b.retryAt = now.Add(retryPause(b.failures))
-}
-
-// retryPause returns how long to wait after n failures: 1, 2, 4, … up to 30 minutes.
-func retryPause(failures int) time.Duration {
-	return min(time.Minute<<min(failures-1, 10), 30*time.Minute)
 }
 
 // extractiveFailed records a failure of the extractive summarizer. It needs no model, so the disk failed,
@@ -70,9 +65,6 @@ func (r *retries) repairFailed(id int64, now time.Time, stack []Compaction) {
 	}
 	r.repairs = kept
 }
-
-// repairAt returns the time before which a row is not repaired.
-func (r *retries) repairAt(id int64) time.Time { return r.repairs[id].retryAt }
 
 // freed records how many tokens an applied compaction freed of its span, and whether the window is
 // still full. Two in a row that free less than a twentieth, or too little, pause the levels below

@@ -88,7 +88,9 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 		var saved []summarize.MemoryDraft
 		if saved, err = record.Store(w.ctx, summary); err == nil {
 			row.State = Prepared
-			c.o.Saved(saved)
+			if c.o.Saved != nil {
+				c.o.Saved(saved)
+			}
 			c.report(row, EventPrepared, j.window)
 			c.rowDone(w, row, nil)
 			return

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"cairn/compactor/summarize"
 )
 
 // startJob starts a job, if Before allows it.
@@ -25,9 +27,10 @@ func (c *Compactor) startJob(j *job) {
 		j.onStart(j.event(EventStarted))
 		j.onStart = nil
 	}
-	propose := c.propose(w)
+	p := Proposal{Event: j.event(EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
+	p.BeforeTokens = c.used(c.h.view)
 	c.o.Start(func() func() {
-		focus, veto := propose()
+		focus, veto := c.before(w.ctx, p)
 		return func() {
 			j.row.Focus = cmp.Or(focus, j.row.Focus)
 			c.continueStart(w, veto)
@@ -58,15 +61,19 @@ func (c *Compactor) continueStart(w *work, veto error) {
 // starts after that.
 func (c *Compactor) makeRow(w *work, j *job) {
 	w.making = j
-	narrow := c.narrowing(j)
+	narrows := j.repaired.ID != 0 && !j.extractive && j.row.Kind == Leaf
+	var reader worker
+	if narrows {
+		reader = c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
+	}
 	c.o.Start(func() func() {
+		row := j.row
 		var err error
 		if w.release == nil && !j.extractive {
 			w.release, err = takeSlot(w.ctx, c.o.Slots)
 		}
-		row := j.row
-		if err == nil {
-			row, err = narrow(w.ctx)
+		if err == nil && narrows {
+			row, err = c.narrow(w.ctx, reader)
 		}
 		return func() {
 			j.row = row

@@ -43,45 +43,36 @@ const (
 )
 
 var strategies = map[string]Strategy{
-	StrategyWorker:     byWorker{},
-	StrategyExtractive: byExtraction{},
-	StrategyWindow:     slidingWindow{},
+	StrategyWorker: builtIn{true, func(ctx context.Context, m Material) (summarize.Summary, error) {
+		if m.Worker == nil {
+			return m.Extractive(ctx)
+		}
+		return m.Worker(ctx)
+	}},
+	StrategyExtractive: builtIn{false, func(ctx context.Context, m Material) (summarize.Summary, error) {
+		return m.Extractive(ctx)
+	}},
+	StrategyWindow: builtIn{false, func(_ context.Context, m Material) (summarize.Summary, error) {
+		return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
+	}},
+}
+
+// builtIn is one of them.
+type builtIn struct {
+	asksModel bool
+	summarize func(context.Context, Material) (summarize.Summary, error)
+}
+
+func (b builtIn) AsksModel() bool { return b.asksModel }
+
+func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
+	return b.summarize(ctx, m)
 }
 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
 func StrategyOf(name string) Strategy { return strategies[name] }
 
 func strategyNames() []string { return slices.Sorted(maps.Keys(strategies)) }
-
-// byWorker has a model summarize.
-type byWorker struct{}
-
-func (byWorker) AsksModel() bool { return true }
-
-func (byWorker) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
-	if m.Worker == nil {
-		return m.Extractive(ctx)
-	}
-	return m.Worker(ctx)
-}
-
-// byExtraction chooses sentences.
-type byExtraction struct{}
-
-func (byExtraction) AsksModel() bool { return false }
-
-func (byExtraction) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
-	return m.Extractive(ctx)
-}
-
-// slidingWindow only says that messages have left.
-type slidingWindow struct{}
-
-func (slidingWindow) AsksModel() bool { return false }
-
-func (slidingWindow) Summarize(_ context.Context, m Material) (summarize.Summary, error) {
-	return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
-}
 
 // strategy returns the Strategy that p names.
 func (c *Compactor) strategy(p Policy) Strategy {

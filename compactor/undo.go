@@ -102,16 +102,6 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	return ""
 }
 
-// clearedWith returns the seq up to which tool results are cleared with a new head, if they were
-// cleared up to was before: an undo may lower it, but what a running turn had to clear stays
-// cleared.
-func clearedWith(head Head, was int64, old Head) int64 {
-	if was == old.ClearedTo {
-		return head.ClearedTo
-	}
-	return max(was, head.ClearedTo)
-}
-
 func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
 
 // restore makes those restorable messages verbatim that no row covers any more, and reports whether

@@ -73,15 +73,12 @@ func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
-// fixedCost is the estimated cost of each request apart from the view.
-type fixedCost struct{ system, tools int }
-
 // frame estimates the system prompt and the tools.
 func (c *Compactor) frame() int {
 	if c.o.Learnt().Facts().RefusesTools {
-		return c.fixed.system
+		return c.systemCost
 	}
-	return c.fixed.system + c.fixed.tools
+	return c.systemCost + c.toolsCost
 }
 
 func (c *Compactor) real(estimated int) int {
@@ -204,13 +201,23 @@ func (c *Compactor) StatusReader() func() Status {
 	retries.vetoes = maps.Clone(retries.vetoes)
 	_, ready := c.summarizer(c.policy(), s, c.o.Now())
 	waits := c.busy == nil && !ready
-	known := Status{Last: c.reports.last, Failed: c.reports.failed, Prepared: c.prepared, Scheduled: c.queued != nil}
+	last, failed, prepared, scheduled := c.reports.last, c.reports.failed, c.prepared, c.queued != nil
+	var running *Event
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
-		known.Running = &event
+		running = &event
 	}
 	return func() Status {
-		g, now := c.measure(s, known), c.o.Now()
+		g, now := c.shares(s), c.o.Now()
+		g.Last, g.Failed, g.Prepared, g.Scheduled, g.Running = last, failed, prepared, scheduled, running
+		g.PinBudget = c.shape(g.Policy).maxFirst
+		g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
+		for _, l := range s.lines {
+			if l.short != nil && l.Role != llm.RoleTool {
+				g.InPart++
+			}
+		}
+		g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
 		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
 		if g.Paused = retries.why(now); !g.Policy.Enabled {
 			g.Paused = reasonOff
@@ -225,29 +232,18 @@ func (c *Compactor) StatusReader() func() Status {
 // Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
 // Call it on the owner's goroutine.
 func (c *Compactor) Usage() (used, head, verbatim int) {
-	s := c.h.view
-	prompt, frame := c.prompt(s), c.frame()
-	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	head = share(s.headCost)
-	return prompt + Reserve(c.o.MaxOutput, c.o.Window()), head, prompt - share(frame) - head
+	g := c.shares(c.h.view)
+	return g.Used, g.Head, g.Verbatim
 }
 
-// measure adds the costs of a view to a Status.
-func (c *Compactor) measure(s view, g Status) Status {
-	window := c.o.Window()
+// shares returns a Status with the tokens of the parts of a view.
+func (c *Compactor) shares(s view) (g Status) {
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g.Window, g.Reserve, g.Policy = window, Reserve(c.o.MaxOutput, window), c.policy()
+	g.Window, g.Policy = c.o.Window(), c.policy()
+	g.Reserve = Reserve(c.o.MaxOutput, g.Window)
 	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost)
 	g.Verbatim = prompt - g.Frame - g.Head
-	g.PinBudget = c.shape(g.Policy).maxFirst
-	g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
-	for _, l := range s.lines {
-		if l.short != nil && l.Role != llm.RoleTool {
-			g.InPart++
-		}
-	}
-	g.Next, g.NextAt = nextLevel(g.Used, window, g.Policy)
 	return g
 }
 

@@ -221,12 +221,8 @@ func (w worker) count(u llm.Usage) {
 // before gets few calls.
 func (w worker) left() int {
 	most := w.j.policy.MaxTurns
-	switch w.j.declined {
-	case 0:
-	case 1:
-		most = min(most, 2)
-	default:
-		most = 1
+	if w.j.declined > 0 {
+		most = min(most, max(3-w.j.declined, 1))
 	}
 	return most - *w.calls
 }
