@@ -20,10 +20,6 @@ type demand struct {
 	crowding bool    // even if the stack outgrows its budget
 }
 
-func (d demand) or(other demand) demand {
-	return demand{max(d.share, other.share), d.along || other.along, d.crowding || other.crowding}
-}
-
 // applied returns the share of the verbatim tokens that leaves at a level by applying prepared
 // rows.
 func (p Policy) applied(l level) float64 {
@@ -86,7 +82,7 @@ func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 func (c *Compactor) due(d demand) []Compaction {
 	s, p, prepared := c.h.view, c.policy(), c.prepared
 	if l := c.level(); l != levelNone {
-		d = d.or(demand{share: p.applied(l), along: true})
+		d.share, d.along = max(d.share, p.applied(l)), true
 	}
 	rows := s.chosen(prepared, d, s.urgent(p, c.budget()))
 	switch {

@@ -103,7 +103,7 @@ func (w worker) talkAbout(items []summarize.Item) *talk {
 // at the end only hand it in; after it the model may only save.
 func (t *talk) request(context.Context, int) (llm.Request, error) {
 	for len(t.rounds) > 0 && t.w.room(t.messages(), t.tools) < t.w.minAnswer() {
-		t.drop()
+		t.rounds, t.dropped = t.rounds[1:], true // the memories that the oldest one saved are kept
 	}
 	switch t.forced = t.summary == "" && (t.w.left() <= 1 || t.reminded || t.dropped); {
 	case t.summary != "":
@@ -136,9 +136,6 @@ func (t *talk) remind(said string) {
 	}
 	t.add(llm.Message{Role: llm.RoleAssistant, Text: said}, reminder)
 }
-
-// drop removes the oldest round; the memories it saved are kept.
-func (t *talk) drop() { t.rounds, t.dropped = t.rounds[1:], true }
 
 func (t *talk) messages() []llm.Message {
 	return slices.Concat(append([][]llm.Message{t.material}, t.rounds...)...)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"time"
 
 	"cairn/compactor/summarize"
 	"cairn/llm"
@@ -16,18 +15,35 @@ import (
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
 // fail reports that the row being made failed, and why.
-func (c *Compactor) fail(w *work, now time.Time, err error) {
-	j, stopped := w.making, w.ctx.Err() != nil
-	if !stopped {
-		c.failed(j, c.h.head.Rows(), now, err)
+func (c *Compactor) fail(w *work, err error) {
+	j := w.making
+	if w.ctx.Err() == nil { // otherwise it was stopped
+		c.backOff(j, err)
+		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	e := j.event(EventFailed)
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), w.before, c.used(c.h.view)
-	if !stopped {
-		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
-	}
 	c.notify(e)
 	j.ended(e)
+}
+
+// backOff determines when the next attempt is made. A row that cannot be repaired because of its
+// content does not hold up other work; a model that does not answer does.
+func (c *Compactor) backOff(j *job, err error) {
+	var provider *llm.Error
+	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
+	now, repair := c.o.Now(), j.repaired.ID != 0
+	switch {
+	case !repair && j.extractive:
+		c.retries.extractiveFailed(now)
+	case !j.extractive && modelDeclines(err):
+		return // declined spans have their own backoff
+	case !repair || down:
+		c.retries.failed(now)
+	}
+	if repair {
+		c.retries.repairFailed(j.repaired.ID, now, c.h.head.Rows())
+	}
 }
 
 // logLevelFor returns the level at which to log a failure of a model's or the extractive
@@ -61,24 +77,6 @@ func (c *Compactor) worked(j *job) {
 	if ended {
 		c.o.Log.Info("compactions_recovered", "by", j.row.By)
 	}
-}
-
-// failed sets the backoff for the next attempt. A row that cannot be repaired because of its
-// content does not hold up other work; a model that does not answer does.
-func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
-	var provider *llm.Error
-	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
-	case j.repaired.ID == 0 && j.extractive:
-		c.retries.extractiveFailed(now)
-	case !j.extractive && modelDeclines(err):
-		return // declined spans have their own backoff
-	case j.repaired.ID == 0 || down:
-		c.retries.failed(now)
-	}
-	if j.repaired.ID == 0 {
-		return
-	}
-	c.retries.repairFailed(j.repaired.ID, now, stack)
 }
 
 // inWords explains a failure to people, without internals.

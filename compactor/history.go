@@ -65,7 +65,7 @@ func newHistory(state transcript.Snapshot, sh shape) *History {
 		h.addContext(contextOf(c))
 	}
 	h.resultTo = lastResult(lines, h.next)
-	h.showLines(lines, sh)
+	h.showLines(lines)
 	h.reshapeHead()
 	return h
 }
@@ -153,7 +153,7 @@ func (h *History) Answered() {
 	h.dropReasoning()
 	h.stored = h.next - 1
 	if squeezed {
-		h.showResults(0)
+		h.rework(0, false)
 	}
 }
 
@@ -177,7 +177,7 @@ func (h *History) Truncate(seq int64) {
 	cleared := h.clearedTo > h.head.ClearedTo
 	h.clearedTo = h.head.ClearedTo
 	if cleared {
-		h.showResults(0)
+		h.rework(0, false)
 	}
 }
 

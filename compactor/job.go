@@ -118,8 +118,14 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.retries.forbids(OnRollup, now) {
-		return c.planRollup(children, p, extractive || !c.worthModel(children))
+	if c.retries.forbids(OnRollup, now) {
+		return nil
+	}
+	for _, session := range slices.Backward(s.head.Earlier) { // all of it is covered, so consecutive rows are neighbours
+		rows := session.Rows[max(len(session.Rows)-p.RollupFanIn, 0):] // the newest: the oldest have been folded most often
+		if len(rows) >= 2 && !slices.ContainsFunc(rows, unready) {
+			return c.planRollup(rows, p, extractive || !c.worthModel(rows))
+		}
 	}
 	return nil
 }

@@ -151,9 +151,8 @@ func (c *Compactor) finish(w *work, err error) {
 		c.worked(j) // before the summary is applied, which notifies the requester
 	}
 	c.applyDue(c.ctx)
-	now := c.o.Now()
 	if err != nil {
-		c.fail(w, now, err)
+		c.fail(w, err)
 	}
 	if !made {
 		var next *job
@@ -164,6 +163,7 @@ func (c *Compactor) finish(w *work, err error) {
 		return
 	}
 	j.ended(eventOf(w.rows[0], EventPrepared, j.window)) // if nothing has ended it yet, it is ready but has to wait
+	now := c.o.Now()
 	switch {
 	case err != nil: // fail has set the backoff
 	case j.degraded:

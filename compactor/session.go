@@ -141,19 +141,6 @@ func withRow(h Head, row Compaction) Head {
 // headCost returns what counts against the stack's budget, in tokens.
 func headCost(h Head, sh shape) int { return stackCost(h.Stack) + shownPast(h, sh).tokens }
 
-// foldable returns the rows of an earlier session to fold next, newest session first; nil if every
-// session has a single row. Everything in such a session is covered, so any consecutive rows are
-// neighbours.
-func foldable(h Head, fanIn int, but func(Compaction) bool) []Compaction {
-	for _, s := range slices.Backward(h.Earlier) {
-		rows := s.Rows[max(len(s.Rows)-fanIn, 0):] // the newest: the oldest have been folded most often
-		if len(rows) >= 2 && !slices.ContainsFunc(rows, but) {
-			return rows
-		}
-	}
-	return nil
-}
-
 // StartSession puts the verbatim messages behind a placeholder, which is summarized in the
 // background, and starts a new session. It does not wait for a model. started is false if the
 // current session is empty. Call it on the owner's goroutine, between turns.
@@ -179,14 +166,4 @@ type Past struct {
 	Inherited Inheritance
 	Shown     map[int64]bool // own rows in the view, by id
 	Tokens    int            // of what is in the view
-}
-
-func (s view) pastOf() Past {
-	p := Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
-	for _, e := range s.past.entries {
-		if e.row != 0 {
-			p.Shown[e.row] = true
-		}
-	}
-	return p
 }

@@ -32,7 +32,7 @@ func (h *History) reshape(sh shape) {
 		return
 	}
 	h.shape = sh
-	h.rework(sh, func(l line) line { return lineOf(*l.Message, sh) })
+	h.rework(0, true)
 	h.reshapeHead()
 }
 
@@ -43,36 +43,28 @@ func (h *History) reshapeHead() {
 	h.renderHead()
 }
 
-// rework replaces each line by f's result.
-func (h *History) rework(sh shape, f func(line) line) {
-	lines := make([]line, len(h.lines))
-	for i, l := range h.lines {
-		lines[i] = f(l)
-	}
-	h.showLines(lines, sh)
-}
-
-// showLines shows these lines, made for a shape, in the place of all there are.
-func (h *History) showLines(lines []line, sh shape) {
-	clearResults(lines, h.clearedTo, sh.kept)
-	h.setLines(lines)
-	h.revision++
-}
-
-// showResults shows tool results and the bot's own messages and calls in at most limit tokens each;
-// 0: as the shape says.
-func (h *History) showResults(limit int) {
+// rework shows tool results and the bot's own messages and calls in at most limit tokens each; 0: as
+// the shape says. peoples: also people's messages, in the current shape.
+func (h *History) rework(limit int, peoples bool) {
 	sh := h.shape
 	h.squeezed = limit > 0 && limit < sh.clipTo
 	if limit > 0 {
 		sh.clipTo = min(sh.clipTo, limit)
 	}
-	h.rework(sh, func(l line) line {
-		if l.Role == llm.RoleUser {
-			return l
+	lines := slices.Clone(h.lines)
+	for i, l := range lines {
+		if peoples || l.Role != llm.RoleUser {
+			lines[i] = lineOf(*l.Message, sh)
 		}
-		return lineOf(*l.Message, sh)
-	})
+	}
+	h.showLines(lines)
+}
+
+// showLines shows these lines in the place of all there are.
+func (h *History) showLines(lines []line) {
+	clearResults(lines, h.clearedTo, h.shape.kept)
+	h.setLines(lines)
+	h.revision++
 }
 
 func (h *History) setLines(lines []line) {
@@ -98,7 +90,7 @@ func (h *History) clear(seq int64) {
 // in at most limit tokens, until the turn ends.
 func (h *History) clearRunning(limit int) {
 	h.clearedTo = h.next - 1
-	h.showResults(limit)
+	h.rework(limit, false)
 }
 
 // Where a token setting and the window disagree, the smaller one wins. These are the shares of the

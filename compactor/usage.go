@@ -211,7 +211,13 @@ func (c *Compactor) StatusReader() func() Status {
 		g, now := c.shares(s), c.o.Now()
 		g.Last, g.Failed, g.Prepared, g.Scheduled, g.Running = last, failed, prepared, scheduled, running
 		g.PinBudget = c.shape(g.Policy).maxFirst
-		g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
+		g.Lines, g.Stack = len(s.lines), s.head.Stack
+		g.Past = Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
+		for _, e := range s.past.entries {
+			if e.row != 0 {
+				g.Past.Shown[e.row] = true
+			}
+		}
 		for _, l := range s.lines {
 			if l.short != nil && l.Role != llm.RoleTool {
 				g.InPart++
