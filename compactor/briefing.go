@@ -53,9 +53,12 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 		}
 	}
 	items := summarize.ClippedItems(said, summarize.MostOfMessage)
-	if over := summarize.CostOfItems(items) > left; over {
+	if summarize.CostOfItems(items) > left {
 		summed := min(p.MaxSummary, left/summedShare)
-		n := newestThatFit(items, left-summed)
+		n := 0
+		for room := left - summed; n < len(items) && room >= items[len(items)-1-n].Tokens; n++ {
+			room -= items[len(items)-1-n].Tokens
+		}
 		items = items[len(items)-n:]
 		older := said
 		if n > 0 {
@@ -74,15 +77,4 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 	}
 	b.WriteString("\n</question>")
 	return b.String()
-}
-
-// newestThatFit returns how many of the newest items fit into tokens.
-func newestThatFit(items []summarize.Item, tokens int) (n int) {
-	for n < len(items) {
-		if tokens -= items[len(items)-1-n].Tokens; tokens < 0 {
-			break
-		}
-		n++
-	}
-	return n
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/secrets"
 	"cairn/llm"
 )
 
@@ -82,11 +81,6 @@ func (c *Compactor) declined(j *job) (then *job) {
 	apart.allowed = true
 	apart.row.ID, apart.onStart, apart.onEnd = 0, nil, nil
 	return &apart
-}
-
-// extractiveText returns the extractive summarizer's text for material meant for a model.
-func extractiveText(items []summarize.Item, target int, focus string) string {
-	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(items)), target, 0, focus).Text)
 }
 
 // retryDeclined resets what was declined, because a person asked for a compaction.

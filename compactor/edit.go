@@ -101,5 +101,5 @@ func (h *History) blank(seqs []int64) {
 	}
 	committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })
 	h.head.Stack = withHidden(committed, h.hidden)
-	h.renderHead()
+	h.reshapeHead()
 }

@@ -193,8 +193,7 @@ func (h *History) swap(head Head) {
 	if h.clearedTo != h.head.ClearedTo {
 		clearedTo = max(clearedTo, h.clearedTo) // what a running turn had to clear stays cleared
 	}
-	h.head, h.hidden, h.past = head, hidden, shownPast(head, h.shape)
-	h.copies = duplicates(head.Pins, h.first, h.shape)
+	h.head, h.hidden = head, hidden
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m chat.Message) bool { return m.Seq < head.Start })
 	h.newHead()
 	if h.restore() || clearedTo != h.clearedTo {
@@ -212,17 +211,13 @@ func (h *History) hide(lines []line) {
 // newHead shows the head that was just set: covered lines leave, and contexts and reasoning that
 // only the old head needed end.
 func (h *History) newHead() {
-	h.renderHead()
+	h.reshapeHead()
 	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
 	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
 	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()
-}
-
-func (h *History) renderHead() {
-	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack, h.shape.maxStack)
 }
 
 // withHidden returns stack with a placeholder over each run of the lines, which are not on disk.

@@ -85,22 +85,6 @@ func readAll(ctx context.Context, record Job, from, to int64) ([]chat.Message, e
 	return all, nil
 }
 
-// readThese reads single messages. Deleted ones are left out.
-func readThese(ctx context.Context, record Job, seqs []int64) ([]chat.Message, error) {
-	var all []chat.Message
-	for _, seq := range seqs {
-		if seq == 0 { // a worker's text
-			continue
-		}
-		one, err := record.Messages(ctx, seq, seq, 1)
-		if err != nil {
-			return nil, fmt.Errorf("read message %d: %w", seq, err)
-		}
-		all = append(all, one...)
-	}
-	return all, nil
-}
-
 // withoutSecrets returns copies of messages with the secrets in them masked.
 func withoutSecrets(messages []chat.Message) []chat.Message {
 	masked := slices.Clone(messages)

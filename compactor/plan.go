@@ -83,7 +83,7 @@ func planSpan(s view, need int, tail spared) span {
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
-		if n > 0 && between(s.head.Stack, s.lines[n-1].Seq, s.lines[n].Seq) {
+		if n > 0 && slices.ContainsFunc(s.head.Stack, func(row Compaction) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }) {
 			break // messages beyond another compaction are another span
 		}
 		for n < end && s.lines[n].Turn == turn {
@@ -156,10 +156,6 @@ func sparedFrom(lines []line, open int64, tail spared) int {
 		return i
 	}
 	return end
-}
-
-func between(stack []Compaction, a, b int64) bool {
-	return slices.ContainsFunc(stack, func(row Compaction) bool { return row.From > a && row.To < b })
 }
 
 // stackCost returns the tokens of a stack.

@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/secrets"
 )
 
 // Recap is a summary for a person who asked. It changes and stores nothing.
@@ -69,7 +70,8 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	r.Text = extractiveText(itemsOfView(s, quotedItems, summarize.MostOfMessage), mostOfRecap, focus)
+	said := withoutSecrets(saidIn(itemsOfView(s, quotedItems, summarize.MostOfMessage)))
+	r.Text = secrets.Mask(summarize.Extract(said, mostOfRecap, 0, focus).Text)
 	return r, nil
 }
 

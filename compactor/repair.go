@@ -198,24 +198,19 @@ func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills b
 	if row.IsRollup() {
 		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 	}
-	if !c.fits(j, row, s, used) {
-		return nil
-	}
-	return j
-}
-
-// fits limits the text that replaces row to the free room, and reports whether there is enough. A
-// placeholder gets less text rather than forcing a fold of what a model wrote.
-func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
-		return true // it takes no room
+		return j // it takes no room
 	}
-	j.maxTokens = c.room(used, j.policy) + row.Tokens - headingCost
+	j.maxTokens = c.room(used, p) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
-	if left := j.policy.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; j.fills && left >= summarize.MinSummary {
+	// A placeholder gets less text rather than forcing a fold of what a model wrote.
+	if left := p.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
-	return j.maxTokens >= summarize.MinSummary
+	if j.maxTokens < summarize.MinSummary {
+		return nil
+	}
+	return j
 }

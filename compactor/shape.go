@@ -36,11 +36,11 @@ func (h *History) reshape(sh shape) {
 	h.reshapeHead()
 }
 
-// reshapeHead shows the head in the current shape.
+// reshapeHead renders the head in the current shape.
 func (h *History) reshapeHead() {
 	h.past = shownPast(h.head, h.shape)
 	h.copies = duplicates(h.head.Pins, h.first, h.shape)
-	h.renderHead()
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack, h.shape.maxStack)
 }
 
 // rework shows tool results and the bot's own messages and calls in at most limit tokens each; 0: as

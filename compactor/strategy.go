@@ -3,8 +3,6 @@ package compactor
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -71,8 +69,6 @@ func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, 
 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
 func StrategyOf(name string) Strategy { return strategies[name] }
-
-func strategyNames() []string { return slices.Sorted(maps.Keys(strategies)) }
 
 // strategy returns the Strategy that p names.
 func (c *Compactor) strategy(p Policy) Strategy {

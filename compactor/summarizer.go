@@ -17,7 +17,10 @@ const readPage = 500
 
 // summarizing returns the function that runs the job's summarizer.
 func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
-	limit := max(c.stackRoom(j)-headingOf(j.row), summarize.MinSummary)
+	heading := j.row
+	heading.Text = ""
+	left, beside := c.stackBeside(j)
+	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {
 		limit = min(limit, j.maxTokens)
 	}
@@ -32,7 +35,6 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
-	beside := c.textsBeside(j.row)
 	m := Material{
 		Row: j.row, Target: target,
 		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
@@ -50,9 +52,9 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
-// stackRoom returns how many tokens the job's row may take in the stack: what the other rows leave
-// of the budget. If they leave little they are folded.
-func (c *Compactor) stackRoom(j *job) int {
+// stackBeside returns how many tokens the job's row may take in the stack, and the texts of the other
+// rows: it may take what they leave of the budget. If they leave little they are folded.
+func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 	then := c.ahead()
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
 	if j.row.From < then.head.Start { // it is shown among what is from before
@@ -62,17 +64,12 @@ func (c *Compactor) stackRoom(j *job) int {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
 	for _, other := range then.head.Stack {
-		if other.To < j.row.From || other.From > j.row.To {
+		if !other.Overlaps(j.row.Span) {
 			left -= other.Tokens
+			texts = append(texts, other.Text)
 		}
 	}
-	return j.policy.entryCap(j.budget, left)
-}
-
-// headingOf returns the cost of the heading above a row's text, in tokens.
-func headingOf(row Compaction) int {
-	row.Text = ""
-	return row.Cost() + 1 // sums of parts are rounded up
+	return j.policy.entryCap(j.budget, left), texts
 }
 
 // aim returns the target length, in tokens, for what was read: a repair knows its span only now.
@@ -135,13 +132,10 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 // fold, those its children were chosen from. The extractive summarizer never chooses from its own
 // output; a worker's text counts like a message.
 func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Message, err error) {
-	if j.row.Kind != Rollup {
+	if j.row.Kind == Rollup {
+		messages, err = belowRows(ctx, record, j.children)
+	} else {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
-	}
-	if err == nil {
-		var below []chat.Message
-		below, err = belowRows(ctx, record, j.children)
-		messages = append(messages, below...)
 	}
 	return withoutSecrets(messages), err
 }
@@ -183,8 +177,18 @@ func behind(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 // messages that row was chosen from, and the texts of workers it drew on, which are in the rows
 // below it.
 func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
-	messages, err := readThese(ctx, record, row.Sources)
-	below := []Compaction{row}
+	var messages []chat.Message
+	for _, seq := range row.Sources {
+		if seq == 0 { // a worker's text
+			continue
+		}
+		one, err := record.Messages(ctx, seq, seq, 1) // none if it was deleted
+		if err != nil {
+			return nil, fmt.Errorf("read message %d: %w", seq, err)
+		}
+		messages = append(messages, one...)
+	}
+	below, err := []Compaction{row}, error(nil)
 	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]
@@ -214,16 +218,6 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 // maxChildReads limits how many rows' children a fold reads: a worker's text is about as many folds
 // deep as the number of times the conversation has doubled since.
 const maxChildReads = 64
-
-// textsBeside returns the texts that will be in the stack with row's.
-func (c *Compactor) textsBeside(row Compaction) (texts []string) {
-	for _, other := range c.ahead().head.Stack {
-		if other.To < row.From || other.From > row.To {
-			texts = append(texts, other.Text)
-		}
-	}
-	return texts
-}
 
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
 // fold of summaries, because they were taken when the children were made.

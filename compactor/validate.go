@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func (p Policy) Validate() []*FieldError {
 	errs.count("rollup_fan_in", p.RollupFanIn, 2, 16)
 	errs.count("earlier_sessions", p.EarlierSessions, 0, 100)
 	errs.count("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
-	if names := strategyNames(); StrategyOf(p.Strategy) == nil {
+	if names := slices.Sorted(maps.Keys(strategies)); StrategyOf(p.Strategy) == nil {
 		errs.add(&FieldError{
 			Key: "strategy", Value: fmt.Sprintf("%q", p.Strategy), Want: `one of "` + strings.Join(names, `", "`) + `"`,
 			Hint: strings.TrimPrefix(DidYouMean(p.Strategy, names), ", "),
