@@ -13,7 +13,6 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 // ahead returns a rig that prepares summaries.
@@ -31,8 +30,7 @@ func (r *rig) share() float64 {
 
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
@@ -47,12 +45,10 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	g := r.c.Status()
 	left := g.Verbatim - r.tokensOf(g.Prepared)
 	check.That(t, left <= verbatim*2/10, "of %d tokens %d are left", verbatim, left)
-	r.verify()
 }
 
 func TestUnaddressedTalkCallsNoModel(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	r := ahead(t, 8000)
 	r.quiet = true
 	r.deliverAndWait(200, 40)
@@ -76,7 +72,6 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	}
 	n := len(r.worker.Requests()) // not of the whole history
 	check.That(t, n <= 6, "got %d model calls for one question", n)
-	r.verify()
 }
 
 // Without a model no level is awaited: messages become memories soon, and once.
@@ -84,9 +79,7 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.policy.PrepareThreshold = -1
 	saved := func() (n int) {
-		memories, _, err := memory.In(r.store).List(t.Context(), memory.Filter{Conversation: r.conv.Name()})
-		check.NoError(t, err)
-		for _, m := range memories {
+		for _, m := range r.memories("") {
 			n += strings.Count(m.Content, "cargo bike")
 		}
 		return n
@@ -104,7 +97,6 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
 	check.Equal(t, "start of the applied summary", r.c.Status().Stack[0].From, g.Prepared[0].From)
 	check.Equal(t, "copies of the memory", saved(), 1)
-	r.verify()
 }
 
 // The extractive summarizer does not wait for the models of other conversations.
@@ -179,15 +171,13 @@ func TestLevelAppliesItsShare(t *testing.T) {
 			check.That(t, share >= c.fraction && share-span < c.fraction, "got %.0f%% removed at once, the last span %.1f%%", 100*share, 100*span)
 			check.That(t, len(g.Prepared) > 0 && g.Prepared[0].From == g.Stack[len(g.Stack)-1].To+1, "the rest is no longer prepared: %d of %d are", len(g.Prepared), len(before))
 			r.waitIdle()
-			r.verify()
 		})
 	}
 }
 
 // A cold cache counts as the background level if room is needed.
 func TestColdCacheAppliesLikeBackground(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := prepared(t, 0.72)
 		time.Sleep(time.Hour)
@@ -201,7 +191,6 @@ func TestColdCacheAppliesLikeBackground(t *testing.T) {
 		}
 		again, _ := r.shareLeft()
 		check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
-		r.verify()
 	})
 }
 
@@ -232,7 +221,6 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 			r.noPlaceholder()
 			check.That(t, len(r.c.Status().Stack) != 0, "got no applied summary at %.2f", r.share())
 			r.waitIdle()
-			r.verify()
 		})
 	}
 }

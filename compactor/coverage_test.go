@@ -71,8 +71,7 @@ func (r *rig) noteOf(rt *rapid.T) {
 // TestRepairsStayBelowEmergency fills windows, hides what does not fit, and repairs it at length
 // while messages arrive: a repair never causes the next emergency.
 func TestRepairsStayBelowEmergency(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		var reads sync.RWMutex // held by the test: no worker submits its summary
@@ -106,8 +105,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 // TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again
 // meanwhile.
 func TestNoSpanIsSummarizedTwice(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -133,8 +131,7 @@ func TestNoSpanIsSummarizedTwice(t *testing.T) {
 // that is cheap: when a level is reached, or when no request was made for the lifetime of the
 // model's cache.
 func TestHeadChangesOnlyWhenCheap(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 8_000)
 		var down atomic.Bool
@@ -191,6 +188,5 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		r.verify()
 	})
 }

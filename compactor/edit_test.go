@@ -138,15 +138,14 @@ type secretRig struct {
 }
 
 func TestDeletedTextLeavesNoBytes(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	g := &secretRig{t: t, ctx: t.Context(), release: make(chan struct{})}
 	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: compactor.DefaultPolicy()}
 	g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
 	g.tune = func(o *compactor.Options) { o.Log = g.log.logger() }
 	g.policy.PrepareThreshold = 0
 	g.open()
-	t.Cleanup(g.close)
+	t.Cleanup(g.end)
 	g.policy.KeepFirst, g.policy.RollupFanIn, g.policy.StackBudget = 3, 2, 0.03
 	g.saySecretFirst()
 	g.summarize()

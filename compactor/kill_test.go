@@ -85,8 +85,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it continues after some hundred kills")
 	}
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	for name, a := range acts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,6 +204,14 @@ func column[T any](t testing.TB, data *store.Store, query string) (all []T) {
 		return err
 	}))
 	return all
+}
+
+// memories returns the conversation's memories that contain all words of query.
+func (r *rig) memories(query string) []memory.Memory {
+	r.t.Helper()
+	found, _, err := memory.Of(r.conv).List(context.Background(), memory.Filter{Query: query})
+	check.NoError(r.t, err)
+	return found
 }
 
 // remembered returns the memories on disk, in no particular order.

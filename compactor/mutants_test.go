@@ -93,8 +93,7 @@ func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the tests anew")
 	}
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	root := check.Must(filepath.Abs(".."))(t)
 	dir := t.TempDir()
 	buildMutants(t, root, dir)

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 // useReasoningModel runs a turn in which the model reasons at length before it calls a tool, and
@@ -127,8 +126,7 @@ func TestHeadChangeEndsReasoning(t *testing.T) {
 			for i := range x.rows {
 				x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
 			}
-			check.NoError(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
-			r.c.Answered()
+			x.endWithoutAnswer()
 			marked("after the turn")
 			if name == "a summary" { // else the disk lacks it
 				r.renderAfterRestart()

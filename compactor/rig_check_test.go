@@ -55,7 +55,6 @@ func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) 
 	ctx := context.Background()
 	if r.look == nil {
 		r.look = openToLook(r.t, r.dir)
-		r.t.Cleanup(func() { r.look.Close() })
 	}
 	conv := check.Must(r.look.Find(ctx, r.name))(r.t)
 	return look(conv, check.Must(conv.Compactions().Load(ctx))(r.t))

@@ -216,6 +216,14 @@ func (x *turn) answer(text string) {
 	x.r.c.Answered()
 }
 
+// endWithoutAnswer ends the turn without an answer, and stores it.
+func (x *turn) endWithoutAnswer() {
+	x.r.t.Helper()
+	check.NoError(x.r.t, x.r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+	x.r.said = append(x.r.said, x.rows...)
+	x.r.c.Answered()
+}
+
 // edit edits a message, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()

@@ -74,8 +74,19 @@ func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor
 	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
 	r.policy.PrepareThreshold = 0 // tests of prepared summaries switch it on
 	r.open()
-	t.Cleanup(r.close)
+	t.Cleanup(r.end)
 	return r
+}
+
+// end ends a test with what has to be true of the disk at any time.
+func (r *rig) end() {
+	if _, measures := r.t.(*testing.B); !measures && !r.t.Failed() {
+		r.verify()
+	}
+	r.close()
+	if r.look != nil {
+		check.NoError(r.t, r.look.Close())
+	}
 }
 
 func (r *rig) open() {
@@ -109,6 +120,13 @@ func (r *rig) open() {
 	}
 	r.c = openOwner(r.t, o)
 	r.c.hold = r.hold
+}
+
+// slow skips a test under the race detector, and runs it beside others.
+func slow(t *testing.T) {
+	t.Helper()
+	check.SkipUnderRace(t)
+	t.Parallel()
 }
 
 // onClock runs a subtest on a clock of its own, beside others.

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/prompts"
 )
 
@@ -83,13 +82,11 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	check.Contains(t, "view", r.render(), "note-1-", "note-3-", fmt.Sprintf("note-%d-", tail))
 	rows := r.c.Status().Past.Earlier[0].Rows
 	check.That(t, len(rows) == 1 && rows[0].Span == compactor.Span{From: 1, To: tail} && rows[0].Kind == compactor.Rollup, "got %+v, want one row", rows)
-	r.verify()
 }
 
 // A summary of a long session is as long as what may be shown of it.
 func TestLongSessionIsShown(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	for name, worker := range map[string]*llmtest.Model{
 		"by the extractive summarizer": nil,
 		"by a model":                   {Tokens: 8000, Func: followsInstructions(new([]int))},
@@ -137,10 +134,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	check.Lacks(t, "request", text, "note-3 ")
 	check.Equal(t, "state", r.render(), before)
 	check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)
-	_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-	check.NoError(t, err)
-	check.Equal(t, "memories", total, 0)
-	r.verify()
+	check.Len(t, "memories", r.memories(""), 0)
 }
 
 func TestRecapWithoutModel(t *testing.T) {

@@ -98,8 +98,7 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 // TestWindowHoldsForAnyTokenSize: the budgets of all parts shrink with a model that makes more
 // tokens of a text, and the factor is learned once.
 func TestWindowHoldsForAnyTokenSize(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	for _, size := range []float64{0.6, 2.3} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})

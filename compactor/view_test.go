@@ -244,7 +244,7 @@ func rendered(system, head string, lines []line, now string) []llm.Message {
 	if i := lastOfUser(lines); now != "" && i >= 0 {
 		s.contexts = []turnContext{contextOf(Context{Seq: lines[i].Seq, Text: now})}
 	}
-	return joined(renderMessages(system, s))
+	return joined(new(rendering).next(system, s))
 }
 
 func joined(blocks []llm.Message) (messages []llm.Message) {
@@ -257,12 +257,4 @@ func joined(blocks []llm.Message) (messages []llm.Message) {
 		messages = append(messages, b)
 	}
 	return messages
-}
-
-// renderMessages turns head, lines and contexts into the messages of a request: a block for each,
-// every result after its call, every call answered. Adjacent user messages stay separate blocks;
-// each protocol joins them as it needs.
-func renderMessages(system string, s view) []llm.Message {
-	out := appendHead(make([]llm.Message, 0, len(s.lines)+len(s.contexts)+2), system, s.headText)
-	return appendLines(out, s.lines, s.contexts, shownPictures(s.lines))
 }

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/privacy"
 )
 
@@ -30,12 +29,9 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	}
 	r.chat(20)
 	r.applied()
-	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-	check.NoError(t, err)
-	for _, m := range found {
+	for _, m := range r.memories("") {
 		contents = append(contents, m.Content)
 	}
-	r.verify()
 	return contents
 }
 
@@ -128,15 +124,12 @@ func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
 	r.policy.MaxMemories = 4
 	r.chat(160)
 	r.compact("")
-	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-	check.NoError(t, err)
-	last := int64(0)
+	found, last := r.memories(""), int64(0)
 	for _, m := range found {
 		last = max(last, m.Sources[0])
 	}
 	n := len(r.worker.Requests())
 	check.That(t, n >= 3 && len(found) == 4 && last >= 80, "%d requests saved %d memories, the last of message %d", n, len(found), last)
-	r.verify()
 }
 
 // The worker sees who opted out, and saves no memory of them; neither does the extractive

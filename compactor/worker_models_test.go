@@ -12,7 +12,6 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 func TestAgentModelIsWorkerFallback(t *testing.T) {
@@ -60,17 +59,15 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				check.Equal(t, fmt.Sprintf("model of row %d", row.ID), string(row.By)+" "+row.Model, string(compactor.ByWorker)+" "+models[i])
 			}
 			check.Contains(t, "log", log.String(), "worker_model_recovered")
-			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-			check.That(t, err == nil && len(found) == 1 && found[0].Content == "Ada takes notes.", "memories %+v, %v", found, err)
+			found := r.memories("")
+			check.That(t, len(found) == 1 && found[0].Content == "Ada takes notes.", "memories %+v", found)
 			check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
-			r.verify()
 		})
 	}
 }
 
 func TestEachModelHasItsOwnWindow(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	var read strings.Builder
 	worker := &llmtest.Model{Label: "large", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
@@ -88,7 +85,6 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 	for i := range 196 {
 		check.Contains(t, fmt.Sprintf("material with message %d", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
-	r.verify()
 }
 
 func TestWorkerReasoningFitsWindow(t *testing.T) {
@@ -133,8 +129,7 @@ var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
 // TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and
 // second attempts.
 func TestWorkerRequestsFitWindow(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	eager := func(n int, req llm.Request) llm.Response {
 		var seq int
 		fmt.Sscan(firstOfSpan.FindStringSubmatch(req.Messages[1].Text)[1], &seq)
@@ -191,9 +186,8 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 			check.That(t, over == 0 && r.seen(compactor.EventFailed) == 0 && r.seen(compactor.EventApplied) > 0,
 				"%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
 				over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Status().Failed.Error)
-			_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Limit: 1})
-			check.That(t, err == nil && (!strings.Contains(name, "saves") || total >= 4), "%d memories, %v", total, err)
-			r.verify()
+			n := len(r.memories(""))
+			check.That(t, !strings.Contains(name, "saves") || n >= 4, "%d memories", n)
 		})
 	}
 }

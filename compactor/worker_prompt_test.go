@@ -13,13 +13,11 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/prompts"
 )
 
 func TestFocusReachesEveryRequest(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	for trigger, do := range map[compactor.Trigger]func(*rig){
 		compactor.OnBackground: func(r *rig) {
 			r.policy.Focus = "the prices"
@@ -57,7 +55,6 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 				}
 			}
 			check.That(t, asked != 0, "got no request")
-			r.verify()
 		})
 	}
 }
@@ -111,22 +108,20 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 					check.Lacks(t, "material", req.Messages[0].Text+req.Messages[1].Text, key, "hunter2")
 				}
 			}
-			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
-			check.Require(t, err == nil && len(found) != 0, "no memories, %v", err)
+			found := r.memories("")
+			check.Require(t, len(found) != 0, "no memories")
 			for _, m := range found {
 				check.Lacks(t, "memory", m.Content, key, "hunter2")
 			}
 			m, err := r.conv.Transcript().Message(t.Context(), 1)
 			check.NoError(t, err)
 			check.Equal(t, "the transcript", m.Text, said)
-			r.verify()
 		})
 	}
 }
 
 func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	slow(t)
 	fact := regexp.MustCompile(`FACT-\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var kept []string // it copies its input, and no more
@@ -146,7 +141,6 @@ func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	for i := range 8 {
 		check.Contains(t, fmt.Sprintf("fact %d in the view", i), view, fmt.Sprintf("FACT-%d ", i))
 	}
-	r.verify()
 }
 
 // inLanguage returns a rig whose worker summarizes in a language.
@@ -173,6 +167,5 @@ func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
 			asked += inLines(req.Messages)
 		}
 		check.Contains(t, language+": requests", asked, before(texts.Ask), before(texts.AskFocus)+"the prices", before(texts.AskAgain), texts.Reminder)
-		r.verify()
 	}
 }
