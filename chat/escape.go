@@ -50,7 +50,7 @@ func EscapeLines(text string, marks []string) string {
 			_, size := utf8.DecodeRuneInString(rest[at:])
 			end = at + size
 		}
-		if slices.ContainsFunc(marks, func(mark string) bool { return beginsLike(rest[:end], mark) }) {
+		if slices.ContainsFunc(marks, func(mark string) bool { return readAs(rest[:end], mark) >= 0 }) {
 			b.WriteByte('\\')
 		}
 		b.WriteString(rest[:end])
@@ -58,9 +58,6 @@ func EscapeLines(text string, marks []string) string {
 	}
 	return b.String()
 }
-
-// beginsLike reports whether a line reads as if it started with mark.
-func beginsLike(line, mark string) bool { return readAs(line, mark) >= 0 }
 
 // readAs returns how many bytes at the start of text read as mark; -1 if text does not start with
 // it.
@@ -142,12 +139,21 @@ func isBarredRole(text string) bool {
 func BreakRoles(text string) string { return breakWith(text, `\`) }
 
 func breakWith(text, separator string) string {
+	if !strings.ContainsAny(text, "<[") {
+		return text
+	}
+	return insertAfter(text, separator, func(i int, r rune) bool { return (r == '<' || r == '[') && roleAt(text, i) })
+}
+
+// insertAfter inserts a separator after each character, at its place, for which where returns true.
+func insertAfter(text, separator string, where func(i int, r rune) bool) string {
 	var b strings.Builder
 	done := 0
-	for i := range len(text) {
-		if c := text[i]; (c == '<' || c == '[') && roleAt(text, i) {
-			b.WriteString(text[done:i+1] + separator)
-			done = i + 1
+	for i, r := range text {
+		if where(i, r) {
+			end := i + utf8.RuneLen(r)
+			b.WriteString(text[done:end] + separator)
+			done = end
 		}
 	}
 	if done == 0 {
@@ -185,19 +191,9 @@ func insideLine(text string) string { return EscapeTags(BreakRoles(text), Blocks
 // EscapeTags inserts a backslash after the first character of everything that reads as a tag with
 // one of names: "<\now>".
 func EscapeTags(text string, names []string) string {
-	var b strings.Builder
-	done := 0
-	for i, r := range text {
-		if at := i + utf8.RuneLen(r); mayOpenMark(r) && LooksLike(r) == '<' && isTag(text[at:], names) {
-			b.WriteString(text[done:at] + `\`)
-			done = at
-		}
-	}
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
+	return insertAfter(text, `\`, func(i int, r rune) bool {
+		return mayOpenMark(r) && LooksLike(r) == '<' && isTag(text[i+utf8.RuneLen(r):], names)
+	})
 }
 
 // isTag reports whether text, which follows a <, reads as the rest of a tag with one of names. An

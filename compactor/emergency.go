@@ -27,7 +27,11 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		}
 	}
 	if s := c.h.view; c.busy != nil && c.busy.row.Kind == Leaf && c.used(s) >= goal {
-		c.hide(ctx, trigger, planSpan(within(s, c.busy.row.Span), s.lineCost, spared{}))
+		read := c.busy.row.Span
+		s.lines = s.lines[:s.indexOf(read.To+1)]
+		if len(s.lines) > 0 && s.lines[0].Seq >= read.From { // otherwise older messages are verbatim
+			c.hide(ctx, trigger, planSpan(s, s.lineCost, spared{}))
+		}
 	}
 	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+placeholderCost)
@@ -74,15 +78,6 @@ const (
 	placeholderCost = 24 // a placeholder's line, in tokens
 	minResult       = 48 // smallest size a tool result is clipped to, in tokens
 )
-
-// within reduces a snapshot to the lines of a span, if those are its oldest lines; else to no lines.
-func within(s view, sp Span) view {
-	s.lines = s.lines[:s.indexOf(sp.To+1)]
-	if len(s.lines) > 0 && s.lines[0].Seq < sp.From {
-		s.lines = nil
-	}
-	return s
-}
 
 // hide puts a span behind a placeholder: first its row, then the view. If the disk refuses, the
 // view changes anyway and the row is written later.

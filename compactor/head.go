@@ -26,14 +26,10 @@ type (
 	Declined   = transcript.Declined
 	Span       = transcript.Span
 
-	Head        = transcript.Head
-	Session     = transcript.Session
-	Pin         = transcript.Pin
-	Inheritance = transcript.Inheritance
-	Context     = transcript.Context
-	Count       = transcript.Count
-	Sent        = transcript.Sent
-	Undoable    = transcript.Undoable
+	Head    = transcript.Head
+	Pin     = transcript.Pin
+	Context = transcript.Context
+	Sent    = transcript.Sent
 )
 
 // Kinds, authors, states and triggers of compactions, see transcript.
@@ -44,7 +40,6 @@ const (
 
 	ByWorker     = transcript.Worker
 	ByExtractive = transcript.Extractive
-	ByEmergency  = transcript.Nobody
 
 	Running  = transcript.Running
 	Prepared = transcript.Prepared
@@ -65,8 +60,6 @@ const (
 	OnRollup     = transcript.OnRollup
 	OnPrepare    = transcript.OnPrepare
 	OnNew        = transcript.OnNew
-
-	MaxLevel = transcript.MaxLevel
 )
 
 // Copies in the head: messages that stay visible when their originals do not. People pin them, and

@@ -41,9 +41,9 @@ type view struct {
 	addressed   bool  // the bot was addressed since a summary was applied
 	question    int64 // the newest known message addressed to the bot; 0: none
 	shape       shape
-	revision    int          // incremented when an existing part changes; an append does not count
-	anchor      Count        // the provider's count for this revision
-	inWork      []Compaction // rows being made; no fold includes them
+	revision    int              // incremented when an existing part changes; an append does not count
+	anchor      transcript.Count // the provider's count for this revision
+	inWork      []Compaction     // rows being made; no fold includes them
 }
 
 // cost returns the tokens of head, messages and contexts.
@@ -224,7 +224,7 @@ func (h *History) newHead() {
 func withHidden(stack []Compaction, lines []line) []Compaction {
 	for i := 0; i < len(lines); {
 		row := Compaction{
-			Kind: Placeholder, By: ByEmergency, State: Applied, Trigger: OnEmergency,
+			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,
 			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
 		}
 		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {

@@ -195,8 +195,8 @@ func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, e
 }
 
 // Latest returns why nothing can be undone.
-func (r *InMemory) Latest(context.Context) (Undoable, error) {
-	return Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
+func (r *InMemory) Latest(context.Context) (transcript.Undoable, error) {
+	return transcript.Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
 }
 
 // Declined does nothing: the compactor knows it until the head changes.

@@ -10,6 +10,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // owner owns an engine as a conversation's loop does: only one goroutine at a time calls it. Its
@@ -146,7 +147,7 @@ func (w *owner) Status() compactor.Status {
 	return get(w, func() compactor.Status { return w.Compactor.StatusReader()() })
 }
 func (w *owner) Busy() bool                { return get(w, w.Compactor.Busy) }
-func (w *owner) Count() compactor.Count    { return get(w, w.Compactor.Count) }
+func (w *owner) Count() transcript.Count   { return get(w, w.Compactor.Count) }
 func (w *owner) Sight() []llm.Message      { return get(w, w.Compactor.Sight) }
 func (w *owner) Prospect() string          { return get(w, w.Compactor.Prospect) }
 func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }

@@ -66,12 +66,9 @@ func (p Policy) Value(key string) string {
 		return ""
 	}
 	field := reflect.ValueOf(p).Field(i)
-	switch v := field.Interface().(type) {
-	case encoding.TextMarshaler:
+	if v, ok := field.Interface().(encoding.TextMarshaler); ok {
 		text, _ := v.MarshalText() // a duration's cannot fail
 		return string(text)
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return fmt.Sprint(field.Interface())
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"cairn/transcript"
 )
 
 // Plans are pure functions of their arguments: which turns leave, which summaries are folded, how
@@ -186,7 +188,7 @@ func planFold(s view, fanIn int, extractive bool) []Compaction {
 		for j < len(stack) && j-i < fanIn && adjacent(stack[j-1], stack[j]) && stack[j].Level == stack[i].Level {
 			j++
 		}
-		if j-i >= 2 && stack[i].Level < MaxLevel {
+		if j-i >= 2 && stack[i].Level < transcript.MaxLevel {
 			return stack[i:j]
 		}
 		i = j
@@ -240,5 +242,5 @@ func foldLevel(children []Compaction) int {
 	for _, c := range children {
 		top = max(top, c.Level)
 	}
-	return min(top+1, MaxLevel)
+	return min(top+1, transcript.MaxLevel)
 }

@@ -8,6 +8,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 func TestLevelsFireAtTheirThresholds(t *testing.T) {
@@ -143,7 +144,7 @@ func TestFold(t *testing.T) {
 		{model, "folds across what was deleted", gap(stackOf(0, 0)), there[1:], []int64{1, 2}},
 		{model, "never folds what is not on disk", unwritten, nil, nil},
 		{model, "does not fold a single one", stackOf(0), nil, nil},
-		{model, "at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), nil, []int64{2, 3}},
+		{model, "at the deepest level takes the lightest two", stackOf(transcript.MaxLevel, transcript.MaxLevel, 0), nil, []int64{2, 3}},
 		{extractive, "takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), nil, []int64{3, 4}},
 		{extractive, "takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
 		{extractive, "spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
@@ -159,7 +160,7 @@ func TestFold(t *testing.T) {
 			check.EqualAll(t, "folded", got, tt.want)
 		})
 	}
-	check.Equal(t, "level of the fold", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)
+	check.Equal(t, "level of the fold", foldLevel(stackOf(transcript.MaxLevel, transcript.MaxLevel)), transcript.MaxLevel)
 }
 
 func TestPlanAhead(t *testing.T) {

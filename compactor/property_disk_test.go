@@ -147,8 +147,8 @@ func (d *disk) Stretches(ctx context.Context, spans []compactor.Span) ([]transcr
 	return result(d, func() ([]transcript.Stretch, error) { return d.Records.Stretches(ctx, spans) })
 }
 
-func (d *disk) Latest(ctx context.Context) (compactor.Undoable, error) {
-	return result(d, func() (compactor.Undoable, error) { return d.Records.Latest(ctx) })
+func (d *disk) Latest(ctx context.Context) (transcript.Undoable, error) {
+	return result(d, func() (transcript.Undoable, error) { return d.Records.Latest(ctx) })
 }
 
 func (d *disk) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {

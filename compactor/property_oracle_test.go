@@ -13,6 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // The oracle: what must be true of each request and after each step, computed only from the inputs.
@@ -123,7 +124,7 @@ func rowOver(rows []compactor.Compaction, seq int64) int {
 	return slices.IndexFunc(rows, func(row compactor.Compaction) bool { return row.Covers(seq) })
 }
 
-func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
+func rowsOf(sessions []transcript.Session) (rows []compactor.Compaction) {
 	for _, s := range sessions {
 		rows = append(rows, s.Rows...)
 	}

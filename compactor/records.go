@@ -36,7 +36,7 @@ type Records interface {
 
 	// Latest returns the latest compaction of the session that was not undone yet, without what was
 	// applied with it in earlier sessions. Emergencies do not count.
-	Latest(ctx context.Context) (Undoable, error)
+	Latest(ctx context.Context) (transcript.Undoable, error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)

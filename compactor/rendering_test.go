@@ -155,11 +155,11 @@ func oldestSummary(id, from, to int64, tokens int) Compaction {
 func pastHead() Head {
 	return Head{
 		Start: 31, Stack: []Compaction{oldestSummary(4, 31, 40, 50)},
-		Earlier: []Session{
+		Earlier: []transcript.Session{
 			{From: 1, To: 20, Rows: []Compaction{oldestSummary(1, 1, 10, 100), oldestSummary(2, 11, 20, 100)}},
 			{From: 21, To: 30, Rows: []Compaction{oldestSummary(3, 21, 30, 100)}},
 		},
-		Inherited: Inheritance{
+		Inherited: transcript.Inheritance{
 			Stack: []Compaction{oldestSummary(1, 1, 5, 100), oldestSummary(2, 6, 9, 100)},
 			Root:  &chat.Message{Role: "user", Author: "Ada", Text: "shall we?", Time: time.Unix(0, 0)},
 		},
@@ -224,7 +224,7 @@ func TestLongSummaryOfThePastIsShortened(t *testing.T) {
 	row := oldestSummary(1, 1, 10, 0)
 	row.Text = "## Facts\n" + strings.Repeat("- It rained again in the valley. (#3)\n", 30) + "## Decisions\n- Ada buys the boat. (#7)"
 	row.Tokens = row.Cost()
-	h := Head{Start: 11, Earlier: []Session{{From: 1, To: 10, Rows: []Compaction{row}}}, Inherited: Inheritance{Stack: []Compaction{row}}}
+	h := Head{Start: 11, Earlier: []transcript.Session{{From: 1, To: 10, Rows: []Compaction{row}}}, Inherited: transcript.Inheritance{Stack: []Compaction{row}}}
 	p := shownPast(h, shape{maxPast: 150, pastSessions: 3})
 	check.Len(t, "entries with an earlier session", p.entries, 2)
 	check.Contains(t, "earlier session", p.entries[0].text, "buys the boat. (#7)")

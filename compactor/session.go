@@ -162,8 +162,8 @@ func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) 
 
 // Past describes what a conversation has from before its session.
 type Past struct {
-	Earlier   []Session // oldest first: those that may be shown, and older ones that need work
-	Inherited Inheritance
+	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
+	Inherited transcript.Inheritance
 	Shown     map[int64]bool // own rows in the view, by id
 	Tokens    int            // of what is in the view
 }

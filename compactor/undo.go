@@ -21,7 +21,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
 	}
 	c.flush(ctx)
-	var l Undoable
+	var l transcript.Undoable
 	before := 0
 	_, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
 		if l, err = c.o.Records.Latest(ctx); err == nil && l.Version != s.HeadVersion {
@@ -58,12 +58,12 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 }
 
 // undone reports an applied compaction that was undone.
-func (c *Compactor) undone(l Undoable, before int) Event {
+func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	c.undoLifted = false
 	c.prepared = leaveOut(c.prepared, func(row Compaction) bool { return overlaps(l.Rows, row) }) // they are stale now
 	row := l.Rows[0]
 	for _, r := range l.Rows { // report the leaf, not the folds that made room for it
-		if r.By != ByEmergency && r.ID < row.ID || row.By == ByEmergency {
+		if r.By != transcript.Nobody && r.ID < row.ID || row.By == transcript.Nobody {
 			row = r
 		}
 	}

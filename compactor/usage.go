@@ -9,6 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // What the next request costs. Messages and summaries have estimates, which never change; the
@@ -124,7 +125,7 @@ func (c *Compactor) Reported(u llm.Usage) {
 		c.o.Learnt().Counted(words, prompt)
 	}
 	c.lastRequest.counted = prompt
-	c.h.counted(c.lastRequest.revision, Count{Prompt: prompt, Estimate: c.lastRequest.estimate, Model: c.o.Model})
+	c.h.counted(c.lastRequest.revision, transcript.Count{Prompt: prompt, Estimate: c.lastRequest.estimate, Model: c.o.Model})
 }
 
 const (
@@ -143,7 +144,7 @@ const (
 
 // Count returns the current anchor, to be stored with the turn, so that every Status shows one
 // number, also after a restart and in a second process.
-func (c *Compactor) Count() Count { return c.h.anchor }
+func (c *Compactor) Count() transcript.Count { return c.h.anchor }
 
 // Sent returns the last Request, once; the zero value if there was none since the last call.
 func (c *Compactor) Sent() (s Sent) {
@@ -156,7 +157,7 @@ func (c *Compactor) Sent() (s Sent) {
 	return s
 }
 
-func (h *History) counted(revision int, count Count) {
+func (h *History) counted(revision int, count transcript.Count) {
 	if h.revision == revision {
 		h.anchor = count
 		h.anchor.Version = h.head.Version
@@ -166,7 +167,7 @@ func (h *History) counted(revision int, count Count) {
 // changed records that an existing part of the view has changed, which invalidates the anchor.
 func (h *History) changed() {
 	h.revision++
-	h.anchor = Count{}
+	h.anchor = transcript.Count{}
 }
 
 // Status describes how full a conversation's window is, and with what.

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -41,15 +42,10 @@ func (e *fieldErrors) bad(key string, value any, want string) {
 	e.add(&FieldError{Key: key, Value: value, Want: want})
 }
 
-func (e *fieldErrors) count(key string, v, low, high int) {
+// within adds an error unless a setting is in a range.
+func within[T cmp.Ordered](e *fieldErrors, key string, v, low, high T) {
 	if v < low || v > high {
-		e.bad(key, v, fmt.Sprintf("from %d to %d", low, high))
-	}
-}
-
-func (e *fieldErrors) span(key string, v Duration, low, high time.Duration) {
-	if time.Duration(v) < low || time.Duration(v) > high {
-		e.bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high))
+		e.bad(key, v, fmt.Sprintf("from %v to %v", low, high))
 	}
 }
 
@@ -65,19 +61,19 @@ func (p Policy) Validate() []*FieldError {
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
 		errs.bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour))
 	}
-	errs.count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
-	errs.count("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
-	errs.count("keep_last_n", p.KeepLastN, 0, 500)
-	errs.count("keep_last_turns", p.KeepLastTurns, 0, 500)
-	errs.count("pin_budget", p.PinBudget, 0, 20_000)
-	errs.count("tail_tokens", p.TailTokens, 500, 200_000)
-	errs.count("span_tokens", p.SpanTokens, 500, 200_000)
-	errs.count("target_percentage", p.TargetPct, 10, 50)
-	errs.count("max_summary_tokens", p.MaxSummary, 200, 200_000)
+	within(&errs, "keep_first", p.KeepFirst, 0, MaxKeepFirst)
+	within(&errs, "keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
+	within(&errs, "keep_last_n", p.KeepLastN, 0, 500)
+	within(&errs, "keep_last_turns", p.KeepLastTurns, 0, 500)
+	within(&errs, "pin_budget", p.PinBudget, 0, 20_000)
+	within(&errs, "tail_tokens", p.TailTokens, 500, 200_000)
+	within(&errs, "span_tokens", p.SpanTokens, 500, 200_000)
+	within(&errs, "target_percentage", p.TargetPct, 10, 50)
+	within(&errs, "max_summary_tokens", p.MaxSummary, 200, 200_000)
 	errs.add(checkShare("stack_budget", p.StackBudget, 0.02, 0.40))
-	errs.count("rollup_fan_in", p.RollupFanIn, 2, 16)
-	errs.count("earlier_sessions", p.EarlierSessions, 0, 100)
-	errs.count("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
+	within(&errs, "rollup_fan_in", p.RollupFanIn, 2, 16)
+	within(&errs, "earlier_sessions", p.EarlierSessions, 0, 100)
+	within(&errs, "earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
 	if names := slices.Sorted(maps.Keys(strategies)); StrategyOf(p.Strategy) == nil {
 		errs.add(&FieldError{
 			Key: "strategy", Value: fmt.Sprintf("%q", p.Strategy), Want: `one of "` + strings.Join(names, `", "`) + `"`,
@@ -85,14 +81,14 @@ func (p Policy) Validate() []*FieldError {
 		})
 	}
 	errs.add(CheckReasoning("worker_reasoning", p.Reasoning))
-	errs.span("timeout", p.Timeout, time.Second, time.Hour)
-	errs.count("max_turns", p.MaxTurns, 1, 100)
-	errs.count("failure_limit", p.FailureLimit, 1, 100)
-	errs.span("cooldown", p.Cooldown, 0, 24*time.Hour)
-	errs.count("max_memories", p.MaxMemories, 0, 1000)
-	errs.count("tool_results_kept", p.ToolResultsKept, 0, 1000)
-	errs.count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
-	errs.count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
+	within(&errs, "timeout", time.Duration(p.Timeout), time.Second, time.Hour)
+	within(&errs, "max_turns", p.MaxTurns, 1, 100)
+	within(&errs, "failure_limit", p.FailureLimit, 1, 100)
+	within(&errs, "cooldown", time.Duration(p.Cooldown), 0, 24*time.Hour)
+	within(&errs, "max_memories", p.MaxMemories, 0, 1000)
+	within(&errs, "tool_results_kept", p.ToolResultsKept, 0, 1000)
+	within(&errs, "tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
+	within(&errs, "tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
 	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
 		errs.bad("notify", p.Notify, `"off", "reaction" or "message"`)
 	}
