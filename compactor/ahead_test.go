@@ -210,9 +210,8 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 				r.talk("and now? " + filler(30))
 				r.waitIdle()
 			}
-			if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
-				t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
-			}
+			g := r.c.Status()
+			check.That(t, len(g.Stack) == 0 && len(g.Prepared) == before, "got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
 			r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
 			for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
 				r.talk("more " + filler(60))
@@ -241,7 +240,6 @@ func TestCheckCopiesNoPrompt(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
-	if g := r.c.Status(); len(g.Prepared) == 0 || least > 256*uint64(g.Lines) {
-		t.Errorf("%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
-	}
+	g := r.c.Status()
+	check.That(t, len(g.Prepared) > 0 && least <= 256*uint64(g.Lines), "%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
 }

@@ -79,9 +79,8 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 			r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
 			for i := range 60 {
 				r.deliverNotes(fmt.Sprint("note ", i))
-				if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
-					t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
-				}
+				r.waitIdle()
+				check.Require(t, r.seen(compactor.EventFailed) <= 20, "after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
 				time.Sleep(time.Minute)
 			}
 			repair()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,9 +156,7 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 					t.Errorf("got invalid label %q", label)
 				}
 			}
-			if got := tags(material); !slices.Equal(got, append(want, "/transcript")) {
-				t.Errorf("got material %q, want %q", got, want)
-			}
+			check.EqualAll(t, "labels", tags(material), append(want, "/transcript"))
 		})
 	}
 }
@@ -195,9 +192,8 @@ func FuzzView(f *testing.F) {
 		if len(messages) > 1 && messages[len(messages)-1].Role == llm.RoleAssistant {
 			messages = messages[:len(messages)-1] // only the owner asks after it
 		}
-		if why := refusedByAStrictProvider(messages); why != "" {
-			t.Fatalf("%s: %+v", why, messages)
-		}
+		why := refusedByAStrictProvider(messages)
+		check.Require(t, why == "", "%s: %+v", why, messages)
 		got := 0
 		for _, m := range messages {
 			if m.Role == llm.RoleUser {

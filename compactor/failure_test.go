@@ -230,8 +230,8 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 				left += row.Messages
 			}
 		}
-		if n := len(worker.Requests()); left > 20 || n > 40 || worker.declined > 8 {
-			t.Errorf("after %d requests, %d of them declined: %d of 150 messages are not summarized by the model", n, worker.declined, left)
-		}
+		n := len(worker.Requests())
+		check.That(t, left <= 20 && n <= 40 && worker.declined <= 8,
+			"after %d requests, %d of them declined: %d of 150 messages are not summarized by the model", n, worker.declined, left)
 	})
 }

@@ -121,9 +121,8 @@ var acts = map[string]act{
 		steps: []func(*killRig){func(l *killRig) {
 			m := l.said[1]
 			m.Text = "edited 1 it is otherwise"
-			if _, _, err := l.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}, nil); err != nil {
-				l.t.Fatal(err)
-			}
+			_, _, err := l.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}, nil)
+			check.NoError(l.t, err)
 			l.said[1].Text = m.Text
 			l.apply(2)
 			waitUntilIdle(l)

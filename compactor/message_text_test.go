@@ -86,9 +86,7 @@ func TestAttachmentsAreDescribed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := user(3, c.text)
 			m.Attachments = c.attachments
-			if got := linesOf(m)[0].text; got != "[#3 2026-01-01 00:03 Ada] "+c.want {
-				t.Errorf("got  %q\nwant %q", strings.TrimPrefix(got, "[#3 2026-01-01 00:03 Ada] "), c.want)
-			}
+			check.Equal(t, "text", linesOf(m)[0].text, "[#3 2026-01-01 00:03 Ada] "+c.want)
 		})
 	}
 }

@@ -13,9 +13,8 @@ import (
 // pin pins a message, as the command does.
 func (r *rig) pin(seq int64) {
 	r.t.Helper()
-	if fresh, err := r.conv.Transcript().Pin(r.t.Context(), seq, "Ada"); err != nil || !fresh {
-		r.t.Fatalf("pin %d: %v, %v", seq, fresh, err)
-	}
+	fresh := check.Must(r.conv.Transcript().Pin(r.t.Context(), seq, "Ada"))(r.t)
+	check.Require(r.t, fresh, "message %d is pinned already", seq)
 	r.c.Reread()
 }
 

@@ -31,9 +31,8 @@ func another(f reflect.StructField, key string) string {
 // A new field must have a key, and every layer, merge, copy and check must handle it.
 func TestPatchCoversEveryPolicyField(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
-	if n := len(compactor.Keys()); n != policy.NumField() || slices.Contains(compactor.Keys(), "") {
-		t.Fatalf("%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
-	}
+	n := len(compactor.Keys())
+	check.Require(t, n == policy.NumField() && !slices.Contains(compactor.Keys(), ""), "%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
 	free := []string{"enabled", "economy", "extract_memories", "model", "focus", "prompt_file"} // any value will do
 	for i, key := range compactor.Keys() {
 		t.Run(key, func(t *testing.T) {
@@ -62,9 +61,8 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 			}[f.Type]
 			p, wrong := compactor.Patch{key: impossible}.Over(usual)
 			check.Require(t, len(wrong) == 0, "%q cannot be read: %v", impossible, wrong)
-			if faults := p.Validate(); len(faults) != 1 || faults[0].Key != key || faults[0].Want == "" {
-				t.Errorf("%s = %s: got no error of its own: %v", key, impossible, faults)
-			}
+			faults := p.Validate()
+			check.That(t, len(faults) == 1 && faults[0].Key == key && faults[0].Want != "", "%s = %s: got no error of its own: %v", key, impossible, faults)
 		})
 	}
 }

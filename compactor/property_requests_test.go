@@ -99,9 +99,8 @@ func (m *machine) brief(rt *rapid.T) {
 		check.Require(rt, m.refusing || m.disk.dead.Load(), "%v", err)
 		return
 	}
-	if n := tokens.Estimate(text); n > most+100 {
-		rt.Fatalf("a briefing of %d tokens instead of %d:\n%s", n, most, text)
-	}
+	n := tokens.Estimate(text)
+	check.Require(rt, n <= most+100, "a briefing of %d tokens instead of %d:\n%s", n, most, text)
 	for _, seq := range namedIn(text) {
 		check.Require(rt, !m.r.gone[seq], "a briefing shows the deleted message %d:\n%s", seq, text)
 	}

@@ -66,9 +66,8 @@ func (m *machine) checkRestartRendersSame(rt *rapid.T) {
 	r.waitIdle()
 	before, last := inLines(r.c.Sight()), m.last
 	m.restart(rt)
-	if after := inLines(r.c.Sight()); after != before {
-		rt.Fatalf("a restart changed the view:\n%s\n--- became\n%s", before, after)
-	}
+	after := inLines(r.c.Sight())
+	check.Require(rt, after == before, "a restart changed the view:\n%s\n--- became\n%s", before, after)
 	r.set(func(p *compactor.Policy) { p.CacheTTL = ttl })
 	m.last = last // the next request extends it, restart or not
 }
@@ -104,12 +103,11 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 	c, err := m.f.store.Conversation(context.Background(), m.channel)
 	check.NoError(rt, err)
 	n := 1 + below(rt, 9, "message above")
-	if _, err := privacy.Of(c).Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
-		if m.refusing {
-			return
-		}
-		rt.Fatal(err)
+	_, err = privacy.Of(c).Delete(context.Background(), []string{fmt.Sprint("a", n)})
+	if err != nil && m.refusing {
+		return
 	}
+	check.NoError(rt, err)
 	m.last = view{}
 	m.r.c.Reread()
 	m.waitForWorker(rt)
@@ -119,12 +117,10 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 // checkNotShown fails if the view contains deleted text.
 func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	messages, _, err := m.r.c.Request(context.Background())
-	if err != nil {
-		if m.disk.dead.Load() {
-			return
-		}
-		rt.Fatal(err)
+	if err != nil && m.disk.dead.Load() {
+		return
 	}
+	check.NoError(rt, err)
 	text := flat(messages)
 	for _, d := range deleted {
 		check.Require(rt, !strings.Contains(text, d), "got deleted %q in the view:\n%s", d, text)

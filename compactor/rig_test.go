@@ -228,9 +228,7 @@ func (r *rig) waitIdle() {
 		r.c.Speak()
 	}
 	r.c.Check(ctx)
-	if err := r.c.Wait(ctx); err != nil {
-		r.t.Fatalf("the worker does not finish: %v", err)
-	}
+	check.NoError(r.t, r.c.Wait(ctx))
 }
 
 func (r *rig) seen(state compactor.EventState) (n int) {

@@ -123,9 +123,8 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
 	}
 	recap, err := r.c.Recap(t.Context(), "the prices")
-	if err != nil || recap.Text != "Ada asked about prices after note 29; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
-		t.Errorf("got %+v, %v", recap, err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "recap", recap, compactor.Recap{Text: "Ada asked about prices after note 29; [masked: Anthropic key]", From: 1, To: int64(len(r.said)), By: compactor.ByWorker})
 	asked := worker.Requests()[n:]
 	check.Require(t, len(asked) == 1 && len(asked[0].Tools) == 0, "%d requests", len(asked))
 	text := asked[0].Messages[1].Text
@@ -162,9 +161,7 @@ func TestRecapWithoutModel(t *testing.T) {
 			started := time.Now()
 			recap, err := r.c.Recap(t.Context(), "")
 			check.That(t, time.Since(started) <= time.Duration(r.policy.Timeout), "it took %v", time.Since(started))
-			if err != nil || recap.By != compactor.ByExtractive || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
-				t.Errorf("got %+v, %v", recap, err)
-			}
+			check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, c.why) && (c.why == "") == (recap.Why == ""), "got %+v, %v", recap, err)
 			check.Contains(t, "recap", recap.Text, "Turin")
 			check.Lacks(t, "recap", recap.Text, "AKIA")
 			check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)

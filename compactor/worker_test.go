@@ -188,9 +188,8 @@ func TestEchoIsRejected(t *testing.T) {
 			worker.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 				return summary(echo(req.Messages[1].Text)), nil
 			}
-			if e := r.compact(""); e.State != compactor.EventFailed || strings.Contains(e.Error, "too large") {
-				t.Errorf("%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
-			}
+			e := r.compact("")
+			check.That(t, e.State == compactor.EventFailed && !strings.Contains(e.Error, "too large"), "%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
 		}
 	}
 }

@@ -217,8 +217,7 @@ func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 func (c *conversation) summarize(j job) int64 {
 	c.t.Helper()
 	id := c.prepare(j)
-	if stale, wait := c.cover(id); len(stale)+len(wait) > 0 {
-		c.t.Fatalf("summary %d over %d to %d: stale %v, wait %v", id, j.from, j.to, stale, wait)
-	}
+	stale, wait := c.cover(id)
+	check.Require(c.t, len(stale)+len(wait) == 0, "summary %d over %d to %d: stale %v, wait %v", id, j.from, j.to, stale, wait)
 	return id
 }

@@ -128,9 +128,7 @@ func (h *history) coverSome() {
 	if len(h.applied) == applied || h.number(0, 2, "it stays") > 0 {
 		return
 	}
-	if err := h.undo(); err != nil {
-		h.rt.Fatalf("what was just applied cannot be undone: %v", err)
-	}
+	check.NoError(h.rt, h.undo()) // what was just applied can be undone
 	start := func(row transcript.Summary) bool { return row.From < before.SessionStart }
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
 	check.Require(h.rt, (reflect.DeepEqual(then, now) || len(then)+len(now) <= 0) && before.ClearedTo == h.s.ClearedTo,
