@@ -58,26 +58,6 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 	check.Equal(t, "lines about what was applied", strings.Count(log.String(), "level=INFO msg=compaction_applied "), applied)
 }
 
-func TestWorkerSavesMemories(t *testing.T) {
-	save := func(id, text, kind string, message int) llm.Call {
-		return llmtest.Call(id, "memory_save", map[string]any{"content": text, "kind": kind, "messages": []int{message}})
-	}
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Messages) == 2 {
-			return llmtest.Use(save("1", "Ada lives in Turin.", "fact", 1), save("2", "x", "gossip", 1), save("3", "Ada is elsewhere.", "fact", 100000)), nil
-		}
-		for i, m := range req.Messages[3:] {
-			check.Equal(t, fmt.Sprintf("call %d failed", i+1), strings.HasPrefix(m.Text, "Error: "), i > 0)
-		}
-		return summary("Ada told where she lives."), nil
-	}})
-	r.deliverNotes("I live in Turin. " + filler(100))
-	r.deliverMany(20, 30)
-	r.compactAndWait()
-	found := r.memories("Turin")
-	check.Require(t, len(found) == 1 && found[0].Speaker == "Ada" && slices.Equal(found[0].Sources, []int64{1}), "found %+v", found)
-}
-
 func TestFailedWorkerChangesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   llm.Response

@@ -21,7 +21,6 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
-	"cairn/transcript"
 )
 
 // killRig is a rig that can open a folder left by another process. Work starts only when a test
@@ -59,19 +58,6 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 		l.ends = append(l.ends, s.To)
 	}
 	return l
-}
-
-// readOnlyRecords are records without writes: prepared rows stay prepared.
-type readOnlyRecords struct{ memory.Records }
-
-var errOnlooker = errors.New("it only looks")
-
-func (readOnlyRecords) Begin(context.Context, compactor.Compaction) (compactor.Job, error) {
-	return nil, errOnlooker
-}
-
-func (readOnlyRecords) Commit(context.Context, *transcript.State, transcript.Change) (compactor.Head, error) {
-	return compactor.Head{}, errOnlooker
 }
 
 // TestKillAtEveryStatement runs a process for each act on real files, and continues from what a
@@ -156,16 +142,16 @@ func (a act) diskState(t *testing.T, data *store.Store) string {
 	if a.tune != nil {
 		a.tune(&p)
 	}
-	c := openOwner(t, compactor.Options{
-		Records: readOnlyRecords{memory.Of(conv).Records()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
+	c := check.Must(compactor.Open(ctx, compactor.Options{ // without Start it starts nothing
+		Records: &faultyDisk{Records: memory.Of(conv).Records(), refuses: true}, // prepared rows stay prepared
+		Policy:  func() compactor.Policy { return p }, Window: func() int { return spacious },
 		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
-	})
+	}))(t)
 	defer c.Close()
-	messages, _, err := c.Request(ctx)
-	check.NoError(t, err)
+	prompt := check.Must(c.Request(ctx))(t)
 	page := check.Must(conv.Transcript().Page(ctx, 1, 1<<20))(t)
 	var b strings.Builder
-	b.WriteString(inLines(messages))
+	b.WriteString(inLines(prompt.Messages))
 	for _, m := range page {
 		fmt.Fprintf(&b, "%d|%d|%s|%s\n", m.Seq, m.Turn, m.Role, m.Text)
 	}

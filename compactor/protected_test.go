@@ -107,19 +107,6 @@ func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 	}
 }
 
-func TestHeadWithoutVerbatimMessages(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-	r.policy.KeepLastN = 0
-	r.talk("hello")
-	r.deliverMany(9, 20)
-	r.applied()
-	view := r.request()
-	check.Len(t, "view", view, 2)
-	check.Contains(t, "view", view[1].Text, "hello")
-	check.Equal(t, "verbatim messages", r.c.Status().Lines, 0)
-	r.talk("and now?")
-}
-
 func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 40_000, nil)

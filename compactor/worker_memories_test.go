@@ -57,10 +57,12 @@ func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 		})
 	}
 	t.Run("a worker that saves a memory gets no reminder", func(t *testing.T) {
-		got := memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}}), summarizing(whatAdaTold)), nil
-		}}))
-		check.Len(t, "memories", got, 1)
+		}})
+		check.Len(t, "memories", memoriesOfFacts(t, r), 1)
+		found := r.memories("")[0]
+		check.That(t, found.Speaker == "Ada" && slices.Equal(found.Sources, []int64{1}), "got %+v", found)
 	})
 }
 
