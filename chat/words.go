@@ -61,7 +61,8 @@ func (m Message) Body() string {
 			b.WriteByte(' ')
 		}
 		b.WriteString(a.Words())
-		if file = a.Text != ""; file {
+		file = a.Text != ""
+		if file {
 			b.WriteString("\n" + EscapeLines(strings.TrimRight(a.Text, "\r\n"), InFile) + "\n" + FileEnd)
 		}
 	}

@@ -108,7 +108,8 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 			ahead = append(ahead, row)
 		}
 		if urgent(row) {
-			if d.along = true; row.Kind == Leaf && row.Trigger != OnRepair {
+			d.along = true
+			if row.Kind == Leaf && row.Trigger != OnRepair {
 				reach = max(reach, row.From)
 			}
 		}
@@ -132,17 +133,17 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 	})
 }
 
-// crowded reports whether applying rows, which leads to the view then, takes the stack over its
+// crowded reports whether applying rows, which leads to the view next, takes the stack over its
 // budget: the rows may wait until others are folded. A summary and its folds are prepared together,
 // but the process may end between them.
-func (s view) crowded(then view, p Policy, budget int) bool {
+func (s view) crowded(next view, p Policy, budget int) bool {
 	most := p.stackBudget(budget)
-	return then.stackCost() > most && s.stackCost() <= most
+	return next.stackCost() > most && s.stackCost() <= most
 }
 
-// waitsForFold reports whether the rows that lead to the view then must wait for a fold.
-func (s view) waitsForFold(then view, p Policy, budget int) bool {
-	return s.crowded(then, p, budget) && planFold(then, p.RollupFanIn, true) != nil
+// waitsForFold reports whether the rows that lead to the view next must wait for a fold.
+func (s view) waitsForFold(next view, p Policy, budget int) bool {
+	return s.crowded(next, p, budget) && planFold(next, p.RollupFanIn, true) != nil
 }
 
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
@@ -243,8 +244,8 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 // below emergency.
 func (c *Compactor) roomFor(rows []Compaction) bool {
 	s := c.h.view
-	then := s.with(rows)
-	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost
+	next := s.with(rows)
+	growth := next.stackCost() + next.lineCost - s.stackCost() - s.lineCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.policy())
 }
 

@@ -105,7 +105,8 @@ func (t *talk) request(context.Context, int) (llm.Request, error) {
 	for len(t.rounds) > 0 && t.w.room(t.messages(), t.tools) < t.w.minAnswer() {
 		t.rounds, t.dropped = t.rounds[1:], true // the memories that the oldest one saved are kept
 	}
-	switch t.forced = t.summary == "" && (t.w.left() <= 1 || t.reminded || t.dropped); {
+	t.forced = t.summary == "" && (t.w.left() <= 1 || t.reminded || t.dropped)
+	switch {
 	case t.summary != "":
 		t.tools = t.saving
 	case t.forced:
@@ -233,7 +234,8 @@ var handIn = llm.Tool{
 // longer than it should be is shortened later.
 func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string, error) {
 	text := summarize.TextOf(string(arguments))
-	switch t.why = t.w.judge(text, items); {
+	t.why = t.w.judge(text, items)
+	switch {
 	case t.why == summarize.RefusedLarge:
 		tokens, most := tokens.Estimate(text), min(t.w.limit, summarize.MostOfSummary(items))
 		t.why = summarize.TooLarge(tokens, most)

@@ -177,7 +177,7 @@ func TestLevelTargets(t *testing.T) {
 		"one message":                  {p.shape(window).clipTo, 25_000},
 		"first messages and pins":      {p.shape(window).maxFirst, 1000},
 		"the newest messages":          {p.tail(window), 16_000},
-		"one span of work ahead":       {p.span(window), 12_000},
+		"one span of work ahead":       {p.spanTokens(window), 12_000},
 		"all summaries":                {p.stackBudget(window), 15_000},
 		"earlier sessions among them":  {p.maxPast(window), 7_500},
 		"one summary, at least":        {p.entryCap(window, 0), 5_000},

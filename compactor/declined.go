@@ -58,7 +58,7 @@ func (c *Compactor) retryDeclinedAt(row Compaction, now time.Time) time.Time {
 // declined records that the worker declined j, after j has failed. If j covered only a part of a
 // row, or was a fold, it returns a job in which the extractive summarizer makes a row of its own
 // for it; else nil.
-func (c *Compactor) declined(j *job) (then *job) {
+func (c *Compactor) declined(j *job) (next *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	c.retries.declined(d.At, j.policy.FailureLimit)
 	if j.repaired.ID == 0 && j.row.Kind == Leaf {

@@ -30,12 +30,12 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		read := c.busy.row.Span
 		s.lines = s.lines[:s.indexOf(read.To+1)]
 		if len(s.lines) > 0 && s.lines[0].Seq >= read.From { // otherwise older messages are verbatim
-			c.hide(ctx, trigger, planSpan(s, s.lineCost, spared{}))
+			c.hide(ctx, trigger, planSpan(s, s.lineCost, tailLimits{}))
 		}
 	}
 	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+placeholderCost)
-		c.hide(ctx, trigger, planSpan(s, need, p.spared(c.budget())))
+		c.hide(ctx, trigger, planSpan(s, need, p.tailLimits(c.budget())))
 	}
 	limit := c.h.shape.clipTo
 	if c.used(c.h.view) >= goal && c.h.open != 0 {
@@ -50,7 +50,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		c.endContexts(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
-		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, spared{}))
+		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, tailLimits{}))
 	}
 	if after := c.h.view; after.cost() >= before {
 		c.warnTooLarge(c.used(after), window)
@@ -68,7 +68,8 @@ func (c *Compactor) endContexts(ctx context.Context) {
 // the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
-	if c.h.contextsOnDisk = err != nil; c.h.contextsOnDisk {
+	c.h.contextsOnDisk = err != nil
+	if c.h.contextsOnDisk {
 		c.h.view = c.h.withNewHead()
 		c.h.changed()
 	}
@@ -81,12 +82,13 @@ const (
 
 // hide puts a span behind a placeholder: first its row, then the view. If the disk refuses, the
 // view changes anyway and the row is written later.
-func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
+func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	var hidden Compaction
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
 		before = c.h.view
-		if sp = sp.without(before.head.Stack); len(sp.lines) == 0 {
+		sp = sp.without(before.head.Stack)
+		if len(sp.lines) == 0 {
 			return none, nil
 		}
 		row := Compaction{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
@@ -129,7 +131,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 }
 
 // without returns the parts of a span that no row covers.
-func (sp span) without(stack []Compaction) span {
+func (sp lineSpan) without(stack []Compaction) lineSpan {
 	cut := cutOf(sp.lines, stack)
 	left := cut.of(sp.lines)
 	if len(left) > 0 && len(left) < len(sp.lines) {
@@ -186,10 +188,13 @@ func (s view) clearsTo(p Policy, want int) int64 {
 	}
 	results := 0
 	for i := len(s.lines) - 1; i >= 0 && s.clearedTo == s.head.ClearedTo; i-- {
-		if l := s.lines[i]; l.result != nil {
-			if results++; results > p.ToolResultsKept && l.Seq > s.head.ClearedTo {
-				want -= l.tokens - l.result.gone.tokens
-			}
+		l := s.lines[i]
+		if l.result == nil {
+			continue
+		}
+		results++
+		if results > p.ToolResultsKept && l.Seq > s.head.ClearedTo {
+			want -= l.tokens - l.result.gone.tokens
 		}
 	}
 	if s.clearedTo == s.head.ClearedTo && want > 0 {

@@ -95,7 +95,7 @@ func (c *Compactor) vetoed(j *job, reason error) {
 	if j.onStart != nil {
 		j.onStart(e)
 	} else {
-		j.ended(e)
+		j.notifyEnd(e)
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *Compactor) notify(e Event) {
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		for _, w := range []*work{c.busy, c.filling} {
 			if w != nil && w.row.ID != 0 && w.row.ID == e.ID {
-				defer w.ended(e)
+				defer w.notifyEnd(e)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"prepare_threshold", "", of(p.Prepare()), "from here on, summaries are prepared", ""},
 		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.maxPast(window))},
 		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay verbatim, up to this many tokens%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
-		{"span_tokens", "", p.span(window), "messages that one prepared summary covers" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
+		{"span_tokens", "", p.spanTokens(window), "messages that one prepared summary covers" + limited(p.SpanTokens, p.spanTokens(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.spanTokens(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
 		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
 		{"instructions", "", FrameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},

@@ -24,7 +24,7 @@ func (c *Compactor) fail(w *work, err error) {
 	e := j.event(EventFailed)
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), w.before, c.used(c.h.view)
 	c.notify(e)
-	j.ended(e)
+	j.notifyEnd(e)
 }
 
 // backOff determines when the next attempt is made. A row that cannot be repaired because of its

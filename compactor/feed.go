@@ -30,7 +30,8 @@ func (f *Feed[M]) Add(m M, tokens int) error {
 		}
 	}
 	// A large message could jump over the background level and the aggressive one.
-	if used, _, _ = f.Engine.Usage(); float64(used+tokens) >= policy.EmergencyThreshold*float64(window) {
+	used, _, _ = f.Engine.Usage()
+	if float64(used+tokens) >= policy.EmergencyThreshold*float64(window) {
 		f.Engine.Compact(Requested{Trigger: OnBackground})
 		if err := f.WaitIdle(); err != nil {
 			return err

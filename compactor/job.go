@@ -30,8 +30,8 @@ func (j *job) mayWait() bool {
 	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
 }
 
-// ended notifies those who wait for the job to end, once.
-func (j *job) ended(e Event) {
+// notifyEnd notifies those who wait for the job to end, once.
+func (j *job) notifyEnd(e Event) {
 	if notify := j.onEnd; notify != nil {
 		j.onEnd = nil
 		notify(e)
@@ -81,7 +81,7 @@ func (c *Compactor) next() *job {
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
 	if l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
-		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, extractive); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), l.trigger(), p, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
 		}
@@ -136,14 +136,14 @@ func (c *Compactor) planPrepare(s view, p Policy, used int) *job {
 	if c.tokenDeficit > 0 {
 		need := c.tokenDeficit
 		c.tokenDeficit = 0
-		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, false); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), OnPrepare, p, false); j != nil {
 			return j
 		}
 	}
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(c.o.Window()) {
 		return nil
 	}
-	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
+	sp := planAhead(s, min(p.spanTokens(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
 	return c.planLeaf(sp, OnPrepare, p, false)
 }
 
@@ -154,7 +154,7 @@ const spanWithoutModel = 2000
 // prepare_threshold, and what people say becomes a memory long before a level is reached. A small
 // window reaches a level just as soon, so nothing is planned there.
 func (c *Compactor) planFree(s view, p Policy) *job {
-	if c.hasModel(p) || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
+	if c.hasModel(p) || p.Prepare() == 0 || p.spanTokens(c.budget()) < spanWithoutModel {
 		return nil
 	}
 	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, true)
@@ -175,7 +175,7 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 
 // planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
 // was undone. Spans that the worker declined go to the extractive summarizer.
-func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, extractive bool) *job {
+func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive bool) *job {
 	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.Span) {
 		return nil
 	}

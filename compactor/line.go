@@ -139,7 +139,8 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 		}
 		for _, a := range l.Message.Pictures()[:l.pictures] {
 			shown = append(shown, picture{l.Seq, a})
-			if bytes += a.Size; len(shown) <= maxPictures && bytes <= maxPictureBytes {
+			bytes += a.Size
+			if len(shown) <= maxPictures && bytes <= maxPictureBytes {
 				continue
 			}
 			for len(shown) > maxPictures/2 || bytes > maxPictureBytes/2 {

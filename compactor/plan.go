@@ -70,8 +70,8 @@ func (p Policy) fraction(l level) float64 {
 	}
 }
 
-// span is a run of whole turns, oldest first.
-type span struct {
+// lineSpan is a run of whole turns, oldest first.
+type lineSpan struct {
 	Span
 	lines  []line
 	tokens int
@@ -80,8 +80,8 @@ type span struct {
 // planSpan takes whole turns, oldest first, until they cost at least need tokens or the spared tail
 // starts. From reaches back to the preceding compaction, so that deleted messages in between are
 // covered too. An empty span means that nothing may leave.
-func planSpan(s view, need int, tail spared) span {
-	end := sparedFrom(s.lines, s.open, tail)
+func planSpan(s view, need int, tail tailLimits) lineSpan {
+	end := tailStart(s.lines, s.open, tail)
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
@@ -94,9 +94,9 @@ func planSpan(s view, need int, tail spared) span {
 		}
 	}
 	if n == 0 {
-		return span{}
+		return lineSpan{}
 	}
-	sp := span{Span{From: s.lines[0].Seq, To: s.lines[n-1].Seq}, s.lines[:n], tokens}
+	sp := lineSpan{Span{From: s.lines[0].Seq, To: s.lines[n-1].Seq}, s.lines[:n], tokens}
 	for _, row := range s.head.Stack { // in order
 		if row.To < s.lines[0].Seq {
 			sp.From = row.To + 1
@@ -107,16 +107,16 @@ func planSpan(s view, need int, tail spared) span {
 
 // planAhead takes the oldest whole turns that together cost about tokens. It returns an empty span
 // if less than that is older than the tail: a smaller piece is not worth a call.
-func planAhead(s view, tokens, tail int) span {
-	end := sparedFrom(s.lines, s.open, spared{messages: len(s.lines), tokens: tail})
+func planAhead(s view, tokens, tail int) lineSpan {
+	end := tailStart(s.lines, s.open, tailLimits{messages: len(s.lines), tokens: tail})
 	older := 0
 	for _, l := range s.lines[:end] {
 		older += l.tokens
 	}
 	if older < tokens {
-		return span{}
+		return lineSpan{}
 	}
-	sp := planSpan(s, tokens, spared{})
+	sp := planSpan(s, tokens, tailLimits{})
 	for sp.tokens > tokens { // drop the last turn, unless little would be left
 		last := sp.lines[len(sp.lines)-1]
 		n, cost := len(sp.lines), sp.tokens
@@ -132,13 +132,13 @@ func planAhead(s view, tokens, tail int) span {
 	return sp
 }
 
-// spared limits the newest messages that stay: messages, rounded up to turns, and turns, as long as
+// tailLimits limits the newest messages that stay: messages, rounded up to turns, and turns, as long as
 // they cost no more than tokens. The zero value spares nothing.
-type spared struct{ messages, turns, tokens int }
+type tailLimits struct{ messages, turns, tokens int }
 
-// sparedFrom returns the index of the first line that stays: the tail, in which the newest turn
+// tailStart returns the index of the first line that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.
-func sparedFrom(lines []line, open int64, tail spared) int {
+func tailStart(lines []line, open int64, tail tailLimits) int {
 	end, turns, tokens := len(lines), 0, 0
 	for end > 0 {
 		start := end - 1

@@ -64,22 +64,22 @@ func TestPlan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		s          view
 		need       int
-		spared     spared
+		spared     tailLimits
 		from, want int64 // 0: nothing
 	}{
-		"takes whole turns until enough is covered":                {turns([]int{10, 10}, []int{10, 10, 10}, []int{10}, []int{10}), 21, spared{1, 0, 1000}, 1, 5},
-		"covers at least what is needed":                           {turns(one(10, 10, 10, 10, 10, 10)...), 30, spared{1, 0, 1000}, 1, 3},
-		"one giant turn leaves nothing to cut":                     {turns([]int{10, 900, 900, 900}), 500, spared{4, 0, 1000}, 0, 0},
-		"keep_last_n is rounded up to turns":                       {turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), 1000, spared{2, 0, 1000}, 1, 2},
-		"keep_last_turns spares whole turns":                       {turns([]int{10}, []int{10, 10}, []int{10, 10, 10}, []int{10}), 1000, spared{0, 3, 1000}, 1, 1},
-		"of keep_last_n and keep_last_turns the larger counts":     {turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), 1000, spared{5, 1, 1000}, 1, 1},
-		"the tail allowance wins over keep_last_turns":             {turns(one(10, 10, 800, 10)...), 1000, spared{0, 4, 100}, 1, 3},
-		"the tail allowance wins over keep_last_n":                 {turns(one(10, 10, 800, 10)...), 1000, spared{4, 0, 100}, 1, 3},
-		"the newest turn stays even if it is larger than the tail": {turns(one(10, 10, 800)...), 1000, spared{4, 0, 100}, 1, 2},
-		"keep_last_n 0 keeps none":                                 {turns(one(10, 10)...), 1000, spared{0, 0, 100}, 1, 2},
-		"an unanswered turn is never in a span":                    {openAt(3, turns(one(10, 10, 10)...)), 1000, spared{0, 0, 100}, 1, 2},
-		"nor is what follows it":                                   {openAt(2, turns(one(10, 10, 10)...)), 1000, spared{0, 0, 100}, 1, 1},
-		"an empty history has no span":                             {turns(), 1, spared{}, 0, 0},
+		"takes whole turns until enough is covered":                {turns([]int{10, 10}, []int{10, 10, 10}, []int{10}, []int{10}), 21, tailLimits{1, 0, 1000}, 1, 5},
+		"covers at least what is needed":                           {turns(one(10, 10, 10, 10, 10, 10)...), 30, tailLimits{1, 0, 1000}, 1, 3},
+		"one giant turn leaves nothing to cut":                     {turns([]int{10, 900, 900, 900}), 500, tailLimits{4, 0, 1000}, 0, 0},
+		"keep_last_n is rounded up to turns":                       {turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), 1000, tailLimits{2, 0, 1000}, 1, 2},
+		"keep_last_turns spares whole turns":                       {turns([]int{10}, []int{10, 10}, []int{10, 10, 10}, []int{10}), 1000, tailLimits{0, 3, 1000}, 1, 1},
+		"of keep_last_n and keep_last_turns the larger counts":     {turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), 1000, tailLimits{5, 1, 1000}, 1, 1},
+		"the tail allowance wins over keep_last_turns":             {turns(one(10, 10, 800, 10)...), 1000, tailLimits{0, 4, 100}, 1, 3},
+		"the tail allowance wins over keep_last_n":                 {turns(one(10, 10, 800, 10)...), 1000, tailLimits{4, 0, 100}, 1, 3},
+		"the newest turn stays even if it is larger than the tail": {turns(one(10, 10, 800)...), 1000, tailLimits{4, 0, 100}, 1, 2},
+		"keep_last_n 0 keeps none":                                 {turns(one(10, 10)...), 1000, tailLimits{0, 0, 100}, 1, 2},
+		"an unanswered turn is never in a span":                    {openAt(3, turns(one(10, 10, 10)...)), 1000, tailLimits{0, 0, 100}, 1, 2},
+		"nor is what follows it":                                   {openAt(2, turns(one(10, 10, 10)...)), 1000, tailLimits{0, 0, 100}, 1, 1},
+		"an empty history has no span":                             {turns(), 1, tailLimits{}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sp := planSpan(tt.s, tt.need, tt.spared)
@@ -98,10 +98,10 @@ func TestSpanReachesItsNeighbors(t *testing.T) {
 	lines := s.lines
 	s.lines = append(lines[:2:2], lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
-	check.Equal(t, "span before a summary", planSpan(s, 1000, spared{}).Span, Span{From: 1, To: 2})
+	check.Equal(t, "span before a summary", planSpan(s, 1000, tailLimits{}).Span, Span{From: 1, To: 2})
 	s.lines = lines[4:] // 5 and 6; 4 was deleted
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
-	check.Equal(t, "span after a deleted message", planSpan(s, 1000, spared{}).Span, Span{From: 4, To: 6})
+	check.Equal(t, "span after a deleted message", planSpan(s, 1000, tailLimits{}).Span, Span{From: 4, To: 6})
 }
 
 func stackOf(levels ...int) []Compaction {

@@ -134,11 +134,9 @@ func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, 
 
 // shownRows returns the conversation's own rows in the view, those of earlier sessions included.
 func (s view) shownRows() (rows []Compaction) {
-	for _, session := range s.head.Earlier {
-		for _, row := range session.Rows {
-			if s.past.shows(row.ID) {
-				rows = append(rows, row)
-			}
+	for _, e := range s.past.entries {
+		if e.own {
+			rows = append(rows, e.row)
 		}
 	}
 	return append(rows, s.head.Stack...)
@@ -147,15 +145,12 @@ func (s view) shownRows() (rows []Compaction) {
 // above returns what the view shows of the channel a thread belongs to: summaries, and the thread's
 // parent message if there is one.
 func (s view) above() (rows []Compaction, root []chat.Message) {
-	shown := func(what func(entry) bool) bool { return slices.ContainsFunc(s.past.entries, what) }
-	for _, row := range s.head.Inherited.Stack {
-		if row.Kind != Placeholder && shown(func(e entry) bool { return e.above == row.From }) {
-			rows = append(rows, row)
-		}
-	}
-	if m := s.head.Inherited.Root; m != nil {
-		if text := rootEntry(*m, s.shape.maxPast/rootShare).text; shown(func(e entry) bool { return e.text == text }) {
-			root = append(root, *m)
+	for _, e := range s.past.entries {
+		switch {
+		case e.root:
+			root = []chat.Message{*s.head.Inherited.Root}
+		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
+			rows = append(rows, e.row)
 		}
 	}
 	return rows, root

@@ -95,7 +95,8 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 	for range commitTries {
 		s := c.transcript()
 		var head Head
-		if change, err = decide(s); err == nil && !change.Empty() {
+		change, err = decide(s)
+		if err == nil && !change.Empty() {
 			head, err = c.o.Records.Commit(ctx, s, change)
 		}
 		if err == nil {
@@ -105,7 +106,8 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		if !errors.Is(err, transcript.ErrStale) {
 			return change, err
 		}
-		if c.h.outdated = true; !c.reread(ctx) {
+		c.h.outdated = true
+		if !c.reread(ctx) {
 			return change, errOutdated
 		}
 	}

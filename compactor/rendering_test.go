@@ -193,8 +193,8 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 			for _, e := range p.entries {
 				tokens += e.tokens
 				switch {
-				case e.row != 0:
-					own = append(own, e.row)
+				case e.own:
+					own = append(own, e.row.ID)
 				case strings.Contains(e.text, "hangs on"), strings.Contains(e.text, "above this thread"):
 					copies++
 				}

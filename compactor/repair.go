@@ -113,7 +113,8 @@ func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Comp
 	if !extractive {
 		only := s
 		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.head.Stack), c.ready))
-		if children = planFold(only, p.RollupFanIn, false); c.worthModel(children) {
+		children = planFold(only, p.RollupFanIn, false)
+		if c.worthModel(children) {
 			return children, false
 		}
 	}

@@ -120,7 +120,7 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 // planRequest plans a request, or returns why there is nothing to do.
 func (c *Compactor) planRequest(w Requested) (*job, string) {
 	s, p, now := c.ahead(), c.policyFor(w), c.o.Now()
-	sp := planSpan(s, s.lineCost+1, p.spared(c.budget()))
+	sp := planSpan(s, s.lineCost+1, p.tailLimits(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
@@ -133,7 +133,8 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 		return nil, reason
 	}
 	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
-	if j.onStart, j.onEnd = w.Began, w.Ended; w.Focus != "" {
+	j.onStart, j.onEnd = w.Began, w.Ended
+	if w.Focus != "" {
 		j.row.Focus = w.Focus
 	}
 	return j, ""
@@ -150,7 +151,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 		return "" // it applies what is prepared by then, at least
 	}
 	rest := c.h.view.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
-	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
+	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
 	reason := c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now())
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
 		return reasonRunning

@@ -46,7 +46,8 @@ func (r *retries) worked() {
 // declined records that the model declined something. After limit times in a row it seems to
 // decline everything.
 func (r *retries) declined(now time.Time, limit int) {
-	if r.declines++; r.declines >= limit {
+	r.declines++
+	if r.declines >= limit {
 		r.failures = max(r.failures, r.declines-1)
 		r.failed(now)
 	}
@@ -74,7 +75,8 @@ func (r *retries) freed(tokens, ofSpan int, full bool, now time.Time, cooldown t
 		r.useless = 0
 		return
 	}
-	if r.useless++; r.useless >= 2 {
+	r.useless++
+	if r.useless >= 2 {
 		r.useless, r.pausedUntil = 0, now.Add(cooldown)
 	}
 }

@@ -26,7 +26,8 @@ type work struct {
 
 // proceed starts the job that is due, and schedules the next wake-up.
 func (c *Compactor) proceed() {
-	if c.wake = (time.Time{}); c.ctx.Err() != nil || c.o.Start == nil {
+	c.wake = time.Time{}
+	if c.ctx.Err() != nil || c.o.Start == nil {
 		return
 	}
 	if c.filling == nil {
@@ -86,7 +87,8 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 		row.Tokens = row.Cost()
 		summary.Tokens = row.Tokens
 		var saved []summarize.MemoryDraft
-		if saved, err = record.Store(w.ctx, summary); err == nil {
+		saved, err = record.Store(w.ctx, summary)
+		if err == nil {
 			row.State = Prepared
 			if c.o.Saved != nil {
 				c.o.Saved(saved)
@@ -126,14 +128,14 @@ func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 		return
 	}
 	w.rows = append(w.rows, row)
-	then := c.ahead().with(w.rows)
+	next := c.ahead().with(w.rows)
 	if w.fills && c.busy != nil {
-		then.inWork = []Compaction{c.busy.row}
+		next.inWork = []Compaction{c.busy.row}
 	}
-	if headCost(then.head, w.policy.shape(w.budget)) > w.policy.stackBudget(w.budget) {
+	if headCost(next.head, w.policy.shape(w.budget)) > w.policy.stackBudget(w.budget) {
 		// A span that the model declined is folded by a model all the same: otherwise it would be
 		// folded with its neighbours, and they could not be repaired without it.
-		if children, extractive := c.planFold(then, w.policy, w.extractive && (w.fills || w.row.Declined.Times == 0)); children != nil {
+		if children, extractive := c.planFold(next, w.policy, w.extractive && (w.fills || w.row.Declined.Times == 0)); children != nil {
 			fold(children, extractive)
 			return
 		}
@@ -162,7 +164,7 @@ func (c *Compactor) finish(w *work, err error) {
 		c.end(w, next)
 		return
 	}
-	j.ended(eventOf(w.rows[0], EventPrepared, j.window)) // if nothing has ended it yet, it is ready but has to wait
+	j.notifyEnd(eventOf(w.rows[0], EventPrepared, j.window)) // if nothing has ended it yet, it is ready but has to wait
 	now := c.o.Now()
 	switch {
 	case err != nil: // fail has set the backoff

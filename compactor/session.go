@@ -24,14 +24,15 @@ type past struct {
 
 // entry is one text of the head.
 type entry struct {
-	row    int64 // id of the conversation's own compaction; 0: inherited, or no compaction
-	above  int64 // From of an inherited one; 0: none
+	row    Compaction // that it shows; its Kind is "": none
+	own    bool       // row is the conversation's own; otherwise inherited
+	root   bool       // it shows the thread's parent message
 	text   string
 	tokens int
 }
 
 func (p past) shows(row int64) bool {
-	return slices.ContainsFunc(p.entries, func(e entry) bool { return e.row == row })
+	return slices.ContainsFunc(p.entries, func(e entry) bool { return e.own && e.row.ID == row })
 }
 
 // newSession separates earlier sessions from the current one.
@@ -60,7 +61,8 @@ func shownPast(h Head, sh shape) (p past) {
 				line = newSessionTokens
 			}
 			e, whole := entryOf(row, Compaction.Render, sh.maxPast-p.tokens-line)
-			if e.row = row.ID; line > 0 && e.tokens > 0 {
+			e.own = true
+			if line > 0 && e.tokens > 0 {
 				add(entry{text: newSession, tokens: line}, true)
 			}
 			if !add(e, whole) {
@@ -73,7 +75,7 @@ func shownPast(h Head, sh shape) (p past) {
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
 		e, whole := entryOf(row, Compaction.RenderInherited, sh.maxPast-p.tokens)
-		if e.above = row.From; !add(e, whole) {
+		if !add(e, whole) {
 			return p
 		}
 	}
@@ -84,17 +86,17 @@ func shownPast(h Head, sh shape) (p past) {
 // important sentences. It costs nothing if too little would be left.
 func entryOf(row Compaction, render func(Compaction) string, most int) (e entry, whole bool) {
 	if row.Tokens <= most {
-		return entry{text: render(row), tokens: row.Tokens}, true
+		return entry{row: row, text: render(row), tokens: row.Tokens}, true
 	}
-	text := row.Text
-	row.Text = ""
-	room := most - tokens.PerMessage - tokens.Estimate(render(row)) - 1 // sums of parts are rounded up
+	short := row
+	short.Text = ""
+	room := most - tokens.PerMessage - tokens.Estimate(render(short)) - 1 // sums of parts are rounded up
 	if row.Kind == Placeholder || room < summarize.MinSummary {
 		return entry{}, false
 	}
-	row.Text = summarize.ShortenSummary(text, room)
-	text = render(row)
-	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}, false
+	short.Text = summarize.ShortenSummary(row.Text, room)
+	text := render(short)
+	return entry{row: row, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}, false
 }
 
 // rootShare is the part of the past's budget that a thread's parent message may take: 1/2.
@@ -120,7 +122,7 @@ func rootEntry(m chat.Message, most int) entry {
 		rest := most - tokens.PerMessage - tokens.Estimate(line)
 		text = line + chat.Escape(tokens.Clip(m.Body(), max(rest, 0)))
 	}
-	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
+	return entry{root: true, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
 // withRow returns the head as it would be with row applied.

@@ -126,8 +126,8 @@ func (p Policy) shape(window int) shape {
 	}
 }
 
-// span returns how many tokens are summarized ahead at once.
-func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
+// spanTokens returns how many tokens are summarized ahead at once.
+func (p Policy) spanTokens(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
 
 // stackBudget returns the most tokens of the stack.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
@@ -158,9 +158,9 @@ func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
 // headingCost is the most tokens of the heading above a summary's text.
 const headingCost = 40
 
-// spared returns which of the newest messages stay.
-func (p Policy) spared(window int) spared {
-	return spared{p.KeepLastN, p.KeepLastTurns, p.tail(window)}
+// tailLimits returns which of the newest messages stay.
+func (p Policy) tailLimits(window int) tailLimits {
+	return tailLimits{p.KeepLastN, p.KeepLastTurns, p.tail(window)}
 }
 
 // tail returns how many tokens keep_last_n and keep_last_turns may spare.

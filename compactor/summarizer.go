@@ -55,15 +55,15 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 // stackBeside returns how many tokens the job's row may take in the stack, and the texts of the other
 // rows: it may take what they leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
-	then := c.ahead()
-	left := j.policy.stackBudget(j.budget) - then.past.tokens
-	if j.row.From < then.head.Start { // it is shown among what is from before
+	planned := c.ahead()
+	left := j.policy.stackBudget(j.budget) - planned.past.tokens
+	if j.row.From < planned.head.Start { // it is shown among what is from before
 		left = min(left, j.policy.maxPast(j.budget)-newSessionTokens)
 	}
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
-	for _, other := range then.head.Stack {
+	for _, other := range planned.head.Stack {
 		if !other.Overlaps(j.row.Span) {
 			left -= other.Tokens
 			texts = append(texts, other.Text)
@@ -105,7 +105,8 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	}
 	takeBack()
 	why := err
-	if s, err = work(c.o.Fallback); err != nil {
+	s, err = work(c.o.Fallback)
+	if err != nil {
 		return s, err // reported as a failed compaction
 	}
 	s.Model = c.o.Fallback.Name()

@@ -24,12 +24,14 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	var l transcript.Undoable
 	before := 0
 	_, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		if l, err = c.o.Records.Latest(ctx); err == nil && l.Version != s.HeadVersion {
+		l, err = c.o.Records.Latest(ctx)
+		if err == nil && l.Version != s.HeadVersion {
 			err = transcript.ErrStale
 		}
 		if err == nil && l.Why == "" {
 			var cannot error
-			if change, cannot = l.Undo(s); cannot != nil {
+			change, cannot = l.Undo(s)
+			if cannot != nil {
 				l.Why = cannot.Error()
 			} else {
 				l.Why = c.whyNoRoom(s.With(change).Head(), l.Freed)
@@ -68,10 +70,12 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 		}
 	}
 	e := eventOf(row, EventUndone, c.o.Window())
-	if e.Set = l.Rows; e.Kind == Leaf { // the event covers all of them
+	e.Set = l.Rows
+	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
 		for _, r := range l.Rows {
-			if e.From, e.To = min(e.From, r.From), max(e.To, r.To); r.Kind == Leaf {
+			e.From, e.To = min(e.From, r.From), max(e.To, r.To)
+			if r.Kind == Leaf {
 				e.Messages += r.Messages
 			}
 		}
@@ -89,13 +93,13 @@ func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp)
 func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	s, p, window := c.h.view, c.policy(), c.o.Window()
 	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
-	if now, then, budget := s.stackCost(), headCost(head, s.shape), p.stackBudget(c.budget()); then > budget && then > now {
-		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
+	if cost, budget := headCost(head, s.shape), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
+		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", cost, budget)
 	}
-	then := *c.h
-	then.restorable = freed
-	then.swap(head)
-	if used := c.used(then.view); float64(used) >= p.AggressiveThreshold*float64(window) {
+	restored := *c.h
+	restored.restorable = freed
+	restored.swap(head)
+	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
 	}

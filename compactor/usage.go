@@ -215,8 +215,8 @@ func (c *Compactor) StatusReader() func() Status {
 		g.Lines, g.Stack = len(s.lines), s.head.Stack
 		g.Past = Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
 		for _, e := range s.past.entries {
-			if e.row != 0 {
-				g.Past.Shown[e.row] = true
+			if e.own {
+				g.Past.Shown[e.row.ID] = true
 			}
 		}
 		for _, l := range s.lines {
@@ -226,7 +226,8 @@ func (c *Compactor) StatusReader() func() Status {
 		}
 		g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
 		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
-		if g.Paused = retries.why(now); !g.Policy.Enabled {
+		g.Paused = retries.why(now)
+		if !g.Policy.Enabled {
 			g.Paused = reasonOff
 		}
 		if g.Paused == "" && s.head.Spared.To >= s.head.Start && !undoLifted {

@@ -148,7 +148,7 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 		}
 		for need := range s.lineCost + 2 {
 			keep, tail := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep"), rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
-			sp := planSpan(s, need, spared{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
+			sp := planSpan(s, need, tailLimits{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
 			left := lines[len(sp.lines):]
 			check.Require(rt, len(left) == 0 || left[0].Role == llm.RoleUser, "the rest does not start with a user")
 			for _, l := range sp.lines {

@@ -56,7 +56,7 @@ func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, s
 		case waits || d.outOfOrder(row):
 			wait = append(wait, id)
 		case !d.apply(row):
-			d.put(row.ended(Stale))
+			d.put(row.retire(Stale))
 			stale = append(stale, id)
 		}
 	}

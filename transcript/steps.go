@@ -65,7 +65,7 @@ func (s *State) Fail(id int64, cause string) Change {
 		return s.none()
 	}
 	d := s.draft()
-	row := s.Running[i].ended(Failed)
+	row := s.Running[i].retire(Failed)
 	row.Error = cause
 	d.put(row)
 	return d.change()

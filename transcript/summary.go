@@ -108,7 +108,7 @@ func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Childr
 func (sum Summary) Edited() Summary {
 	switch {
 	case sum.State == Running || sum.State == Prepared:
-		return sum.ended(Stale)
+		return sum.retire(Stale)
 	case sum.State != Applied && sum.State != RolledUp:
 		return sum
 	case sum.By == Worker:
@@ -125,14 +125,15 @@ func (sum Summary) Edited() Summary {
 // existed until now.
 func (sum Summary) Without(deleted []int64) Summary {
 	if sum.State == Running || sum.State == Prepared {
-		return sum.ended(Stale)
+		return sum.retire(Stale)
 	}
 	for _, seq := range deleted {
 		if sum.Covers(seq) {
 			sum.Messages--
 		}
 	}
-	if sum = sum.emptied(); sum.State == Applied && sum.Messages == 0 {
+	sum = sum.emptied()
+	if sum.State == Applied && sum.Messages == 0 {
 		sum.State = Replaced
 	}
 	return sum
@@ -159,8 +160,8 @@ func (sum Summary) priced() Summary {
 	return sum
 }
 
-// ended returns the summary in a state in which it is not shown and never will be.
-func (sum Summary) ended(as Status) Summary {
+// retire returns the summary in a state in which it is not shown and never will be.
+func (sum Summary) retire(as Status) Summary {
 	sum.State = as
 	if as == Stale || as == Failed {
 		sum.Text, sum.Sources = "", nil

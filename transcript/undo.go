@@ -45,18 +45,19 @@ func (l Undoable) Undo(s *State) (Change, error) {
 	d := s.draft()
 	for _, row := range l.Rows {
 		if i := indexOf(d.Summaries, row.ID); i >= 0 {
-			d.put(d.Summaries[i].ended(Undone))
+			d.put(d.Summaries[i].retire(Undone))
 		}
 	}
 	for _, row := range l.Ended {
 		if made(row.ID) { // it was rolled up immediately
-			d.put(row.ended(Undone))
+			d.put(row.retire(Undone))
 			continue
 		}
 		if row.State == Replaced {
 			d.Spared = d.Spared.hull(row.Span)
 		}
-		if row.State = Applied; row.Text == "" { // it repeated text deleted elsewhere
+		row.State = Applied
+		if row.Text == "" { // it repeated text deleted elsewhere
 			row = row.emptied()
 		}
 		d.put(row)
@@ -68,7 +69,7 @@ func (l Undoable) Undo(s *State) (Change, error) {
 	}
 	for _, row := range slices.Concat(d.Prepared, d.Running) {
 		if slices.ContainsFunc(l.Rows, func(made Summary) bool { return made.Overlaps(row.Span) }) {
-			d.put(row.ended(Stale))
+			d.put(row.retire(Stale))
 		}
 	}
 	d.ClearedTo = l.ClearedTo
