@@ -33,7 +33,6 @@ func (c *Compactor) ahead() view {
 	return s.in(c.prospect)
 }
 
-// prospect returns the view with rows applied.
 func (s view) prospect(rows []Compaction) prospect {
 	p := prospect{revision: s.revision, rows: transcript.IDs(rows), seen: len(s.lines), head: s.head, cut: cutOf(s.lines, rows)}
 	for _, row := range rows {
@@ -43,7 +42,6 @@ func (s view) prospect(rows []Compaction) prospect {
 	return p
 }
 
-// in returns the view with the prospect applied.
 func (s view) in(p prospect) view {
 	s = s.withNewHead()
 	s.head, s.past = p.head, p.past

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
@@ -150,48 +149,44 @@ func (r *rig) shareLeft() (share, span float64) {
 	return left / float64(all), float64(r.tokensOf(stack[len(stack)-1:])) / float64(all)
 }
 
+// A cold cache counts as the background level if room is needed.
 func TestLevelAppliesItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
-		paste    int // words in the message that reaches the level
+		paste    int // words in the message that reaches the level; 0: the cache becomes cold
 		fraction float64
 	}{
 		"30 % at the background level": {600, 0.30},
 		"50 % at the aggressive level": {1500, 0.50},
 		"50 % in an emergency":         {2500, 0.50},
+		"30 % with a cold cache":       {0, 0.30},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := prepared(t, 0.77)
+		onClock(t, name, func(t *testing.T) {
+			cold := c.paste == 0
+			r := prepared(t, map[bool]float64{true: 0.72, false: 0.77}[cold])
 			before := r.c.Status().Prepared
-			r.deliverNotes(filler(c.paste))
+			if cold {
+				time.Sleep(time.Hour)
+				r.render()
+			} else {
+				r.deliverNotes(filler(c.paste))
+			}
 			share, span := r.shareLeft()
 			g := r.c.Status()
 			r.noPlaceholder()
 			check.That(t, share >= c.fraction && share-span < c.fraction, "got %.0f%% removed at once, the last span %.1f%%", 100*share, 100*span)
 			check.That(t, len(g.Prepared) > 0 && g.Prepared[0].From == g.Stack[len(g.Stack)-1].To+1, "the rest is no longer prepared: %d of %d are", len(g.Prepared), len(before))
-			r.waitIdle()
+			for range 3 {
+				r.waitIdle()
+				if cold {
+					time.Sleep(time.Hour)
+					r.render()
+				}
+			}
+			again, _ := r.shareLeft()
+			check.That(t, again == share || !cold, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
 		})
 	}
-}
-
-// A cold cache counts as the background level if room is needed.
-func TestColdCacheAppliesLikeBackground(t *testing.T) {
-	slow(t)
-	synctest.Test(t, func(t *testing.T) {
-		r := prepared(t, 0.72)
-		time.Sleep(time.Hour)
-		r.render()
-		share, span := r.shareLeft()
-		check.That(t, share >= 0.3 && share-span < 0.3, "got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
-		for range 3 {
-			r.waitIdle()
-			time.Sleep(time.Hour)
-			r.render()
-		}
-		again, _ := r.shareLeft()
-		check.That(t, again == share, "below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
-	})
 }
 
 func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {

@@ -87,7 +87,6 @@ type talk struct {
 	why     summarize.Refusal // why its last summary was refused
 }
 
-// talkAbout begins the exchange about items.
 func (w worker) talkAbout(items []summarize.Item) *talk {
 	t := &talk{w: w, material: w.messages(items, w.prompt)}
 	if most := w.memories - w.record.Kept(); w.j.policy.ExtractMemories && most > 0 {
@@ -119,7 +118,6 @@ func (t *talk) request(context.Context, int) (llm.Request, error) {
 	return req, nil
 }
 
-// record adds an answer with calls, and their results.
 func (t *talk) record(calls llm.Message, results []llm.Message) {
 	t.add(append([]llm.Message{calls}, results...)...)
 	t.unsaved = slices.ContainsFunc(results, func(m llm.Message) bool { return m.Tool == "memory_save" && strings.HasPrefix(m.Text, "Error: ") })
@@ -152,7 +150,6 @@ func (w worker) request(messages []llm.Message, tools []llm.Tool) llm.Request {
 	}
 }
 
-// withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []summarize.Item) (string, error) {
 	req := w.request(w.messages(items, w.prompt+"\n\n"+w.texts.Plain), nil)
 	req.Failed = w.count
@@ -251,7 +248,6 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	return "stored", nil
 }
 
-// check accepts an answer's text as a summary, or refuses it.
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
 	if why := summarize.Broken(resp.FinishReason); why != "" {
 		return "", why

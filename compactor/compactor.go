@@ -102,7 +102,6 @@ type Compactor struct {
 	reports    reports
 }
 
-// policy returns the policy in force, for the current window.
 func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
 
 // noModel reports whether p or the budget allows no model to make summaries now.

@@ -57,7 +57,6 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 	}
 }
 
-// endContexts ends the contexts of earlier turns, if there are any.
 func (c *Compactor) endContexts(ctx context.Context) {
 	if s := c.h.view; s.withNewHead().contextCost != s.contextCost {
 		c.newHead(ctx)

@@ -51,7 +51,6 @@ type Event struct {
 	Set []Compaction `json:"-"`
 }
 
-// attrs returns the job's attributes for traces.
 func (j *job) attrs() []slog.Attr {
 	return []slog.Attr{
 		slog.Int64("id", j.row.ID), slog.String("trigger", string(j.row.Trigger)), slog.String("kind", string(j.row.Kind)),
@@ -99,7 +98,6 @@ func (c *Compactor) vetoed(j *job, reason error) {
 	}
 }
 
-// recoverCallback logs a panic of a callback.
 func (c *Compactor) recoverCallback(hook string) {
 	if p := recover(); p != nil {
 		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))

@@ -57,7 +57,6 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	return all
 }
 
-// newest describes how much of the newest messages stays.
 func (p Policy) newest() string {
 	if p.KeepLastTurns > 0 {
 		return fmt.Sprintf("%d messages (keep_last_n) and %d turns (keep_last_turns)", p.KeepLastN, p.KeepLastTurns)
@@ -65,7 +64,6 @@ func (p Policy) newest() string {
 	return fmt.Sprintf("%d messages (keep_last_n)", p.KeepLastN)
 }
 
-// movesOfBackground describes what follows background_threshold.
 func (p Policy) movesOfBackground() string {
 	moves := "must stay below aggressive_threshold"
 	if p.PrepareThreshold < 0 {

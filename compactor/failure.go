@@ -14,7 +14,6 @@ import (
 
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
-// fail reports that the row being made failed, and why.
 func (c *Compactor) fail(w *work, err error) {
 	j := w.making
 	if w.ctx.Err() == nil { // otherwise it was stopped

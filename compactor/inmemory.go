@@ -64,7 +64,6 @@ func (r *InMemory) Applied() (all []InMemoryRow) {
 	return all
 }
 
-// commit adopts a change and updates the rows.
 func (r *InMemory) commit(c transcript.Change) {
 	r.state = r.state.With(c)
 	for _, s := range c.Summaries {
@@ -121,7 +120,6 @@ func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	return r.state.Head(), first, nil
 }
 
-// said returns the messages of a span.
 func (r *InMemory) said(from, to int64) []chat.Message {
 	by := func(m chat.Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
 	i, _ := slices.BinarySearchFunc(r.messages, from, by)

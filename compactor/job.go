@@ -47,7 +47,6 @@ func eventOf(row Compaction, state EventState, window int) Event {
 	}
 }
 
-// newJob plans a row over lines or stack rows.
 func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, extractive bool) *job {
 	j := &job{tokens: tokens, extractive: extractive, policy: p, window: c.o.Window(), budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}

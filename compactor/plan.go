@@ -160,7 +160,6 @@ func tailStart(lines []line, open int64, tail tailLimits) int {
 	return end
 }
 
-// stackCost returns the tokens of a stack.
 func stackCost(stack []Compaction) (tokens int) {
 	for _, c := range stack {
 		tokens += c.Tokens
@@ -236,7 +235,6 @@ func insert(stack []Compaction, row Compaction) []Compaction {
 	return out
 }
 
-// foldLevel returns the level of a fold of children.
 func foldLevel(children []Compaction) int {
 	top := 0
 	for _, c := range children {

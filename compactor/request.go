@@ -84,7 +84,6 @@ func (c *Compactor) Compact(w Requested) {
 	}
 }
 
-// startRequest starts a request, or reports why not.
 func (c *Compactor) startRequest(w Requested) {
 	j, reason := c.planRequest(w)
 	if j != nil {

@@ -38,7 +38,6 @@ func (r *retries) extractiveFailed(now time.Time) {
 	r.extractiveRetryAt = r.retryAt
 }
 
-// worked resets the backoff after a success.
 func (r *retries) worked() {
 	r.backoff, r.extractiveRetryAt, r.declines = backoff{}, time.Time{}, 0
 }

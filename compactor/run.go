@@ -45,7 +45,6 @@ func (c *Compactor) proceed() {
 	c.wake = c.nextWake()
 }
 
-// write writes the job's row as running and starts the summarizer.
 func (c *Compactor) write(w *work, j *job, err error) {
 	if err != nil {
 		c.rowDone(w, j.row, err)

@@ -10,7 +10,6 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// startJob starts a job, if Before allows it.
 func (c *Compactor) startJob(j *job) {
 	w := &work{job: j, making: j}
 	w.ctx, w.cancel = context.WithCancel(c.ctx)
@@ -38,7 +37,6 @@ func (c *Compactor) startJob(j *job) {
 	})
 }
 
-// continueStart continues after Before has returned.
 func (c *Compactor) continueStart(w *work, veto error) {
 	if veto != nil {
 		c.vetoed(w.job, veto)

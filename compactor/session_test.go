@@ -180,17 +180,6 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 	check.That(t, err == nil && hidden > 0 && recap.Hidden == hidden && recap.From == 1, "%d hidden: got %+v, %v", hidden, recap, err)
 }
 
-func TestRecapIsCanceledWithContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		cancel()
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}})
-	r.deliverNotes("hello")
-	check.Error(t, check.ErrorOf(r.c.Recap(ctx, "")), context.Canceled)
-}
-
 func TestLongRecapUsesChunks(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		check.That(t, material(req) <= 4000, "got a request of %d tokens", material(req))
@@ -199,5 +188,11 @@ func TestLongRecapUsesChunks(t *testing.T) {
 	r.chat(120)
 	recap, err := r.c.Recap(t.Context(), "")
 	n := len(r.worker.Requests())
+	ctx, cancel := context.WithCancel(t.Context())
+	r.worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+		cancel()
+		return llm.Response{}, ctx.Err()
+	}
+	check.Error(t, check.ErrorOf(r.c.Recap(ctx, "")), context.Canceled)
 	check.That(t, err == nil && recap.By == compactor.ByWorker && n >= 3, "got %+v, %v after %d requests", recap, err, n)
 }

@@ -26,7 +26,6 @@ type shape struct {
 	pastSessions int // most sessions of them
 }
 
-// reshape rebuilds everything if the shape has changed.
 func (h *History) reshape(sh shape) {
 	if h.shape == sh {
 		return
@@ -36,7 +35,6 @@ func (h *History) reshape(sh shape) {
 	h.reshapeHead()
 }
 
-// reshapeHead renders the head in the current shape.
 func (h *History) reshapeHead() {
 	h.past = shownPast(h.head, h.shape)
 	h.copies = duplicates(h.head.Pins, h.first, h.shape)
@@ -60,7 +58,6 @@ func (h *History) rework(limit int, peoples bool) {
 	h.showLines(lines)
 }
 
-// showLines shows these lines in the place of all there are.
 func (h *History) showLines(lines []line) {
 	clearResults(lines, h.clearedTo, h.shape.kept)
 	h.setLines(lines)
@@ -129,7 +126,6 @@ func (p Policy) shape(window int) shape {
 // spanTokens returns how many tokens are summarized ahead at once.
 func (p Policy) spanTokens(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
 
-// stackBudget returns the most tokens of the stack.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
 
 // maxPast returns how many tokens of the stack's budget earlier sessions may take.

@@ -115,7 +115,6 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-// extractive runs the extractive summarizer.
 func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {

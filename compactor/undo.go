@@ -59,7 +59,6 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	return c.undone(l, before), nil
 }
 
-// undone reports an applied compaction that was undone.
 func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	c.undoLifted = false
 	c.prepared = leaveOut(c.prepared, func(row Compaction) bool { return overlaps(l.Rows, row) }) // they are stale now

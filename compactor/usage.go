@@ -40,7 +40,6 @@ func (c *Compactor) used(s view) int {
 	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
 }
 
-// level returns the level that the next request reaches.
 func (c *Compactor) level() level { return levelOf(c.used(c.h.view), c.o.Window(), c.policy()) }
 
 // prompt returns the cost of the next request's prompt. Messages added since the anchor, and
@@ -97,7 +96,6 @@ func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.
 // that single parts may take are shares of this.
 func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scale() }
 
-// ask records the size of the request rendered from s.
 func (c *Compactor) ask(s view) {
 	c.lastRequest.measured = measured{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.uncertainty(s)}
 	if c.h.contextRuns {

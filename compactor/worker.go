@@ -211,7 +211,6 @@ func (w worker) spend() error {
 	return nil
 }
 
-// count reports the usage of a request.
 func (w worker) count(u llm.Usage) {
 	if w.c.o.Spent != nil {
 		w.c.o.Spent(w.model.Name(), u)

@@ -53,7 +53,6 @@ func (d *draft) put(row Summary) {
 	d.rows = append(d.rows, row)
 }
 
-// add adds a new summary, and returns it with its ID.
 func (d *draft) add(row Summary) Summary {
 	row.ID = d.NextSummary
 	d.NextSummary++
@@ -61,7 +60,6 @@ func (d *draft) add(row Summary) Summary {
 	return row
 }
 
-// change ends the draft.
 func (d *draft) change() Change {
 	d.Version++
 	return Change{Base: d.base, Summaries: d.rows, Marks: d.Marks, Sessions: d.Sessions}
@@ -74,5 +72,4 @@ func (d *draft) headChange() Change {
 	return d.change()
 }
 
-// none returns a change that changes nothing.
 func (s *State) none() Change { return Change{Base: s.Version, Marks: s.Marks} }

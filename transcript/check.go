@@ -38,7 +38,6 @@ func (s *State) checkMarks() error {
 	return nil
 }
 
-// checkMessages checks that the verbatim messages fit their session and turns.
 func (s *State) checkMessages() error {
 	turn := int64(0)
 	for m := range s.Messages.All() {
@@ -92,7 +91,6 @@ func (s *State) checkSummaries() error {
 	return nil
 }
 
-// checkCoverage checks that each message of the session is in exactly one place.
 func (s *State) checkCoverage() error {
 	behind, last := 0, int64(0)
 	for _, row := range s.Summaries {

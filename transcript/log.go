@@ -85,7 +85,6 @@ func (l Log) at(seq int64) int {
 	return i
 }
 
-// check returns whether messages are out of order.
 func (l Log) check() error {
 	for i, m := range l.messages {
 		if i > 0 && m.Seq <= l.messages[i-1].Seq {

@@ -32,10 +32,8 @@ func (sp Span) Overlaps(other Span) bool {
 // Within reports whether the span lies in other.
 func (sp Span) Within(other Span) bool { return other.From <= sp.From && sp.To <= other.To }
 
-// beside returns the span extended by the seqs next to it.
 func (sp Span) beside() Span { return Span{sp.From - 1, sp.To + 1} }
 
-// hull returns the shortest span over both.
 func (sp Span) hull(other Span) Span {
 	switch {
 	case sp.To == 0:

@@ -103,7 +103,6 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	return p
 }
 
-// commonPrefix returns the common prefix of a and b.
 func commonPrefix(a, b string) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
