@@ -60,7 +60,6 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	}
 	r.remove(many...)
 	copies("question 22!", "question 23!")
-	r.verify()
 	r.renderAfterRestart()
 }
 
@@ -80,7 +79,6 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	for range 5 {
 		r.waitIdle()
 	}
-	r.verify()
 	for _, row := range r.c.Status().Stack {
 		check.Equal(t, "summarizer after the repair", row.By, compactor.ByWorker)
 		check.Lacks(t, "summary after the repair", row.Text, "note 3 ")

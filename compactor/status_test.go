@@ -114,7 +114,6 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 				check.Require(t, g >= real*95/100-150 && g <= real*105/100+150, "question %d: got %d tokens in the status, want %d", i, g, real)
 			}
 			r.talk("look at this: " + strings.Repeat("huge ", 30_000))
-			r.verify()
 			check.That(t, r.seen(compactor.EventApplied) != 0, "nothing was summarized")
 		})
 	}
