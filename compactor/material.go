@@ -32,41 +32,41 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 			rows = children
 		}
 	}
-	return c.materials(ctx, record, rows, most)
+	return collect(ctx, record, rows, func(row Compaction) (items []summarize.Item, known bool, err error) {
+		switch {
+		case row.NeedsRepair() && c.gaveUp(row):
+			return []summarize.Item{summarize.Omitted(row)}, true, nil
+		case c.ready(row): // so no good summary is made from messages again
+			return summarize.ItemsOfRow(row, most), true, nil
+		}
+		return nil, false, nil
+	}, func(said []chat.Message) []summarize.Item { return summarize.ItemsOf(said, most) })
 }
 
-func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction, most int) (items []summarize.Item, err error) {
+// collect returns the material for rows: what of knows of a row, else that of the rows below it, and
+// at the bottom the messages.
+func collect[T any](ctx context.Context, record Job, rows []Compaction, of func(Compaction) (part []T, known bool, err error), messages func([]chat.Message) []T) (all []T, err error) {
 	for _, row := range rows {
-		part, err := c.material(ctx, record, row, most)
+		part, known, err := of(row)
+		if err == nil && !known && row.IsRollup() {
+			var children []Compaction
+			children, err = record.Children(ctx, row.ID)
+			if err == nil {
+				part, err = collect(ctx, record, children, of, messages)
+			}
+			known = len(part) > 0
+		}
+		if err == nil && !known {
+			var said []chat.Message
+			said, err = readAll(ctx, record, row.From, row.To)
+			part = messages(said)
+		}
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, part...)
+		all = append(all, part...)
 	}
-	return items, nil
-}
-
-// material returns the material for a row: its text if no model is going to improve it, else that
-// of its children, and at the bottom the messages. So no good summary is summarized from messages
-// again.
-func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]summarize.Item, error) {
-	if row.NeedsRepair() && c.gaveUp(row) {
-		return []summarize.Item{summarize.Omitted(row)}, nil
-	}
-	if c.ready(row) {
-		return summarize.ItemsOfRow(row, most), nil
-	}
-	if row.IsRollup() {
-		children, err := record.Children(ctx, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		if items, err := c.materials(ctx, record, children, most); err != nil || len(items) > 0 {
-			return items, err
-		}
-	}
-	messages, err := readAll(ctx, record, row.From, row.To)
-	return summarize.ItemsOf(messages, most), err
+	return all, nil
 }
 
 func readAll(ctx context.Context, record Job, from, to int64) ([]chat.Message, error) {

@@ -132,45 +132,22 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 // fold, those its children were chosen from. The extractive summarizer never chooses from its own
 // output; a worker's text counts like a message.
 func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Message, err error) {
-	if j.row.Kind == Rollup {
-		messages, err = belowRows(ctx, record, j.children)
-	} else {
-		messages, err = readAll(ctx, record, j.row.From, j.row.To)
+	rows := j.children
+	if j.row.Kind != Rollup {
+		rows = []Compaction{{Kind: Placeholder, Span: j.row.Span}}
 	}
-	return withoutSecrets(messages), err
-}
-
-// belowRows returns the messages that a fold of rows chooses among.
-func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []chat.Message, err error) {
-	for _, row := range rows {
-		var part []chat.Message
+	messages, err = collect(ctx, record, rows, func(row Compaction) (said []chat.Message, known bool, err error) {
 		switch {
 		case row.By == ByWorker:
-			part = []chat.Message{summarize.WrittenOf(row)}
+			said = []chat.Message{summarize.WrittenOf(row)}
 		case row.Kind != Placeholder:
-			part, err = choice(ctx, record, row)
+			said, err = choice(ctx, record, row)
 		default:
-			part, err = behind(ctx, record, row)
+			return nil, false, nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, part...)
-	}
-	return messages, nil
-}
-
-// behind returns what a placeholder covers: the children of a rollup that lost its text, else the
-// messages.
-func behind(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
-	if row.IsRollup() {
-		children, err := record.Children(ctx, row.ID)
-		if err != nil || len(children) > 0 {
-			below, belowErr := belowRows(ctx, record, children)
-			return below, errors.Join(err, belowErr)
-		}
-	}
-	return readAll(ctx, record, row.From, row.To)
+		return said, true, err
+	}, func(said []chat.Message) []chat.Message { return said })
+	return withoutSecrets(messages), err
 }
 
 // choice returns what a fold chooses among for a row that the extractive summarizer made: the
