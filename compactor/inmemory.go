@@ -150,16 +150,13 @@ func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.C
 	given := map[int64]int64{}
 	next := r.state.NextSummary
 	c.Summaries = slices.Clone(c.Summaries)
-	for i := range c.Summaries {
+	for i := range c.Summaries { // a new row comes before its rollup
 		row := &c.Summaries[i]
 		if row.ID >= transcript.Unstored {
 			given[row.ID] = next
 			row.ID = next
 			next++
 		}
-	}
-	for i := range c.Summaries {
-		row := &c.Summaries[i]
 		row.Children = slices.Clone(row.Children)
 		for k, child := range row.Children {
 			row.Children[k] = cmp.Or(given[child], child)

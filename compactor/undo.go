@@ -28,20 +28,20 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		if err == nil && l.Version != s.HeadVersion {
 			err = transcript.ErrStale
 		}
-		if err == nil && l.Why == "" {
-			var cannot error
-			change, cannot = l.Undo(s)
-			if cannot != nil {
-				l.Why = cannot.Error()
-			} else {
-				l.Why = c.whyNoRoom(s.With(change).Head(), l.Freed)
-			}
-		}
 		if err != nil || l.Why != "" {
-			return transcript.Change{}, err
+			return change, err
+		}
+		undo, cannot := l.Undo(s)
+		if cannot != nil {
+			l.Why = cannot.Error()
+			return change, nil
+		}
+		l.Why = c.whyNoRoom(s.With(undo).Head(), l.Freed)
+		if l.Why != "" {
+			return change, nil
 		}
 		before, c.h.restorable = c.used(c.h.view), l.Freed
-		return change, nil
+		return undo, nil
 	})
 	switch {
 	case errors.Is(err, transcript.ErrStale):

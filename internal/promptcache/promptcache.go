@@ -131,22 +131,19 @@ func (l *Ledger) measure(req llm.Request) (m measured, shared int) {
 	n := len(l.last.blocks)
 	if l.Appends && n > 1 && m.first == l.last.first && len(req.Messages) >= n-1 {
 		m.blocks, m.prefixes, m.upTo = l.last.blocks, l.last.prefixes, l.last.upTo
-		l.add(&m, req.Messages[n-1:])
+		for _, message := range req.Messages[n-1:] {
+			l.addBlock(&m, messageBlock(message))
+		}
 		return m, n
 	}
 	m.blocks, m.prefixes, m.upTo = nil, []uint64{0}, []int{0}
-	l.addBlock(&m, toolsBlock(req.Tools))
-	l.add(&m, req.Messages)
+	for _, block := range Blocks(req) {
+		l.addBlock(&m, block)
+	}
 	for shared < min(len(m.blocks), n) && m.prefixes[shared+1] == l.last.prefixes[shared+1] {
 		shared++
 	}
 	return m, shared
-}
-
-func (l *Ledger) add(m *measured, messages []llm.Message) {
-	for _, message := range messages {
-		l.addBlock(m, messageBlock(message))
-	}
 }
 
 // addBlock appends one block. What it shares with the last request is not estimated again.
