@@ -206,7 +206,8 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 				r.waitIdle()
 			}
 			g := r.c.Status()
-			check.That(t, len(g.Stack) == 0 && len(g.Prepared) == before, "got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
+			check.That(t, len(g.Stack) == 0 && len(g.Prepared) == before,
+				"got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
 			r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
 			for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
 				r.talk("more " + filler(60))
@@ -236,5 +237,6 @@ func TestCheckCopiesNoPrompt(t *testing.T) {
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
 	g := r.c.Status()
-	check.That(t, len(g.Prepared) > 0 && least <= 256*uint64(g.Lines), "%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
+	check.That(t, len(g.Prepared) > 0 && least <= 256*uint64(g.Lines),
+		"%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
 }

@@ -80,7 +80,8 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 			for i := range 60 {
 				r.deliverNotes(fmt.Sprint("note ", i))
 				r.waitIdle()
-				check.Require(t, r.seen(compactor.EventFailed) <= 20, "after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
+				check.Require(t, r.seen(compactor.EventFailed) <= 20,
+					"after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
 				time.Sleep(time.Minute)
 			}
 			repair()

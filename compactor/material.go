@@ -45,7 +45,10 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 
 // collect returns the material for rows: what of knows of a row, else that of the rows below it, and
 // at the bottom the messages.
-func collect[T any](ctx context.Context, record Job, rows []Compaction, of func(Compaction) (part []T, known bool, err error), messages func([]chat.Message) []T) (all []T, err error) {
+func collect[T any](
+	ctx context.Context, record Job, rows []Compaction,
+	of func(Compaction) (part []T, known bool, err error), messages func([]chat.Message) []T,
+) (all []T, err error) {
 	for _, row := range rows {
 		part, known, err := of(row)
 		if err == nil && !known && row.IsRollup() {

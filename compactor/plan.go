@@ -85,7 +85,8 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
-		if n > 0 && slices.ContainsFunc(s.head.Stack, func(row Compaction) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }) {
+		between := func(row Compaction) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }
+		if n > 0 && slices.ContainsFunc(s.head.Stack, between) {
 			break // messages beyond another compaction are another span
 		}
 		for n < end && s.lines[n].Turn == turn {

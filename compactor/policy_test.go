@@ -32,7 +32,8 @@ func another(f reflect.StructField, key string) string {
 func TestPatchCoversEveryPolicyField(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
 	n := len(compactor.Keys())
-	check.Require(t, n == policy.NumField() && !slices.Contains(compactor.Keys(), ""), "%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
+	check.Require(t, n == policy.NumField() && !slices.Contains(compactor.Keys(),
+		""), "%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
 	free := []string{"enabled", "economy", "extract_memories", "model", "focus", "prompt_file"} // any value will do
 	for i, key := range compactor.Keys() {
 		t.Run(key, func(t *testing.T) {
@@ -62,7 +63,8 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 			p, wrong := compactor.Patch{key: impossible}.Over(usual)
 			check.Require(t, len(wrong) == 0, "%q cannot be read: %v", impossible, wrong)
 			faults := p.Validate()
-			check.That(t, len(faults) == 1 && faults[0].Key == key && faults[0].Want != "", "%s = %s: got no error of its own: %v", key, impossible, faults)
+			check.That(t, len(faults) == 1 && faults[0].Key == key && faults[0].Want != "",
+				"%s = %s: got no error of its own: %v", key, impossible, faults)
 		})
 	}
 }

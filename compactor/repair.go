@@ -53,7 +53,8 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt) || now.Before(c.retryDeclinedAt(row, now)) {
+		waits := now.Before(c.retries.repairs[row.ID].retryAt) || now.Before(c.retryDeclinedAt(row, now))
+		if waits || overlaps(c.prepared, row) || c.isSpared(row.Span) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
@@ -177,7 +178,8 @@ func (c *Compactor) planFill(now time.Time) *job {
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
 		filled := func(r Compaction) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
-		if row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) || c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt) {
+		waits := c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt)
+		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, true); j != nil {

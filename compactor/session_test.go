@@ -123,10 +123,11 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	}
 	recap, err := r.c.Recap(t.Context(), "the prices")
 	check.NoError(t, err)
-	check.Equal(t, "recap", recap, compactor.Recap{Text: "Ada asked about prices after note 29; [masked: Anthropic key]", From: 1, To: int64(len(r.said)), By: compactor.ByWorker})
+	text := "Ada asked about prices after note 29; [masked: Anthropic key]"
+	check.Equal(t, "recap", recap, compactor.Recap{Text: text, From: 1, To: int64(len(r.said)), By: compactor.ByWorker})
 	asked := worker.Requests()[n:]
 	check.Require(t, len(asked) == 1 && len(asked[0].Tools) == 0, "%d requests", len(asked))
-	text := asked[0].Messages[1].Text
+	text = asked[0].Messages[1].Text
 	check.Contains(t, "request", text, "Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent ")
 	check.HasPrefix(t, "request", asked[0].Messages[0].Text, prompts.In(prompts.English).Recap)
 	check.Lacks(t, "request", text, "note-3 ")
@@ -160,7 +161,9 @@ func TestRecapWithoutModel(t *testing.T) {
 			started := time.Now()
 			recap, err := r.c.Recap(t.Context(), "")
 			check.That(t, time.Since(started) <= time.Duration(r.policy.Timeout), "it took %v", time.Since(started))
-			check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, c.why) && (c.why == "") == (recap.Why == ""), "got %+v, %v", recap, err)
+			why := strings.Contains(recap.Why, c.why) && (c.why == "") == (recap.Why == "")
+			check.That(t, err == nil && recap.By == compactor.ByExtractive && why,
+				"got %+v, %v", recap, err)
 			check.Contains(t, "recap", recap.Text, "Turin")
 			check.Lacks(t, "recap", recap.Text, "AKIA")
 			check.Equal(t, "state", r.count("SELECT count(*) FROM compactions"), rows)

@@ -74,7 +74,8 @@ func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
 			started := time.Now()
 			e := r.compact("")
 			took := time.Since(started)
-			check.That(t, e.State == c.ends && took >= c.after && took <= c.after+10*time.Second, "%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
+			check.That(t, e.State == c.ends && took >= c.after && took <= c.after+10*time.Second,
+				"%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
 		})
 	}
 }
@@ -101,7 +102,8 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 			return e
 		}
 		first := compact()
-		check.Require(t, first.State == compactor.EventFailed && pieces[0] >= 8000, "the first piece, of %v tokens, ended as %s: want its usual size", pieces, first.State)
+		check.Require(t, first.State == compactor.EventFailed && pieces[0] >= 8000,
+			"the first piece, of %v tokens, ended as %s: want its usual size", pieces, first.State)
 		for e := compact(); e.State != compactor.EventApplied; e = compact() {
 			check.Require(t, r.c.Status().Lines <= 3000, "pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
 		}

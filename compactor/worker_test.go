@@ -189,7 +189,8 @@ func TestEchoIsRejected(t *testing.T) {
 				return summary(echo(req.Messages[1].Text)), nil
 			}
 			e := r.compact("")
-			check.That(t, e.State == compactor.EventFailed && !strings.Contains(e.Error, "too large"), "%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
+			check.That(t, e.State == compactor.EventFailed && !strings.Contains(e.Error,
+				"too large"), "%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
 		}
 	}
 }
