@@ -121,9 +121,7 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 			break
 		}
 		reach = max(reach, row.From)
-		for _, l := range s.lines[s.indexOf(row.From):s.indexOf(row.To+1)] {
-			need -= float64(l.tokens)
-		}
+		need -= float64(costOf(s.lines[s.indexOf(row.From):s.indexOf(row.To+1)]))
 	}
 	return leaveOut(prepared, func(row Compaction) bool {
 		if row.Trigger == OnPrepare {

@@ -168,9 +168,7 @@ func (h *History) Truncate(seq int64) {
 	if n < len(h.lines) {
 		h.changed()
 	}
-	for _, l := range h.lines[n:] {
-		h.lineCost -= l.tokens
-	}
+	h.lineCost -= costOf(h.lines[n:])
 	h.lines = slices.Clip(h.lines[:n]) // the next append copies, so snapshots are safe
 	h.next = min(h.next, seq)
 	h.dropContexts(func(c Context) bool { return c.Seq >= seq }) // their messages are gone

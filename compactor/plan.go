@@ -110,21 +110,13 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 // if less than that is older than the tail: a smaller piece is not worth a call.
 func planAhead(s view, tokens, tail int) lineSpan {
 	end := tailStart(s.lines, s.open, tailLimits{messages: len(s.lines), tokens: tail})
-	older := 0
-	for _, l := range s.lines[:end] {
-		older += l.tokens
-	}
-	if older < tokens {
+	if costOf(s.lines[:end]) < tokens {
 		return lineSpan{}
 	}
 	sp := planSpan(s, tokens, tailLimits{})
 	for sp.tokens > tokens { // drop the last turn, unless little would be left
-		last := sp.lines[len(sp.lines)-1]
-		n, cost := len(sp.lines), sp.tokens
-		for n > 0 && sp.lines[n-1].Turn == last.Turn {
-			n--
-			cost -= sp.lines[n].tokens
-		}
+		n := lastTurn(sp.lines)
+		cost := sp.tokens - costOf(sp.lines[n:])
 		if cost < tokens/2 {
 			break
 		}
@@ -142,12 +134,8 @@ type tailLimits struct{ messages, turns, tokens int }
 func tailStart(lines []line, open int64, tail tailLimits) int {
 	end, turns, tokens := len(lines), 0, 0
 	for end > 0 {
-		start := end - 1
-		cost := lines[start].tokens
-		for start > 0 && lines[start-1].Turn == lines[end-1].Turn {
-			start--
-			cost += lines[start].tokens
-		}
+		start := lastTurn(lines[:end])
+		cost := costOf(lines[start:end])
 		kept := len(lines) - end
 		isOpen := open != 0 && lines[start].Turn == open
 		if !isOpen && (kept >= tail.messages && turns >= tail.turns || kept > 0 && tokens+cost > tail.tokens) {
@@ -159,6 +147,23 @@ func tailStart(lines []line, open int64, tail tailLimits) int {
 		return i
 	}
 	return end
+}
+
+// costOf returns the tokens of lines.
+func costOf(lines []line) (tokens int) {
+	for _, l := range lines {
+		tokens += l.tokens
+	}
+	return tokens
+}
+
+// lastTurn returns the index at which the last turn of lines begins.
+func lastTurn(lines []line) int {
+	n := len(lines) - 1
+	for n > 0 && lines[n-1].Turn == lines[n].Turn {
+		n--
+	}
+	return n
 }
 
 func stackCost(stack []Compaction) (tokens int) {

@@ -65,10 +65,7 @@ func (h *History) showLines(lines []line) {
 }
 
 func (h *History) setLines(lines []line) {
-	h.lines, h.lineCost = lines, 0
-	for _, l := range lines {
-		h.lineCost += l.tokens
-	}
+	h.lines, h.lineCost = lines, costOf(lines)
 }
 
 // clear shows tool results up to seq cleared, and the others whole. The lines are copied only if
