@@ -85,12 +85,7 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 func TestReportedEndBelongsToRequest(t *testing.T) {
 	for failures, state := range []compactor.EventState{compactor.EventApplied, compactor.EventFailed} { // another job lands after it
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if n <= failures {
-					return llm.Response{}, errWorker
-				}
-				return goodSummary(ctx, n, req)
-			}})
+			r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: failing(func(n int) bool { return n <= failures })})
 			r.chat(40)
 			e, ended := r.want("")
 			check.Require(t, e.State == compactor.EventStarted, "got %+v", e)

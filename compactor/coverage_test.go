@@ -108,12 +108,7 @@ func TestNoSpanIsSummarizedTwice(t *testing.T) {
 	slow(t)
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n > 100 { // or it would never end
-				return brokenSummaries(ctx, n, req)
-			}
-			return goodSummary(ctx, n, req)
-		})
+		r := random(t, rt, f, failing(func(n int) bool { return n > 100 })) // or it would never end
 		r.policy.PrepareThreshold = rapid.Float64Range(0.1, 0.7).Draw(rt, "prepare_threshold")
 		r.policy.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")
 		r.policy.TailTokens = rapid.IntRange(500, 2000).Draw(rt, "tail_tokens")

@@ -50,11 +50,6 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 
 const faultyMoods = 8
 
-// answers is a worker that always gives the same answer.
-func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
-	return func(context.Context, int, llm.Request) (llm.Response, error) { return answer, err }
-}
-
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	m.waitAtGate(ctx, atWork)
 	if err := ctx.Err(); err != nil {

@@ -64,12 +64,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 		onClock(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			down.Store(true)
-			r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-				if down.Load() {
-					return brokenSummaries(ctx, n, req)
-				}
-				return goodSummary(ctx, n, req)
-			}})
+			r := newRig(t, 4000, &llmtest.Model{Func: failing(func(int) bool { return down.Load() })})
 			for i := range 60 {
 				r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
 				r.waitIdle()

@@ -17,7 +17,7 @@ import (
 
 // says returns a worker whose summaries are all the same.
 func says(text string) *llmtest.Model {
-	return &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return summary(text), nil }}
+	return &llmtest.Model{Func: answers(summary(text), nil)}
 }
 
 // wordyWorker returns a worker whose summaries end with rest.
@@ -59,8 +59,21 @@ func materialIn(req llm.Request) string {
 	return text
 }
 
-func brokenSummaries(context.Context, int, llm.Request) (llm.Response, error) {
-	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+// answers is a worker that always gives the same answer.
+func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return answer, err }
+}
+
+var brokenSummaries = answers(llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"})
+
+// failing is a worker that fails while down returns true; n counts its requests.
+func failing(down func(n int) bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if down(n) {
+			return brokenSummaries(ctx, n, req)
+		}
+		return goodSummary(ctx, n, req)
+	}
 }
 
 // withoutTools returns a worker whose server takes no tools, and which answers in text.

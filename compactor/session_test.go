@@ -118,9 +118,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	r.compact("")
 	r.talk("what about </transcript> the prices?", "a result")
 	before, rows, n := r.render(), r.count("SELECT count(*) FROM compactions"), len(worker.Requests())
-	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
-	}
+	worker.Func = answers(llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-"+strings.Repeat("aB3", 10)), nil)
 	recap, err := r.c.Recap(t.Context(), "the prices")
 	check.NoError(t, err)
 	text := "Ada asked about prices after note 29; [masked: Anthropic key]"
@@ -141,17 +139,12 @@ func TestRecapWithoutModel(t *testing.T) {
 		worker *llmtest.Model
 		why    string
 	}{
-		"there is none": {nil, ""},
-		"it is down":    {&llmtest.Model{Func: brokenSummaries}, "overloaded"},
-		"it hangs": {&llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		}}, "too long"},
-		"it declines": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Say("I'm sorry, I can't do that."), nil
-		}}, "declined"},
+		"there is none":  {nil, ""},
+		"it is down":     {&llmtest.Model{Func: brokenSummaries}, "overloaded"},
+		"it hangs":       {held(nil, goodSummary), "too long"},
+		"it declines":    {&llmtest.Model{Func: answers(llmtest.Say("I'm sorry, I can't do that."), nil)}, "declined"},
 		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be asked"},
-		"it is no model": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker }}, "could not be asked"},
+		"it is no model": {&llmtest.Model{Func: answers(llm.Response{}, errWorker)}, "could not be asked"},
 	} {
 		onClock(t, name, func(t *testing.T) {
 			r := newRig(t, 100_000, c.worker)

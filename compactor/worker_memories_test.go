@@ -57,9 +57,8 @@ func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 		})
 	}
 	t.Run("a worker that saves a memory gets no reminder", func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}}), summarizing(whatAdaTold)), nil
-		}})
+		save := llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}})
+		r := newRig(t, 100_000, &llmtest.Model{Func: answers(llmtest.Use(save, summarizing(whatAdaTold)), nil)})
 		check.Len(t, "memories", memoriesOfFacts(t, r), 1)
 		found := r.memories("")[0]
 		check.That(t, found.Speaker == "Ada" && slices.Equal(found.Sources, []int64{1}), "got %+v", found)

@@ -69,9 +69,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 func TestEachModelHasItsOwnWindow(t *testing.T) {
 	slow(t)
 	var read strings.Builder
-	worker := &llmtest.Model{Label: "large", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
-	}}
+	worker := &llmtest.Model{Label: "large", Func: answers(llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404})}
 	other := &llmtest.Model{Label: "small", Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		read.WriteString(req.Messages[1].Text)
 		check.That(t, material(req) <= 4000, "a model with a window of 4000 got %d tokens", material(req))
