@@ -80,7 +80,7 @@ func (s *State) checkSummaries() error {
 		last = row.To
 	}
 	for _, row := range slices.Concat(s.Summaries, s.Prepared, s.Running) {
-		if _, ok := s.session(row.Span); !ok {
+		if !s.inOneSession(row.Span) {
 			return fmt.Errorf("summary %d over %d to %d reaches over the end of a session", row.ID, row.From, row.To)
 		}
 		if ids[row.ID] || row.ID < 1 || row.ID >= s.NextSummary {

@@ -102,10 +102,9 @@ func (d *cover) outOfOrder(row Summary) bool {
 
 // apply replaces a span with its summary, and reports whether it could.
 func (d *cover) apply(row Summary) (ok bool) {
-	_, inOne := d.session(row.Span)
 	below := slices.Clone(d.covering(row.Span))
 	verbatim := d.Messages.Count(row.Span)
-	if !inOne || len(below) == 0 && (verbatim == 0 || row.Trigger == OnRepair) {
+	if !d.inOneSession(row.Span) || len(below) == 0 && (verbatim == 0 || row.Trigger == OnRepair) {
 		return false
 	}
 	as, parts := Replaced, []Summary(nil)

@@ -61,16 +61,9 @@ func (s *State) covering(sp Span) []Summary {
 	return s.Summaries[from:to]
 }
 
-// session returns the session that contains a span; ok is false if none does, or if the span
-// crosses the end of one.
-func (s *State) session(sp Span) (session Span, ok bool) {
-	for _, session := range s.Sessions {
-		if sp.Within(session) {
-			return session, true
-		}
-	}
-	current := Span{s.SessionStart, s.NextSeq - 1}
-	return current, sp.Within(current)
+// inOneSession reports whether a span lies in a session, the current one or an earlier one.
+func (s *State) inOneSession(sp Span) bool {
+	return sp.Within(Span{s.SessionStart, s.NextSeq - 1}) || slices.ContainsFunc(s.Sessions, sp.Within)
 }
 
 // put stores a summary in the list for its status, and removes the messages that it covers from

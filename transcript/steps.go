@@ -31,8 +31,7 @@ func (s *State) Append(messages ...Message) (Change, error) {
 // nothing. The next state has the summary, with its ID, as the last of Running. ErrSpan: the span
 // ends after the newest message, crosses the end of a session, or reaches into the open turn.
 func (s *State) Begin(sum Summary) (Change, error) {
-	_, inOne := s.session(sum.Span)
-	if !inOne || sum.From > sum.To || s.Open != 0 && sum.To >= s.Open {
+	if !s.inOneSession(sum.Span) || sum.From > sum.To || s.Open != 0 && sum.To >= s.Open {
 		return s.none(), fmt.Errorf("messages %d to %d, of %d, the session from %d, the open turn %d: %w",
 			sum.From, sum.To, s.NextSeq-1, s.SessionStart, s.Open, ErrSpan)
 	}
