@@ -81,11 +81,11 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
 			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
 		for _, q := range quoting {
-			q.remove(rs.tx)
+			changed := q.remove(rs.tx)
 			if q.at.id == rs.c.id {
-				seqs = append(seqs, q.seq)
+				seqs = append(seqs, changed...)
 			} else {
-				elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
+				elsewhere[q.at.name] = append(elsewhere[q.at.name], changed...)
 			}
 		}
 	}
@@ -96,14 +96,20 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	return seqs
 }
 
-func (q quote) remove(tx *Tx) {
-	if q.tool {
-		for _, m := range q.at.In(tx).Messages(q.seq, q.seq, "") {
-			q.at.In(tx).Replace(m, WithoutCopies(m))
-		}
-		return
+// remove empties what quotes something, and returns the messages that changed.
+func (q quote) remove(tx *Tx) (seqs []int64) {
+	if !q.tool {
+		row := q.at.Row(q.seq)
+		tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
+		tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		return []int64{q.seq}
 	}
-	row := q.at.Row(q.seq)
-	tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
-	tx.Do("DELETE FROM quotes WHERE message = ?", row)
+	rs := q.at.In(tx)
+	for _, result := range rs.Messages(q.seq, q.seq, "") {
+		for _, m := range rs.Quoting(result) {
+			rs.Replace(m, WithoutCopies(m))
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	return seqs
 }

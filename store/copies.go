@@ -4,6 +4,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -29,11 +30,23 @@ func (rs Rows) LastOf(turn int64) int64 {
 	return Get[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
+// quotesFinds reports whether a message is an answer without a model: it quotes what the tools of its turn found.
+func quotesFinds(m chat.Message) bool {
+	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.SaidOffline(m.Text)
+}
+
+// Quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
+func (rs Rows) Quoting(result chat.Message) []chat.Message {
+	later := rs.Messages(result.Seq, rs.LastOf(result.Turn), "AND role = 'assistant'")
+	return append([]chat.Message{result}, slices.DeleteFunc(later, func(m chat.Message) bool { return !quotesFinds(m) })...)
+}
+
 // WithoutCopies returns a message of a model or tool without its copies of other texts.
 func WithoutCopies(m chat.Message) chat.Message {
-	if m.Role == llm.RoleTool {
+	if m.Role == llm.RoleTool || quotesFinds(m) {
 		m.Text = DeletedCopyText
-	} else {
+	}
+	if m.Role == llm.RoleAssistant {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
@@ -46,16 +59,14 @@ func WithoutCopies(m chat.Message) chat.Message {
 	return m
 }
 
-// Replace writes what WithoutCopies leaves of a message. A model's text stays, and so does its index.
+// Replace writes what WithoutCopies leaves of a message.
 func (rs Rows) Replace(was, m chat.Message) {
 	row := rs.c.Row(m.Seq)
-	if m.Role == llm.RoleTool {
+	if m.Text != was.Text { // otherwise it is a model's, and so is its index
 		rs.Unindex(was)
 		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
-		rs.tx.Do("UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
-		return
 	}
-	rs.tx.Do("UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", toJSON(m.Calls), string(m.Native), m.Tokens, row)
+	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
 // mayCopy reports whether WithoutCopies may change a message.
@@ -72,8 +83,11 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 	near := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
+	gone := false
 	for i, m := range answer {
-		if near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool)) || c.quotesGone(tx, m) {
+		lost := c.quotesGone(tx, m)
+		gone = gone || lost
+		if near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool)) || lost || gone && quotesFinds(m) {
 			answer[i] = WithoutCopies(m)
 		}
 	}
