@@ -86,7 +86,7 @@ func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), er
 }
 
 // Deliver applies the held deliveries, including those of a killed process, and removes the file.
-// New deliveries wait until it has finished, so that the order is kept. ErrDamaged: a row cannot be
+// New deliveries wait until it has finished, so that the order is kept. ErrHeld: a row cannot be
 // read; it stays in the file.
 func (hd Held) Deliver(ctx context.Context) error {
 	hd.store.held.only.Lock()
@@ -137,7 +137,7 @@ func (s *Store) drain(ctx context.Context) error {
 		}
 		var d Delivery
 		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
-			return fmt.Errorf("%w: row %d of %s cannot be read (%w); it is a message that arrived while the database was rewritten: keep a copy of the file, move it away, and start again", ErrDamaged, id, s.heldPath(), err)
+			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: keep a copy of the file, move it away, and start again: %w", ErrHeld, id, s.heldPath(), err)
 		}
 		err = s.held.apply(ctx, d)
 		if err == nil {

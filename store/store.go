@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -95,7 +96,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	}
 	s.write = open(path, writerPragmas)
 	s.write.SetMaxOpenConns(1)
-	s.read = open(path, readerPragmas)
+	s.read = open(path, readerPragmas+asItIs(path))
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	ready := s.upgrade
@@ -117,6 +118,15 @@ const (
 	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
+// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the
+// log. It reads none that a bot writes from now on.
+func asItIs(path string) string {
+	if _, err := os.Stat(path + "-wal"); err == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil {
+		return ""
+	}
+	return "&immutable=1"
+}
+
 // open never fails: the connection is made on first use.
 func open(path, pragmas string) *sql.DB {
 	db, err := sql.Open("sqlite3", address(path, pragmas+"&mode=rw"))
@@ -125,9 +135,6 @@ func open(path, pragmas string) *sql.DB {
 	}
 	return db
 }
-
-// remedy says how to fix a damaged database.
-const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
 
 // address returns a file as a URI for SQLite.
 func address(path, query string) string {
@@ -149,7 +156,7 @@ func explain(err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, remedy, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case sqlite3.ErrFull:
 		return fmt.Errorf("%w: make room: %w", ErrFull, err)
 	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:

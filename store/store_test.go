@@ -64,8 +64,8 @@ func TestOpenErrors(t *testing.T) {
 		text   string
 	}{
 		{file, false, "not a directory"},
-		{broken, false, "is damaged or no database of cairn"},
-		{broken, true, "is damaged or no database of cairn"},
+		{broken, false, "is damaged, nothing was changed: file is not a database"},
+		{broken, true, "is damaged, nothing was changed: file is not a database"},
 		{folder, false, "is a directory"},
 		{folder, true, "is a directory"},
 		{newer, false, "update cairn"},

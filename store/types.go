@@ -15,7 +15,8 @@ var (
 	ErrNewer        = errors.New("the database was written by a newer cairn")
 	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
 	ErrOtherMessage = errors.New("an id names one message of a channel")
-	ErrDamaged      = errors.New(databaseName + " is damaged or no database of cairn")
+	ErrDamaged      = errors.New(databaseName + " is damaged, nothing was changed")
+	ErrHeld         = errors.New(heldName + " is damaged, nothing was changed")
 	ErrFull         = errors.New("the disk is full")
 	ErrReplaced     = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
