@@ -18,7 +18,7 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 		if err := cs.c.current(tx, s, change); err != nil {
 			return transcript.Head{}, err
 		}
-		return cs.c.write(tx, s, change)
+		return cs.c.write(tx, s, change), nil
 	})
 }
 
@@ -26,9 +26,7 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 // on disk from s.
 func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Change) error {
 	var version, next int64
-	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {
-		return err
-	}
+	tx.Row("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next)
 	if version != s.HeadVersion {
 		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
 	}
@@ -45,12 +43,8 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 			}
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
-			is, err := c.between(tx, gap)
-			if err != nil {
-				return err
-			}
-			if known := s.Messages.Count(gap); known != is.Messages {
-				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is.Messages, gap.From, gap.To, known, transcript.ErrStale)
+			if known, is := s.Messages.Count(gap), c.between(tx, gap).Messages; known != is {
+				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is, gap.From, gap.To, known, transcript.ErrStale)
 			}
 		}
 	}
@@ -60,47 +54,27 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 // Ended returns those of the once prepared rows that are no longer prepared, in their current
 // state.
 func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
-	return View(ctx, cs.c, "look for summaries that are prepared no longer", func(tx *Tx) ([]transcript.Summary, error) {
-		ended, err := cs.c.withIDs(tx, rows)
-		return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
-	})
+	ended, err := cs.Rows(ctx, rows)
+	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
 }
 
 // Stretches counts the messages of spans, for transcript.State.Cover.
 func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) ([]transcript.Stretch, error) {
-	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch, err error) {
+	return read(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch) {
 		for _, sp := range spans {
-			n, err := cs.c.between(tx, sp)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, n)
+			found = append(found, cs.c.between(tx, sp))
 		}
-		return found, nil
+		return found
 	})
 }
 
-// withIDs reads the rows with these ids. ErrNotFound: one of them is not in this conversation.
-func (c *Conversation) withIDs(tx *Tx, ids []int64) (rows []transcript.Summary, err error) {
-	for _, id := range ids {
-		row, err := c.In(tx).Compaction(id)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
 // between counts the messages of a span.
-func (c *Conversation) between(tx *Tx, sp transcript.Span) (transcript.Stretch, error) {
+func (c *Conversation) between(tx *Tx, sp transcript.Span) transcript.Stretch {
 	low, high := c.RowRange(sp.From, sp.To)
 	n := transcript.Stretch{Span: sp}
-	var first, last int64
-	err := tx.QueryRow(`SELECT count(*),
+	tx.Row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, &first, &last)
-	n.First, n.Last = ShownAt(first), ShownAt(last)
-	return n, err
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, local(&n.First), local(&n.Last))
+	return n
 }

@@ -5,8 +5,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,21 +15,17 @@ import (
 // is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
 // here.
 func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
-	return Update(ctx, h.c, "import messages", func(tx *Tx) ([]chat.Message, error) {
-		live, err := Value[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
-			FROM conversations c WHERE id = ?`, h.c.id)
-		if err == nil && live {
-			err = ErrLive
+	return write(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
+		if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+			FROM conversations c WHERE id = ?`, h.c.id) {
+			tx.Fail(ErrLive)
+			return nil
 		}
-		if err != nil {
-			return nil, err
+		added := h.c.writePast(tx, past)
+		if len(added) > 0 {
+			tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
 		}
-		added, err := h.c.writePast(tx, past)
-		if err != nil || len(added) == 0 {
-			return nil, err
-		}
-		tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
-		return added, nil
+		return added
 	})
 }
 
@@ -46,16 +40,11 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 				return err
 			}
 			var author string
-			var at int64
-			err = tx.QueryRow(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+			var at time.Time
+			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
-				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Scan(&author, &at)
-			switch {
-			case errors.Is(err, sql.ErrNoRows):
-			case err != nil:
-				return err
-			default:
-				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, ShownAt(at).Format(time.DateTime))
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, local(&at)) {
+				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime))
 				return nil
 			}
 		}
@@ -69,8 +58,9 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 // empty: none waits.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
 	err = h.c.View(ctx, "look what was read back", func(tx *Tx) error {
-		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
+		tx.Row(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
 			FROM conversations c WHERE id = ?`, h.c.id).Scan(&done, &first)
+		return nil
 	})
 	return done, first, err
 }
@@ -80,36 +70,26 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // they are delivered. It notes that the past has been read; if it already has been, or is no longer
 // wanted, Backfill stores nothing. Waiting messages stay in the inbox.
 func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
-	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) ([]chat.Message, error) {
-		err := Changed(tx, "UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id)
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil
+	return write(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
+		if !tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
+			return nil
 		}
-		if err == nil {
-			_, err = h.c.deliverPast(tx, late)
-		}
-		if err != nil {
-			return nil, err
-		}
-		added, err := h.c.writePast(tx, said)
+		h.c.deliverPast(tx, late)
+		added := h.c.writePast(tx, said)
 		if len(added) > 0 {
 			tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ?", h.c.id)
 		}
-		return added, err
+		return added
 	})
 }
 
 // writePast writes those messages that are not known, each a turn of its own.
-func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, err error) {
+func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) {
 	p := c.newAppender(tx)
 	for _, in := range past {
 		in, err := clean(in)
-		if err != nil {
-			return nil, err
-		}
-		if is, err := c.delivery(tx, in.ID); err != nil {
-			return nil, err
-		} else if is.left || is.waits {
+		tx.Fail(err)
+		if is := c.delivery(tx, in.ID); is.left || is.waits {
 			continue
 		}
 		m := in.message()
@@ -117,14 +97,11 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, 
 		m.Attachments = c.In(tx).StoreFiles(in.ID, in.Attachments)
 		c.resolve(tx, &m, nil)
 		if m.Seq == 1 {
-			if err := c.inherit(tx); err != nil {
-				return nil, err
-			}
+			c.inherit(tx)
 		}
-		if err := p.write(m, TurnClosed); err != nil {
-			return nil, err
-		}
+		p.write(m, TurnClosed)
 		added = append(added, m)
 	}
-	return added, p.finish()
+	p.finish()
+	return added
 }

@@ -109,7 +109,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		pragmas += "&immutable=1" // it leaves no files beside it
 	}
 	db := open(path, pragmas)
-	err = explain(observe(ctx, db, func(tx *Tx) error {
+	err = explain(transact(ctx, db, toRead, func(tx *Tx) error {
 		if c.Version, err = versionOf(tx); err != nil {
 			return err
 		}

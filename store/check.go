@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 )
 
 // Finding is an inconsistency in the database.
@@ -25,16 +24,12 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 			return err
 		}
 		for _, query := range invariants {
-			more, err := Select(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)
-			if err != nil {
-				return fmt.Errorf("%.40s…: %w", query, err)
-			}
-			found = append(found, more...)
+			found = append(found, List(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
 		}
 		for _, c := range tx.Conversations("ORDER BY id") {
-			state, err := c.In(tx).Load()
-			if err != nil {
-				return err
+			state := c.In(tx).Load()
+			if tx.err != nil {
+				return nil
 			}
 			if wrong := state.State().Check(); wrong != nil {
 				found = append(found, Finding{c.name, wrong.Error()})

@@ -16,12 +16,11 @@ import (
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
 	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
-		there := Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
-			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From)
-		if !there {
+		if !Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
+			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From) {
 			return row, fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
 		}
-		return cs.c.insert(tx, row, 0)
+		return cs.c.insert(tx, row, 0), nil
 	})
 }
 
@@ -33,15 +32,18 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
 func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
-	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) ([]transcript.Summary, error) {
-		return cs.c.In(tx).Compactions(childrenOf, rollup), nil
+	return read(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
+		return cs.c.In(tx).Compactions(childrenOf, rollup)
 	})
 }
 
 // Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
 func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summary, error) {
-	return View(ctx, cs.c, "read compactions", func(tx *Tx) ([]transcript.Summary, error) {
-		return cs.c.withIDs(tx, ids)
+	return read(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
+		for _, id := range ids {
+			rows = append(rows, cs.c.In(tx).compaction(id))
+		}
+		return rows
 	})
 }
 
@@ -49,14 +51,14 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // makes it prepared. The text was made from the row's span and children, and also from other rows
 // and messages. stale: some of that was edited, deleted or undone since the row was inserted; then
 // the row is stale, and nothing of its text is written.
-func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
+func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
 	if rs.c.outdated(rs.tx, row, rows, messages) {
 		rs.c.makeStale(rs.tx, row.ID)
-		return true, nil
+		return true
 	}
-	err = Changed(rs.tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
+	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
 		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
-	return false, Fail("make it prepared", err)
+	return false
 }
 
 // outdated reports whether something that a row's job read has changed: its span (then the row is
@@ -90,7 +92,5 @@ func (cs Compactions) ClearDeclined(ctx context.Context) error {
 
 // Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
-	return View(ctx, cs.c, "read messages", func(tx *Tx) ([]chat.Message, error) {
-		return cs.c.In(tx).Messages(from, to, "ORDER BY id"), nil
-	})
+	return read(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
 }

@@ -98,15 +98,14 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var l ListedCompaction
-		var applied int64
-		var took sql.NullInt64
+		var took int64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &applied, &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
-		l.Time, l.Seconds = At(applied), float64(took.Int64)/1000
+			&l.SummaryTokens, utc(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+		l.Seconds = float64(took) / 1000
 		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, coalesce(k.applied_at, k.created_at) AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error,
+		k.tokens, coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
 		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5

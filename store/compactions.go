@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
@@ -19,25 +20,23 @@ const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, t
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
-	return list(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
+	return List(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
 		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
 // scanSummary reads compactionColumns, and the columns behind them into more.
 func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
-	var fromAt, toAt, triedAt int64
 	var children, sources string
 	err := rows.Scan(append([]any{
-		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
+		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, local(&row.FromTime), local(&row.ToTime),
 		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, &triedAt, &row.Declined.By,
+		&row.AwaitsModel, &row.Declined.Times, utc(&row.Declined.At), &row.Declined.By,
 	}, more...)...)
 	if err != nil {
 		return err
 	}
-	row.FromTime, row.ToTime = ShownAt(fromAt), ShownAt(toAt)
-	if row.Declined.Times > 0 {
-		row.Declined.At = At(triedAt)
+	if row.Declined.Times == 0 {
+		row.Declined.At = time.Time{}
 	}
 	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(*row) {
 		*row = asPlaceholder(*row)
@@ -62,10 +61,14 @@ func asPlaceholder(row transcript.Summary) transcript.Summary {
 
 func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
 	row, err := First(rs.Compactions("AND id = ?", id), nil)
-	if errors.Is(err, ErrNotFound) {
-		err = fmt.Errorf("compaction %d: %w", id, err)
-	}
-	return row, err
+	return row, Fail(fmt.Sprintf("compaction %d", id), err)
+}
+
+// compaction is Compaction, see Tx.Fail.
+func (rs Rows) compaction(id int64) transcript.Summary {
+	row, err := rs.Compaction(id)
+	rs.tx.Fail(err)
+	return row
 }
 
 // childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
@@ -79,7 +82,7 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary 
 
 // insert writes a new row and returns it with its id, as it would be read from the database. A row
 // inserted as applied gets the given version.
-func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (transcript.Summary, error) {
+func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
 	var appliedAt, appliedWith any
 	var triedAt int64
 	if row.Declined.Times > 0 {
@@ -89,37 +92,30 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (tr
 		appliedAt, appliedWith = Now(), version
 	}
 	var id int64
-	err := tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
 		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
-	if err != nil {
-		return row, err
-	}
-	return c.In(tx).Compaction(id)
+	return c.In(tx).compaction(id)
 }
 
 // head reads the head as last committed.
-func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
-	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+func (c *Conversation) head(tx *Tx) (head transcript.Head) {
+	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
-	if err != nil {
-		return head, err
-	}
 	head.Pins, head.Inherited = c.pins(tx), c.inheritance(tx)
 	head.Stack, head.Earlier = c.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), c.earlier(tx)
-	return head, nil
+	return head
 }
 
 // Head returns the head as last committed, and the current first messages of the session, from the
 // same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
-		head, err = cs.c.head(tx)
-		first = cs.c.first(tx)
-		return err
+		head, first = cs.c.head(tx), cs.c.first(tx)
+		return nil
 	})
 	return head, first, err
 }
@@ -153,23 +149,19 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 			return transcript.Snapshot{}, err
 		}
 	}
-	return View(ctx, cs.c, "load the state", func(tx *Tx) (transcript.Snapshot, error) { return cs.c.In(tx).Load() })
+	return read(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
-func (rs Rows) Load() (state transcript.Snapshot, err error) {
-	if state.Head, err = rs.c.head(rs.tx); err != nil {
-		return state, err
-	}
+func (rs Rows) Load() (state transcript.Snapshot) {
+	state.Head = rs.c.head(rs.tx)
 	state.Next = Get[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
 	state.First, state.Prepared = rs.c.first(rs.tx), rs.Compactions("AND state = 'prepared' ORDER BY id")
-	if state.Count, err = rs.c.count(rs.tx); err != nil {
-		return state, err
-	}
-	state.Contexts, state.Open, state.Addressed = rs.c.contexts(rs.tx), rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
-	return state, nil
+	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)
+	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
+	return state
 }
 
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied.

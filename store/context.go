@@ -5,9 +5,6 @@ package store
 
 import (
 	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 
 	"cairn/transcript"
 )
@@ -15,12 +12,8 @@ import (
 // contexts returns the contexts that are still shown, by seq.
 func (c *Conversation) contexts(tx *Tx) []transcript.Context {
 	low, high := c.RowRange(1, MaxSeq)
-	return list(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
-		var messages, memories string
-		if err := rows.Scan(&ctx.Seq, &ctx.Text, &messages, &memories); err != nil {
-			return err
-		}
-		return errors.Join(json.Unmarshal([]byte(messages), &ctx.Messages), json.Unmarshal([]byte(memories), &ctx.Memories))
+	return List(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
+		return rows.Scan(&ctx.Seq, &ctx.Text, fromJSON{&ctx.Messages}, fromJSON{&ctx.Memories})
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
@@ -30,25 +23,16 @@ func (c *Conversation) contexts(tx *Tx) []transcript.Context {
 // keepContext stores the context of an answered turn, unless the head no longer has this version,
 // or something the context quotes was deleted or forgotten in the meantime. It reports whether the
 // context is stored.
-func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool, err error) {
-	if ctx.Text == "" {
-		return false, nil
-	}
+func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool) {
 	row := c.Row(ctx.Seq)
-	if c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") {
-		return false, nil
+	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") &&
+		tx.Do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
+	if stored {
+		tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
 	}
-	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
-		AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
-	if err != nil {
-		return false, fmt.Errorf("store the context of message %d: %w", ctx.Seq, err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	tx.Do("DELETE FROM quotes WHERE message = ?", row)
-	c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
-	return true, nil
+	return stored
 }
 
 // addQuotes stores what a row's context or tool result quotes.
@@ -75,7 +59,7 @@ type quote struct {
 func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	elsewhere := make(map[string][]int64)
 	for _, id := range memories {
-		quoting := list(rs.tx, func(rows *sql.Rows, q *quote) error {
+		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
 			q.at = &Conversation{store: rs.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32

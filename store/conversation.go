@@ -75,7 +75,7 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 }
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
-	names, err := selectAlone(ctx, s, scanOne[string], query)
+	names, err := selectAlone(ctx, s, One[string], query)
 	return names, Fail("list conversations", err)
 }
 
@@ -95,6 +95,16 @@ func (c *Conversation) Fail(tried string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+}
+
+// read is Conversation.View for a function with a result; an error of its queries is returned, see Tx.Fail.
+func read[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
+	return resultOf(ctx, c.View, tried, func(tx *Tx) (T, error) { return do(tx), nil })
+}
+
+// write is read for Conversation.Update.
+func write[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
+	return resultOf(ctx, c.Update, tried, func(tx *Tx) (T, error) { return do(tx), nil })
 }
 
 // View is Conversation.View for a function with a result.

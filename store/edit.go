@@ -15,17 +15,17 @@ import (
 // whether the message has changed: not if the content is the same, if a later edit is known, or if
 // the message is unknown. also, if not nil, is called in the transaction that changes a message of
 // the transcript.
-func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, changed bool, err error) {
+func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
 		err = tr.c.store.Update(ctx, func(tx *Tx) error {
 			if changed = tr.c.editWaiting(tx, m); !changed {
-				seq, changed, err = tr.c.editTakenUp(tx, m, also)
+				seq, changed = tr.c.editTakenUp(tx, m, also)
 			}
-			if err == nil && changed { // the files still have the old text; platforms also report edits that change nothing
+			if changed { // the files still have the old text; platforms also report edits that change nothing
 				noteErasure(tx)
 			}
-			return err
+			return nil
 		})
 	}
 	return seq, changed, tr.c.Fail("edit message "+m.ID, err)
@@ -48,28 +48,25 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 	return edited
 }
 
-func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, edited bool, err error) {
+func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, edited bool) {
 	seq = Get[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
 	if seq == 0 {
-		return 0, false, nil
+		return 0, false
 	}
-	was, err := c.In(tx).Message(seq)
-	if err != nil {
-		return 0, false, err
-	}
+	was := c.In(tx).message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
-		return seq, false, nil
+		return seq, false
 	}
 	version := c.In(tx).NextVersion()
 	c.In(tx).Rewrite(was, is, version)
 	c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	if also != nil {
-		err = also(tx, was, is)
+		also(tx, was, is)
 	}
-	return seq, err == nil, err
+	return seq, true
 }
 
 // NextVersion increments the version of the conversation and returns it.

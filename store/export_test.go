@@ -21,6 +21,8 @@ const (
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
 	SessionsShown  = sessionsShown
+	ToRead         = toRead
+	ToWrite        = toWrite
 	CopyFolder     = backupFolder
 	WriterPragmas  = writerPragmas
 )
@@ -32,7 +34,6 @@ var (
 	Link          = link
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
-	Observe       = observe
 	OpenFile      = open
 	PutAside      = moveAside
 	Transact      = transact

@@ -4,8 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,11 +14,10 @@ import (
 // conversation has no such file.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) error {
-		err := tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
-		if errors.Is(err, sql.ErrNoRows) {
+		if !tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Found(&mediaType, &data) {
 			return ErrNotFound
 		}
-		return err
+		return nil
 	})
 	return mediaType, data, err
 }
@@ -56,8 +53,8 @@ const incompleteAtOnce = 50
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
 // 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
-	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) ([]Inbound, error) {
-		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce), nil
+	return read(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
+		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
 	})
 }
 
@@ -75,8 +72,8 @@ func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 // TryPast is Try for messages from before the bot joined. It returns the number of earlier
 // attempts.
 func (in Inbox) TryPast(ctx context.Context) (int, error) {
-	return Update(ctx, in.c, "note that the past is completed", func(tx *Tx) (int, error) {
-		return Value[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
+	return write(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
+		return Get[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
 	})
 }
 
@@ -97,8 +94,9 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 			}
 			attachments := in.c.keepFiles(tx, was.ID, m.Attachments)
 			in.c.relabel(tx, m.Label)
-			return Changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
+			tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
+			return nil
 		})
 	}
 	return in.c.Fail("complete message "+was.ID, err)

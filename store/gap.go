@@ -49,7 +49,8 @@ func (c *Conversation) outermost(tx *Tx, order string) (id string) {
 // after which they are missing; empty: nothing is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 	err = h.c.View(ctx, "look for a gap", func(tx *Tx) error {
-		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
+		tx.Row("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
+		return nil
 	})
 	return after, open, err
 }
@@ -85,31 +86,25 @@ func (c *Conversation) change(ctx context.Context, tried, query string, args ...
 // new. A crash between two pages loses nothing. It leaves out what people said before they asked to
 // be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
-	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int, err error) {
-		if fresh, err = h.c.deliverPast(tx, said); err != nil {
-			return 0, err
-		}
+	return write(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
+		fresh = h.c.deliverPast(tx, said)
 		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
-		return fresh, nil
+		return fresh
 	})
 }
 
 // deliverPast delivers messages of a platform's history, and sorts the inbox.
-func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int, err error) {
+func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, c.id, m.AuthorID, m.Time.UnixMilli())
-		r, err := c.deliver(tx, m)
-		if err != nil {
-			return 0, err
-		}
-		if r.Fresh {
+		if c.deliver(tx, m).Fresh {
 			fresh++
 		}
 	}
 	c.reorder(tx) // even if none is new, because platforms repeat messages in any order
-	return fresh, nil
+	return fresh
 }
 
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those

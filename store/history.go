@@ -57,9 +57,7 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 	low, high := turns.c.RowRange(1, before-1)
 	err = turns.c.store.query(ctx, func(rows *sql.Rows) error {
 		var u TurnUsage
-		var saidAt int64
-		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
-		u.Time = At(saidAt)
+		err := rows.Scan(&u.Seq, utc(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
 		all = append(all, u)
 		return err
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
@@ -85,31 +83,28 @@ type Expansion struct {
 // contain a row with this id, directly or through a rollup.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) error {
-		if e.Row, err = tr.c.In(tx).Compaction(id); err != nil {
-			return err
-		}
-		if e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
+		if e.Row = tr.c.In(tx).compaction(id); e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
 			return ErrNotFound
 		}
 		if e.Row.IsRollup() {
 			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
 			return nil
 		}
-		e.Messages, e.Next, err = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
-		return err
+		e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+		return nil
 	})
 	return e, err
 }
 
 // Page reads the messages from one seq to another, at least one and at most limit, without deleted
 // ones. next is the seq of the following one; 0: none.
-func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64, err error) {
+func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
 	limit = max(limit, 1)
 	page = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}
-	return page, next, err
+	return page, next
 }
 
 // Known is a message as it was stored.
@@ -126,10 +121,7 @@ const reviewRows = 500
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
-		var edited int64
-		err := rows.Scan(&m.ID, &edited)
-		m.Edited = atOrZero(edited)
-		return err
+		return rows.Scan(&m.ID, utc(&m.Edited))
 	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM

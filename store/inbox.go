@@ -31,28 +31,26 @@ func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 
 // DeliverAll is Deliver for several messages, in order and in one transaction.
 func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
-	receipts := make([]Receipt, len(all))
-	err := in.c.Update(ctx, "deliver message", func(tx *Tx) (err error) {
-		for i, m := range all {
-			if receipts[i], err = in.c.deliver(tx, m); err != nil {
-				return err
-			}
+	return write(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
+		for _, m := range all {
+			receipts = append(receipts, in.c.deliver(tx, m))
 		}
-		return nil
+		return receipts
 	})
-	return receipts, err
 }
 
 // deliver is Deliver in a transaction.
-func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
-	if m, err = clean(m); err != nil {
-		return r, err
+func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
+	m, err := clean(m)
+	if err != nil {
+		tx.Fail(err)
+		return r
 	}
 	c.saveAudience(tx, m.Audience)
 	c.relabel(tx, m.Label)
-	is, err := c.delivery(tx, m.ID)
-	if err != nil || is.left {
-		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
+	is := c.delivery(tx, m.ID)
+	if is.left {
+		return Receipt{Seq: is.seq, Addressed: is.addressed}
 	}
 	asked := m.Addressed && !m.Optional // by a person
 	switch {
@@ -80,7 +78,7 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 	if m.Thread && asked {
 		c.follow(tx, true)
 	}
-	return r, err
+	return r
 }
 
 // addFiles adds the files of a redelivery to a waiting message that came without any: Slack
@@ -96,9 +94,9 @@ func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
 func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
-	return View(ctx, in.c, "look who asked", func(tx *Tx) (bool, error) {
-		is, err := in.c.delivery(tx, id)
-		return is.addressed && !is.optional, err
+	return read(ctx, in.c, "look who asked", func(tx *Tx) bool {
+		is := in.c.delivery(tx, id)
+		return is.addressed && !is.optional
 	})
 }
 
@@ -112,15 +110,12 @@ type delivery struct {
 
 // delivery looks up a message by its platform ID, in one statement because every delivery needs
 // it.
-func (c *Conversation) delivery(tx *Tx, id string) (w delivery, err error) {
-	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
+	tx.Row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
 		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
-		LIMIT 1`, c.id, id).Scan(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
-	if errors.Is(err, sql.ErrNoRows) {
-		return delivery{}, nil
-	}
-	return w, err
+		LIMIT 1`, c.id, id).Found(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
+	return w
 }
 
 func (c *Conversation) insertInbox(tx *Tx, m Inbound) {
@@ -165,22 +160,14 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
-	return View(ctx, in.c, "read waiting messages", func(tx *Tx) ([]Inbound, error) {
-		return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit), nil
-	})
+	return read(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
 }
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) []Inbound {
-	return list(rs.tx, func(rows *sql.Rows, m *Inbound) error {
-		var saidAt int64
-		var attachments string
-		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
-		if err != nil {
-			return err
-		}
-		m.Time = ShownAt(saidAt)
-		return FromJSON(attachments, &m.Attachments)
+	return List(rs.tx, func(rows *sql.Rows, m *Inbound) error {
+		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, fromJSON{&m.Attachments}, &m.ReplyTo, &m.Quote, local(&m.Time),
+			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 

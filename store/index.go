@@ -50,12 +50,8 @@ func reindex(tx *Tx) error {
 
 // derive fills the derived tables.
 func derive(tx *Tx) error {
-	conversations, err := Column[int64](tx, "SELECT id FROM conversations")
-	if err != nil {
-		return err
-	}
-	for _, id := range conversations {
-		(&Conversation{id: id}).In(tx).indexAll()
+	for _, c := range tx.Conversations("") {
+		c.In(tx).indexAll()
 	}
 	type memory struct {
 		id             int64

@@ -25,10 +25,7 @@ const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c
 // Listing returns the conversations that are in use, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
-		var last int64
-		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
-		l.Last = atOrZero(last)
-		return err
+		return rows.Scan(&l.Channel, &l.Name, &l.Messages, utc(&l.Last))
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
 		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
@@ -65,9 +62,7 @@ type Place struct {
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
-		var last int64
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
-		p.Last = atOrZero(last)
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, utc(&p.Last), &total)
 		page = append(page, p)
 		return err
 	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295

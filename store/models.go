@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"cairn/llm"
@@ -23,11 +22,11 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 		return Each(tx, func(rows *sql.Rows) error {
 			var name string
 			var f llm.Facts
-			var learnt int64
-			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, &learnt); err != nil {
+			var learned time.Time
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, utc(&learned)); err != nil {
 				return err
 			}
-			if time.Since(At(learnt)).Abs() > factTTL { // one from the future was learned while the clock was wrong
+			if time.Since(learned).Abs() > factTTL { // one from the future was learned while the clock was wrong
 				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
 			}
 			known[name] = f
@@ -63,11 +62,8 @@ func (c *Conversation) keepCount(tx *Tx, count transcript.Count) {
 }
 
 // count returns the last count, if the head it belongs to is still the current one.
-func (c *Conversation) count(tx *Tx) (count transcript.Count, err error) {
-	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
-		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return count, err
+func (c *Conversation) count(tx *Tx) (count transcript.Count) {
+	tx.Row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
+		Found(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
+	return count
 }

@@ -40,11 +40,7 @@ func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
 const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"
 
 func scanPiece(rows *sql.Rows, p *Piece) error {
-	var to string
-	if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
-		return err
-	}
-	return FromJSON(to, &p.To)
+	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, fromJSON{&p.To}, &p.Text, &p.Failure, &p.Sending)
 }
 
 // Sending records that a piece is being handed to the connector. ErrNotFound: there is no such

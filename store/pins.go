@@ -16,19 +16,11 @@ import (
 // message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) error {
-		if _, err := tr.c.In(tx).Message(seq); err != nil {
-			return err
+		tr.c.In(tx).message(seq)
+		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
+		if fresh {
+			tr.c.In(tx).NextVersion()
 		}
-		done, err := tx.Exec("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
-		if err != nil {
-			return err
-		}
-		n, err := done.RowsAffected()
-		if err != nil || n == 0 {
-			return err
-		}
-		fresh = true
-		tr.c.In(tx).NextVersion()
 		return nil
 	})
 	return fresh, err
@@ -37,9 +29,7 @@ func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool,
 // Unpin removes a pin. ErrNotFound: the message is not pinned.
 func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) error {
-		if err := Changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq); err != nil {
-			return err
-		}
+		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
 		tr.c.In(tx).NextVersion()
 		return nil
 	})
@@ -54,11 +44,8 @@ func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (c *Conversation) pins(tx *Tx) []transcript.Pin {
-	pins := list(tx, func(rows *sql.Rows, p *transcript.Pin) error {
-		var madeAt int64
-		err := rows.Scan(&p.Seq, &p.By, &madeAt, &p.Earlier)
-		p.At = At(madeAt)
-		return err
+	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
+		return rows.Scan(&p.Seq, &p.By, utc(&p.At), &p.Earlier)
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
 	if len(pins) == 0 {

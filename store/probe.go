@@ -67,15 +67,10 @@ type Vitals struct {
 func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
 	err = u.store.View(ctx, func(tx *Tx) error {
-		var inbox, outbox int64
-		err := tx.QueryRow(`SELECT (SELECT count(*) FROM inbox), (SELECT coalesce(min(received_at), 0) FROM inbox),
+		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
 			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
-			(SELECT coalesce(min(created_at), 0) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
-			Scan(&v.Inbox, &inbox, &v.Outbox, &outbox)
-		if err != nil {
-			return err
-		}
-		v.InboxOldest, v.OutboxOldest = atOrZero(inbox), atOrZero(outbox)
+			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
+			Scan(&v.Inbox, utc(&v.InboxOldest), &v.Outbox, utc(&v.OutboxOldest))
 		return Each(tx, func(rows *sql.Rows) error {
 			var state string
 			var n int

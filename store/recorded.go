@@ -28,13 +28,9 @@ type RecordedSummary struct {
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
-	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) ([]Recorded, error) {
-		return Select(tx, func(rows *sql.Rows, r *Recorded) error {
-			var saved int64
-			err := scanMessage(rows, &r.Message, &saved)
-			r.Saved = At(saved)
-			return err
-		}, "SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
+	return read(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
+		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, utc(&r.Saved)) },
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
 	})
 }
 
@@ -42,16 +38,10 @@ func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 // sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) error {
-		all, err = Select(tx, func(rows *sql.Rows, r *RecordedSummary) error {
-			var began, ended, applied int64
-			err := scanSummary(rows, &r.Summary, &began, &ended, &applied, &r.Version, &r.Before, &r.After)
-			r.Began, r.Ended, r.Applied = At(began), atOrZero(ended), atOrZero(applied)
-			return err
-		}, "SELECT "+compactionColumns+`, created_at, coalesce(ended_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
+		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {
+			return scanSummary(rows, &r.Summary, utc(&r.Began), utc(&r.Ended), utc(&r.Applied), &r.Version, &r.Before, &r.After)
+		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
 			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
-		if err != nil {
-			return err
-		}
 		sessions, err = Column[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
 		return err
 	})

@@ -10,15 +10,13 @@ import (
 )
 
 // write writes a change of s, and returns the resulting head.
-func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Change) (transcript.Head, error) {
+func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
 	if change.Empty() {
 		return c.head(tx)
 	}
 	given := make(map[int64]int64) // row IDs, by the temporary IDs of the change
 	for _, row := range change.Summaries {
-		if err := c.writeRow(tx, s, row, change.Marks.HeadVersion, given); err != nil {
-			return transcript.Head{}, err
-		}
+		c.writeRow(tx, s, row, change.Marks.HeadVersion, given)
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
 		tx.Do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
@@ -34,13 +32,14 @@ func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Chan
 }
 
 // writeRow writes what a change of s with a version does to one summary.
-func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) error {
+func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
 	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = transcript.Applied
-		fresh, err := c.insert(tx, fresh, version)
-		if given[row.ID] = fresh.ID; err != nil || row.State == transcript.Applied {
-			return err
+		fresh = c.insert(tx, fresh, version)
+		given[row.ID] = fresh.ID
+		if row.State == transcript.Applied {
+			return
 		}
 		row.ID = fresh.ID // a rollup of the same change already has it
 	}
@@ -50,7 +49,7 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	}
 	if row.State == transcript.Stale {
 		c.makeStale(tx, row.ID)
-		return nil
+		return
 	}
 	var ended any
 	if row.State != transcript.Applied {
@@ -63,12 +62,11 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 			FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
 	}
 	if row.State != transcript.Applied && row.State != transcript.RolledUp {
-		return nil
+		return
 	}
 	for _, child := range row.Children {
 		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", row.ID, child, c.id)
 	}
-	return nil
 }
 
 // Revise writes what an edit or a deletion, which incremented the version, does to the summaries

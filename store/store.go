@@ -192,7 +192,7 @@ func Fail(tried string, err error) error {
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
 	var changed []copies
-	err := explain(transact(ctx, s.write, func(tx *Tx) error {
+	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) error {
 		tx.store = s
 		if err := f(tx); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 
 // View runs f on one consistent snapshot of the database.
 func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
-	return explain(observe(ctx, s.read, func(tx *Tx) error {
+	return explain(transact(ctx, s.read, toRead, func(tx *Tx) error {
 		tx.store = s
 		return f(tx)
 	}))

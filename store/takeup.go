@@ -47,25 +47,21 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
-	taken, err = Update(ctx, in.c, "take up messages", func(tx *Tx) ([]chat.Message, error) {
-		return in.c.dequeue(tx, upTo, budget, since)
-	})
+	taken, err = write(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.c.dequeue(tx, upTo, budget, since) })
 	for _, m := range taken {
 		in.c.store.arrivals.forget(waitingMessage{in.c.id, m.ID})
 	}
 	return taken, err
 }
 
-func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) ([]chat.Message, error) {
+func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.Message {
 	p := c.newAppender(tx)
 	taken, last := c.oldest(tx, p.next, upTo, budget, since)
 	if len(taken) == 0 {
-		return nil, nil
+		return nil
 	}
 	if p.next == 1 {
-		if err := c.inherit(tx); err != nil {
-			return nil, err
-		}
+		c.inherit(tx)
 	}
 	turn := int64(0) // the one that will be answered
 	for i := range taken {
@@ -78,13 +74,12 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 		case m.Addressed:
 			turn, state = m.Seq, waiting
 		}
-		if err := p.write(*m, state); err != nil {
-			return nil, err
-		}
+		p.write(*m, state)
 	}
 	tx.Do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last)
 	tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id)
-	return taken, p.finish()
+	p.finish()
+	return taken
 }
 
 // maxTaken is the most messages that are taken up together.

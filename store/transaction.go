@@ -18,22 +18,12 @@ type Tx struct {
 	conn    *sql.Conn
 	store   *Store
 	changed []copies // see CopiesChanged
-	err     error    // the first that Do, Get or list met
+	err     error    // see Fail
 }
 
-// transact runs f in a transaction that may write, and so takes its lock at the start: it never
-// has to restart in the middle. An error or a panic rolls it back, and so does the end of ctx
-// before f has returned; a statement that is running then is not interrupted.
-func transact(ctx context.Context, db *sql.DB, f func(tx *Tx) error) error {
-	return within(ctx, db, "BEGIN IMMEDIATE", f)
-}
-
-// observe runs f on one consistent snapshot of a database.
-func observe(ctx context.Context, db *sql.DB, f func(tx *Tx) error) error {
-	return within(ctx, db, "BEGIN", f)
-}
-
-func within(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error) error {
+// transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
+// end of ctx before f has returned; a statement that is running then is not interrupted.
+func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -43,25 +33,28 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error)
 	if _, err := tx.Exec(begin); err != nil {
 		return err
 	}
-	ended := false
+	committed := false
 	defer func() {
-		if !ended {
-			tx.undo()
+		if !committed {
+			tx.rollBack()
 		}
 	}()
 	if err := f(tx); err != nil {
 		return cmp.Or(tx.err, err)
 	}
-	if _, err := tx.Exec("COMMIT"); err != nil { // or what Do, Get or list met
-		return err
-	}
-	ended = true
-	return nil
+	_, err = tx.Exec("COMMIT")
+	committed = err == nil
+	return err
 }
 
-// undo rolls back. SQLite may have done so already, after a disk error; a connection that is
+const (
+	toRead  = "BEGIN"           // one consistent snapshot
+	toWrite = "BEGIN IMMEDIATE" // takes the lock at the start: it never has to restart in the middle
+)
+
+// rollBack ends the transaction. SQLite may have done so already, after a disk error; a connection that is
 // still in a transaction afterwards is not reused.
-func (t *Tx) undo() {
+func (t *Tx) rollBack() {
 	_, err := t.conn.ExecContext(context.Background(), "ROLLBACK")
 	if err == nil {
 		return
@@ -73,6 +66,10 @@ func (t *Tx) undo() {
 		return driver.ErrBadConn
 	})
 }
+
+// Fail ends the transaction with an error, unless it is nil or another one came before: what follows reads and writes
+// nothing, and nothing is committed. Everything that returns no error fails this way.
+func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 
 // queryContext returns the context of a query: one that never ends, because with one that can end,
 // the driver starts a goroutine for each query and checks it for each row. If the transaction's own
@@ -93,12 +90,17 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// Do runs a statement whose result nobody needs. If it fails, so does everything after it, and the
-// transaction ends with its error.
-func (t *Tx) Do(query string, args ...any) {
-	_, err := t.Exec(query, args...)
-	t.err = cmp.Or(t.err, err)
+// Do runs a statement, and reports whether it changed a row.
+func (t *Tx) Do(query string, args ...any) (changed bool) {
+	err := Changed(t, query, args...)
+	if !errors.Is(err, ErrNotFound) {
+		t.Fail(err)
+	}
+	return err == nil
 }
+
+// change runs a statement that must change a row; else the transaction fails with ErrNotFound.
+func (t *Tx) change(query string, args ...any) { t.Fail(Changed(t, query, args...)) }
 
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
 	if err := cmp.Or(t.err, t.ctx.Err()); err != nil {
@@ -113,103 +115,6 @@ func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 
 func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.queryContext(), query, args...)
-}
-
-// Each calls scan for every row of a query.
-func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	return scanAll(rows, scan)
-}
-
-// Select returns the rows of a query; scan reads one of them.
-func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	err = Each(tx, appendTo(&all, scan), query, args...)
-	return all, err
-}
-
-// list is Select; if it fails, so does everything after it, see Do.
-func list[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
-	all, err := Select(tx, scan, query, args...)
-	tx.err = cmp.Or(tx.err, err)
-	return all
-}
-
-// appendTo returns a function that scans a row and appends it.
-func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
-	return func(rows *sql.Rows) error {
-		var row T
-		err := scan(rows, &row)
-		*all = append(*all, row)
-		return err
-	}
-}
-
-// Column returns the one column of the rows of a query.
-func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
-	return Select(tx, scanOne[T], query, args...)
-}
-
-func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
-
-// Value returns the one column of the first row of a query, or ErrNotFound.
-func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
-	err = tx.QueryRow(query, args...).Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	return value, err
-}
-
-// Get returns the one column of the first row of a query, or the zero value if there is none. If it
-// fails, so does everything after it, see Do.
-func Get[T any](tx *Tx, query string, args ...any) T {
-	value, err := Value[T](tx, query, args...)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		tx.err = cmp.Or(tx.err, err)
-	}
-	return value
-}
-
-// Exists reports whether a query has rows, see Get.
-func Exists(tx *Tx, query string, args ...any) bool {
-	return Get[bool](tx, "SELECT EXISTS ("+query+")", args...)
-}
-
-// First returns the first of the rows that were found, or ErrNotFound.
-func First[T any](found []T, err error) (first T, _ error) {
-	if err == nil && len(found) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return first, err
-	}
-	return found[0], nil
-}
-
-func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// Changed runs a statement and returns ErrNotFound if it changed no row.
-func Changed(tx *Tx, query string, args ...any) error {
-	result, err := tx.Exec(query, args...)
-	if err != nil {
-		return err
-	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		return ErrNotFound
-	}
-	return err
 }
 
 // copies are messages of another conversation whose search results were deleted.
@@ -234,9 +139,16 @@ func (t *Tx) Conversation(name string) (*Conversation, error) {
 	return &Conversation{store: t.store, id: id, name: name}, err
 }
 
+// conversation is Conversation, see Fail.
+func (t *Tx) conversation(name string) *Conversation {
+	c, err := t.Conversation(name)
+	t.Fail(err)
+	return c
+}
+
 // Conversations returns the conversations that the rest of the query selects.
 func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
-	return list(t, func(rows *sql.Rows, c **Conversation) error {
+	return List(t, func(rows *sql.Rows, c **Conversation) error {
 		*c = &Conversation{store: t.store}
 		return rows.Scan(&(*c).id, &(*c).name)
 	}, "SELECT id, name FROM conversations c "+rest, args...)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,32 +44,24 @@ func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message
 // MessagesOf is Messages with another table, or an index to use.
 func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) []chat.Message {
 	low, high := rs.c.RowRange(from, to)
-	return list(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+	return List(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
 // scanMessage reads messageColumns, and the columns behind them into more.
 func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
-	var attachments, calls, native string
-	var saidAt int64
+	var native string
 	err := rows.Scan(append([]any{
-		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
-		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
+		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text,
+		fromJSON{&m.Attachments},
+		&m.ReplyTo, &m.ReplySeq, &m.Quote,
+		fromJSON{&m.Calls},
+		&m.CallID, &m.Tool, &native, local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
 	}, more...)...)
-	if err != nil {
-		return err
-	}
-	m.Time = ShownAt(saidAt)
 	if native != "" {
 		m.Native = json.RawMessage(native)
 	}
-	if err := FromJSON(attachments, &m.Attachments); err != nil {
-		return fmt.Errorf("attachments of message %d: %w", m.Seq, err)
-	}
-	if err := FromJSON(calls, &m.Calls); err != nil {
-		return fmt.Errorf("calls of message %d: %w", m.Seq, err)
-	}
-	return nil
+	return err
 }
 
 // toJSON encodes a list; an empty one becomes empty text.
@@ -100,19 +91,24 @@ func FromJSON[T any](text string, list *[]T) error {
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
 // next page begins after the last one's seq.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
-	return View(ctx, tr.c, "read transcript", func(tx *Tx) ([]chat.Message, error) {
-		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0)), nil
+	return read(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
+		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
-	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) (chat.Message, error) {
-		return tr.c.In(tx).Message(seq)
-	})
+	return read(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).message(seq) })
 }
 
 func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, ""), nil) }
+
+// message is Message, see Tx.Fail.
+func (rs Rows) message(seq int64) chat.Message {
+	m, err := rs.Message(seq)
+	rs.tx.Fail(err)
+	return m
+}
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -136,9 +132,9 @@ func (c *Conversation) newAppender(tx *Tx) *appender {
 
 // write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if
 // it begins none; for a waiting turn, write counts the first attempt.
-func (p *appender) write(m chat.Message, turn any) error {
+func (p *appender) write(m chat.Message, turn any) {
 	if m.Seq < p.next || m.Seq > MaxSeq {
-		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
+		p.tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next))
 	}
 	attempts := 0
 	if turn == waiting {
@@ -151,7 +147,6 @@ func (p *appender) write(m chat.Message, turn any) error {
 		toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
 	p.next = m.Seq + 1
 	p.c.In(p.tx).index(m)
-	return nil
 }
 
 // index adds a message to the search index: its terms, and its author as a member.
@@ -169,12 +164,10 @@ func (rs Rows) index(m chat.Message) {
 }
 
 // finish ends the appender: the conversation's next seq is where it stopped.
-func (p *appender) finish() error {
-	err := Changed(p.tx, "UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first)
-	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("message %d is in the transcript already", p.first)
+func (p *appender) finish() {
+	if !p.tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first) {
+		p.tx.Fail(fmt.Errorf("message %d is in the transcript already", p.first))
 	}
-	return err
 }
 
 // indexed returns the terms by which a message is found: of its text, its attachments and its
@@ -210,11 +203,12 @@ type Counts struct {
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
 	err = tr.c.View(ctx, "count", func(tx *Tx) error {
-		return tx.QueryRow(`SELECT
+		tx.Row(`SELECT
 			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
 			(SELECT count(*) FROM inbox WHERE conversation = ?),
 			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
 			low, high, tr.c.id, tr.c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
+		return nil
 	})
 	return n, err
 }

@@ -19,11 +19,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 			return nil
 		}
 		ok = true
-		var since int64
-		if err := tx.QueryRow("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, &since); err != nil {
-			return err
-		}
-		turn.Since = At(since)
+		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, utc(&turn.Since))
 		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To, turn.Optional = of.To, of.Optional
 		return nil
@@ -56,8 +52,8 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
-	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) ([]chat.Message, error) {
-		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn), nil
+	return read(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
+		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
 }
 
@@ -89,49 +85,36 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) error {
 
 // Answer is Finish, and reports whether the turn's context was stored.
 func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, err error) {
-	err = turns.c.store.Update(ctx, func(tx *Tx) error {
+	return write(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
 		state := answered
 		if o.Failure || o.Reply == "" {
 			state = TurnClosed
 		}
 		low, high := turns.c.RowRange(o.Turn, o.Turn)
-		if err := Changed(tx, "UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high); err != nil {
-			return err
-		}
-		if err := turns.c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
-			return err
-		}
-		var err error
-		if contextStored, err = turns.c.keepContext(tx, o.Context, o.Version); err != nil {
-			return err
-		}
+		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
+		turns.c.append(tx, o.Turn, o.Messages, o.Count)
+		contextStored = turns.c.keepContext(tx, o.Context, o.Version)
 		turns.c.keepSent(tx, o)
 		turns.c.addUsage(tx, o.Usage)
 		turns.c.post(tx, o)
-		return nil
+		return contextStored
 	})
-	if err != nil {
-		return false, turns.c.Fail(fmt.Sprintf("finish turn %d", o.Turn), err)
-	}
-	return contextStored, nil
 }
 
 // append writes the messages of a turn, and the provider's last count.
-func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) error {
+func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) {
 	c.keepCount(tx, count)
 	if len(messages) == 0 {
-		return nil
+		return
 	}
 	messages = c.withoutDeletedCopies(tx, turn, messages)
 	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {
-			return fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn)
+			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
 		}
-		if err := p.write(m, nil); err != nil {
-			return err
-		}
+		p.write(m, nil)
 		c.keepQuotes(tx, m)
 	}
-	return p.finish()
+	p.finish()
 }

@@ -4,8 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"cairn/chat"
@@ -29,30 +27,23 @@ const (
 // it needs. What was applied in earlier sessions does not concern the user who undoes something;
 // it stays, even where it was applied together with what they undo.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
-	return View(ctx, cs.c, "read the latest compaction", cs.c.latest)
+	return read(ctx, cs.c, "read the latest compaction", cs.c.latest)
 }
 
-func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
-	var start int64
-	if err := tx.QueryRow("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start); err != nil {
-		return l, err
-	}
-	var applied int64
-	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedTo)
-	if errors.Is(err, sql.ErrNoRows) {
+func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
+	var start, applied int64
+	tx.Row("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start)
+	if !tx.Row(latestApplied, c.id, start).Found(&applied, &l.ClearedTo) {
 		l.Why = transcript.ErrNothingApplied.Error()
 		if Exists(tx, latestApplied, c.id, 1) {
 			l.Why = beforeTheStart
 		}
-		return l, nil
-	}
-	if err != nil {
-		return l, err
+		return l
 	}
 	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
 	l.Changed = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended))
 	l.Freed = c.freed(tx, l.Rows, l.Ended)
-	return l, nil
+	return l
 }
 
 // freed returns the messages that were verbatim before an applied compaction that made rows and

@@ -45,7 +45,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 // listed returns the texts that a query finds in a database.
 func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
-	check.NoError(t, store.Observe(ctx, db, func(tx *store.Tx) (err error) {
+	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) (err error) {
 		found, err = store.Column[string](tx, query)
 		return err
 	}))

@@ -115,7 +115,7 @@ var versions = sync.OnceValue(func() (files []string) {
 			}
 		}
 		if version >= 5 && store.Fills[version] != nil {
-			must(0, store.Transact(ctx, db, store.Fills[version]))
+			must(0, store.Transact(ctx, db, store.ToWrite, store.Fills[version]))
 		}
 		must(0, db.Close())
 		files = append(files, string(must(os.ReadFile(store.File(dir)))))

@@ -100,25 +100,25 @@ func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err erro
 // own. Undone summaries do not count.
 func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	type span struct{ from, to, tokens, since, till int64 } // what a summary covers, and from which seq on and before which it was shown
-	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64, err error) {
+	return read(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64) {
 		end := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", turns.c.id)
-		shown := list(tx, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
+		shown := List(tx, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
 			`SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
 				coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.version = k.ended_with), ?1),
 				coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = k.conversation AND k.from_seq BETWEEN s.from_seq AND s.to_seq), ?1))
 			FROM compactions k WHERE k.conversation = ?2 AND k.version IS NOT NULL AND k.next_seq IS NOT NULL
 			AND k.state IN ('applied', 'rolled_up', 'replaced')`, end, turns.c.id)
 		if len(shown) == 0 {
-			return 0, nil
+			return 0
 		}
 		tokens, answers := make([]int64, end+1), make([]int64, end+1) // at seq + 1: of the messages up to seq
 		low, high := turns.c.RowRange(1, end-1)
-		err = Each(tx, func(rows *sql.Rows) error {
+		tx.Fail(Each(tx, func(rows *sql.Rows) error {
 			var seq, n, answer int64
 			err := rows.Scan(&seq, &n, &answer)
 			tokens[seq+1], answers[seq+1] = n, answer
 			return err
-		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high)
+		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high))
 		for seq := range end {
 			tokens[seq+1] += tokens[seq]
 			answers[seq+1] += answers[seq]
@@ -127,6 +127,6 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 		for _, s := range shown {
 			saved += max(between(tokens, s.from, s.to+1)-s.tokens, 0) * max(between(answers, s.since, s.till), 0)
 		}
-		return saved, err
+		return saved
 	})
 }

@@ -22,11 +22,10 @@ func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 // Peek reads the state as Load does, and leaves running rows alone.
 func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	t.Helper()
-	err := c.Store().View(Ctx, func(tx *store.Tx) (err error) {
-		state, err = c.In(tx).Load()
-		return err
-	})
-	check.NoError(t, err)
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) error {
+		state = c.In(tx).Load()
+		return nil
+	}))
 	return state
 }
 
