@@ -13,6 +13,40 @@ import (
 	"cairn/llm"
 )
 
+// Inbound is a message as a connector hands it over.
+type Inbound struct {
+	ID          string // the platform's id, unique in its conversation; never empty
+	AuthorID    string
+	Author      string
+	Text        string
+	Attachments []chat.Attachment
+	ReplyTo     string    // the platform ID of the message it replies to
+	Quote       string    // the start of that message and its author: `Ada: "shall we…"`
+	Time        time.Time // when it was sent
+	Edited      time.Time // when it was last edited; zero: never, as far as is known
+	Addressed   bool      // a person wants an answer: the bot was mentioned, replied to, or is alone with them
+	Thread      bool      // sent in a thread, where the bot keeps answering once it was addressed, until /stop
+	Optional    bool      // no one addressed the bot; it may answer or stay silent; the hub sets it
+	Bot         bool      // sent by another program
+	Audience    Audience  // who may read the place where it was sent
+	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
+	Incomplete  bool      // the connector can find out more: names, files; see channel.Completer
+	Tries       int       // how often completing it was attempted, see Try; the store sets it
+
+	row, received int64 // of the inbox: its id, and when it arrived
+
+	// Compaction overrides the policy in the turn that answers the message, and in the check that
+	// follows it. It is not stored: a turn that is answered after a restart uses the policy.
+	Compaction map[string]string `json:"-"`
+}
+
+// Receipt is the outcome of a delivery; the zero value: the message is held, see Held.
+type Receipt struct {
+	Fresh     bool  // false: the message was known already
+	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox
+	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
+}
+
 // Deliver puts m into the inbox. When it returns without error the message is durably on disk and
 // may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice,
 // nor again after it was deleted. While the message waits, a redelivery can only mark it as

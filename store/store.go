@@ -31,6 +31,19 @@ const (
 // File is the name of the database in a data folder.
 func File(dir string) string { return filepath.Join(dir, databaseName) }
 
+// Errors that callers branch on.
+var (
+	ErrNotFound     = errors.New("not found")
+	ErrInUse        = errors.New("the data folder is in use") // another bot holds its lock
+	ErrNewer        = errors.New("the database was written by a newer cairn")
+	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
+	ErrOtherMessage = errors.New("an id names one message of a channel")
+	ErrDamaged      = errors.New(databaseName + " is damaged, nothing was changed")
+	ErrHeld         = errors.New(heldName + " is damaged, nothing was changed")
+	ErrFull         = errors.New("the disk is full")
+	ErrReplaced     = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
+)
+
 // Options configures which store to open, and how.
 type Options struct {
 	Dir string // the data folder

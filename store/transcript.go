@@ -1,4 +1,4 @@
-// The transcript: a conversation's messages, each in its permanent place.
+// The transcript: a conversation's messages, each in its permanent place, and pins, which stay in the context.
 
 package store
 
@@ -11,8 +11,7 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/llm"
-	"cairn/words"
+	"cairn/transcript"
 )
 
 // MaxSeq is the largest seq that fits into a row id.
@@ -149,47 +148,11 @@ func (p *appender) write(m chat.Message, turn any) {
 	p.c.In(p.tx).index(m)
 }
 
-// index adds a message to the search index: its terms, and its author as a member.
-func (rs Rows) index(m chat.Message) {
-	for _, term := range words.Content(m.Author) {
-		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
-	}
-	counts, length := indexed(m)
-	if len(counts) == 0 {
-		return
-	}
-	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
-	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, encode(counts))
-}
-
 // finish ends the appender: the conversation's next seq is where it stopped.
 func (p *appender) finish() {
 	if !p.tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first) {
 		p.tx.Fail(fmt.Errorf("message %d is in the transcript already", p.first))
 	}
-}
-
-// indexed returns the terms by which a message is found: of its text, its attachments and its
-// author, and the stems of these words in their language.
-func indexed(m chat.Message) (counts map[string]int, length int) {
-	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
-		return nil, 0 // its content is found elsewhere
-	}
-	var terms, stems []string
-	add := func(text string) {
-		terms = append(terms, words.Content(text)...)
-		stems = append(stems, words.Stems(text)...)
-	}
-	add(m.Text)
-	for _, a := range m.Attachments {
-		add(a.Name + " " + a.Caption)
-		add(a.Text)
-	}
-	if len(terms) == 0 {
-		return nil, 0
-	}
-	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
 }
 
 // Counts are a conversation's numbers for /context.
@@ -213,11 +176,51 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	return n, err
 }
 
-// CountTerms counts the terms of a document, and the stems of the same words.
-func CountTerms(terms []string, stems ...string) (counts map[string]int, length int) {
-	counts = make(map[string]int, len(terms)+len(stems))
-	for _, term := range slices.Concat(terms, stems) {
-		counts[term]++
-	}
-	return counts, len(terms)
+// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
+// message, or it was deleted.
+func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
+	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) error {
+		tr.c.In(tx).message(seq)
+		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
+		if fresh {
+			tr.c.In(tx).NextVersion()
+		}
+		return nil
+	})
+	return fresh, err
 }
+
+// Unpin removes a pin. ErrNotFound: the message is not pinned.
+func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
+	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) error {
+		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
+		tr.c.In(tx).NextVersion()
+		return nil
+	})
+}
+
+// Newest returns the newest message from a person. ErrNotFound: there is none.
+func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
+	return View(ctx, tr.c, "read the newest message", func(tx *Tx) (chat.Message, error) {
+		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"), nil)
+	})
+}
+
+// pins reads the pinned messages of all sessions, in the order in which they were pinned.
+func (c *Conversation) pins(tx *Tx) []transcript.Pin {
+	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
+		return rows.Scan(&p.Seq, &p.By, utc(&p.At), &p.Earlier)
+	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
+		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
+	if len(pins) == 0 {
+		return nil
+	}
+	for _, m := range c.In(tx).Messages(1, MaxSeq, ofPins, c.id) {
+		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
+		pins[i].Message = m
+	}
+	return pins
+}
+
+// ofPins selects the pinned messages. A pin is deleted with its message.
+const ofPins = "AND id IN (SELECT conversation << 32 | seq FROM pins WHERE conversation = ?)"

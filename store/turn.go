@@ -1,16 +1,43 @@
-// Turns: what still has to be answered, and what an answer writes.
+// Turns: what still has to be answered, and what an answer writes; the outbox, from which each piece is sent once.
 
 package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/transcript"
 )
+
+// Turn is an unanswered turn, found at start.
+type Turn struct {
+	Seq      int64     // of its first message
+	Attempts int       // number of attempts, this one included
+	Since    time.Time // when it was taken up
+	To       []string  // the platform ids of its addressed messages, see Turns.Of
+	Optional bool      // no one addressed the bot: it may stay silent
+}
+
+// Outcome ends a turn: one transaction writes all of it.
+type Outcome struct {
+	Turn     int64            // the turn that is answered
+	Messages []chat.Message   // what the bot and its tools said, in order, with seqs set; may be empty
+	Reply    string           // ID of the reply to send; empty: nothing is sent
+	To       []string         // platform ids of the messages it answers
+	Pieces   []string         // the reply, cut for the connector
+	Failure  bool             // Pieces are a plain sentence about a failure, not the assistant's words
+	Count    transcript.Count // the provider's last count; zero: no valid one
+	Sent     transcript.Sent  // the last request of the turn; zero: there was none
+	Usage    []Usage          // what models were used for since the last outcome
+
+	Context transcript.Context // the context the model got with the turn; its Text is empty if it is not kept
+	Version int64              // of the head at that time: under another one Context is not kept
+}
 
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
@@ -117,4 +144,96 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 		c.keepQuotes(tx, m)
 	}
 	p.finish()
+}
+
+// Piece is one row of the outbox.
+type Piece struct {
+	Row     int64
+	Reply   string // id of the reply it is part of
+	Part    int    // from 0
+	Parts   int
+	To      []string
+	Text    string
+	Failure bool
+	Sending bool // it was handed to the connector before, and may have arrived
+}
+
+// Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
+// twice; replies are deduped by ID.
+func (out Outbox) Post(ctx context.Context, o Outcome) error {
+	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) error {
+		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
+			out.c.post(tx, o)
+		}
+		return nil
+	})
+}
+
+// post queues the pieces of a reply.
+func (c *Conversation) post(tx *Tx, o Outcome) {
+	if o.Reply == "" {
+		return
+	}
+	for part, text := range o.Pieces {
+		tx.Do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
+	}
+}
+
+// Unsent returns the pieces that still have to be sent, in sending order.
+func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
+	unsent, err := selectAlone(ctx, out.c.store, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_unsent
+		WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
+	return unsent, out.c.Fail("read outbox", err)
+}
+
+const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"
+
+func scanPiece(rows *sql.Rows, p *Piece) error {
+	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, fromJSON{&p.To}, &p.Text, &p.Failure, &p.Sending)
+}
+
+// Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
+// piece, or it was sent or dropped.
+func (out Outbox) Sending(ctx context.Context, row int64) error {
+	return out.mark(ctx, row, "state = 'sending'")
+}
+
+// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has
+// it, and no deletion would find a notice that repeats a message. ErrNotFound: there is no such piece,
+// or it was sent or dropped before.
+func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
+	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, Now())
+}
+
+// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
+// none.
+func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
+	err = out.c.store.View(ctx, func(tx *Tx) error {
+		p, err = First(Select(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
+			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
+		return err
+	})
+	return p, err
+}
+
+// Refused counts a refusal of a piece and returns how many there have been, across restarts.
+// ErrNotFound: there is no such piece, or it was sent or dropped.
+func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
+	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (int, error) {
+		return Value[int](tx, `UPDATE outbox SET refusals = refusals + 1
+			WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals`, row, out.c.id)
+	})
+}
+
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its
+// text. ErrNotFound: there is no such piece, or it was sent or dropped before.
+func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
+	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
+}
+
+// mark changes an unsent piece.
+func (out Outbox) mark(ctx context.Context, row int64, to string, args ...any) error {
+	return out.c.change(ctx, fmt.Sprintf("mark piece %d", row), "UPDATE outbox SET "+to+" WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		append(args, row, out.c.id)...)
 }
