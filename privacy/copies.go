@@ -36,7 +36,7 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 		}
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	seqs = append(seqs, store.List(tx, store.One[int64], `UPDATE messages INDEXED BY messages_reasoning SET native = ''
+	seqs = append(seqs, store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
 		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)...)
 	slices.Sort(seqs)
 	return seqs

@@ -21,10 +21,7 @@ import (
 // seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
 // deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) error {
-		seqs = deleteAll(pr.c, tx, ids)
-		return nil
-	})
+	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { seqs = deleteAll(pr.c, tx, ids) })
 	return seqs, err
 }
 

@@ -110,23 +110,22 @@ func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 // EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
 // transaction. The tombstones do not say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) error {
+	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
 		var before, upto int64
 		if !tx.Row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Found(&before, &upto) {
 			e.Done = true
-			return nil
+			return
 		}
 		had := memoriesOf(pr.c, tx, author, upto)
 		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e)
 		if e.Memories = had - memoriesOf(pr.c, tx, author, upto); left { // those that only the messages said went with them
-			return nil
+			return
 		}
 		e.Done = true
 		low, high := pr.c.RowRange(1, store.MaxSeq)
 		tx.Do(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
 			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID(), low, high)
 		tx.Do("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
-		return nil
 	})
 	return e, err
 }
@@ -147,9 +146,9 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	low, last := c.RowRange(1, before-1)
 	high := store.Get[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`, author, low, last, erasedAtOnce-1, last)
-	ids := store.List(tx, store.One[string], `SELECT platform_id FROM messages INDEXED BY messages_author
+	ids := store.Values[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
-	quoted := store.List(tx, store.One[string], quotedOf, c.ID(), author, low, high)
+	quoted := store.Values[string](tx, quotedOf, c.ID(), author, low, high)
 	e.Seqs = deleteAll(c, tx, append(ids, quoted...))
 	tasks, reports := deleteTasksFor(c, tx, author)
 	e.Seqs = append(e.Seqs, reports...)

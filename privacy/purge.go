@@ -67,21 +67,21 @@ func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *st
 // platform IDs of the messages stay, so that no message is delivered again or backfilled from the
 // platform as missed.
 func (pr Conversation) Purge(ctx context.Context) error {
-	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) error {
-		purge(pr.c, tx)
-		return nil
-	})
+	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) { purge(pr.c, tx) })
 }
 
 // erase is Store.Erase; an error says what was tried.
-func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx) error) error {
-	return c.Fail(tried, c.Store().Erase(ctx, do))
+func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx)) error {
+	return c.Fail(tried, c.Store().Erase(ctx, func(tx *store.Tx) error {
+		do(tx)
+		return nil
+	}))
 }
 
 func purge(c *store.Conversation, tx *store.Tx) {
 	purgeTasks(c, tx)
 	purgeFromThreads(c, tx)
-	c.In(tx).ForgetQuotes(store.List(tx, store.One[int64], "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
+	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
@@ -114,7 +114,7 @@ func purgeFromThreads(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).TouchThreads("true")
 	low, high := c.RowRange(1, store.MaxSeq)
 	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
-		quoted := store.List(tx, store.One[string], `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+		quoted := store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
 			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> '')
 			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = q.id)
 			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = q.id AND platform_id <> '')`, t.ID(), low, high, c.ID())

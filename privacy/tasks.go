@@ -44,7 +44,8 @@ func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []cha
 func purgeTask(tx *store.Tx, t store.Task) {
 	for _, child := range tx.Conversations("WHERE name = ?", t.Conversation) {
 		low, high := child.RowRange(1, store.MaxSeq)
-		tx.CopiesChanged(t.Conversation, store.List(tx, store.One[int64], "SELECT seq FROM messages WHERE id BETWEEN ? AND ?", low, high)...)
+		seqs := store.Values[int64](tx, "SELECT seq FROM messages WHERE id BETWEEN ? AND ?", low, high)
+		tx.CopiesChanged(t.Conversation, seqs...)
 		purge(child, tx)
 	}
 }

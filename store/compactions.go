@@ -38,17 +38,10 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	if row.Declined.Times == 0 {
 		row.Declined.At = time.Time{}
 	}
-	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(*row) {
+	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil {
 		*row = asPlaceholder(*row)
 	}
 	return nil
-}
-
-// known reports whether a row's kind and maker are valid.
-func known(row transcript.Summary) bool {
-	kinds := []transcript.Kind{transcript.Leaf, transcript.Rollup, transcript.Placeholder}
-	makers := []transcript.By{transcript.Worker, transcript.Extractive, transcript.Nobody}
-	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
 }
 
 // asPlaceholder returns a damaged row as a placeholder: it continues to hide its span, says so, and

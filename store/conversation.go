@@ -75,7 +75,7 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 }
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
-	names, err := selectAlone(ctx, s, One[string], query)
+	names, err := selectAlone(ctx, s, scanOne[string], query)
 	return names, Fail("list conversations", err)
 }
 
@@ -95,6 +95,21 @@ func (c *Conversation) Fail(tried string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+}
+
+// row is Store.row; an error says what was tried.
+func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
+	return c.Fail(tried, c.store.row(ctx, columns, query, args...))
+}
+
+// set is Store.set. An error names the conversation.
+func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
+	return c.store.set(ctx, tried+" of "+c.name, query, args...)
+}
+
+// change runs a statement, and returns ErrNotFound if it changes nothing.
+func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
+	return c.Update(ctx, tried, func(tx *Tx) error { return Changed(tx, query, args...) })
 }
 
 // read is Conversation.View for a function with a result; an error of its queries is returned, see Tx.Fail.

@@ -99,14 +99,6 @@ const DeletedCopyText = "What was found here has been deleted."
 // copyingTools are the tools that return messages, or text derived from them.
 var copyingTools = []string{"memory_search", "recall", "expand"}
 
-// argumentsMayRepeat reports whether a tool's arguments may repeat the messages of its turn. Those of other
-// programs' tools may contain anything.
-func argumentsMayRepeat(tool string) bool { return tool != "context" }
-
-// resultMayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
-// for another program's tool, what it was given.
-func resultMayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
-
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (rs Rows) LastOf(turn int64) int64 {
 	low, high := rs.c.RowRange(turn, MaxSeq)
@@ -133,7 +125,7 @@ func WithoutCopies(m chat.Message) chat.Message {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
-			if argumentsMayRepeat(m.Calls[i].Name) {
+			if m.Calls[i].Name != "context" { // which cannot repeat a message; that of another program's tool may contain anything
 				m.Calls[i].Arguments = "{}"
 			}
 		}
@@ -152,14 +144,10 @@ func (rs Rows) Replace(was, m chat.Message) {
 	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
-// mayCopy reports whether WithoutCopies may change a message.
-func mayCopy(m chat.Message) bool {
-	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
-}
-
 // withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn.
 func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) []chat.Message {
-	if !slices.ContainsFunc(answer, mayCopy) { // as most are
+	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
+	if !slices.ContainsFunc(answer, may) { // as in most
 		return answer
 	}
 	low, high := c.RowRange(turn, c.In(tx).LastOf(turn))
@@ -170,7 +158,9 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 	for i, m := range answer {
 		lost := c.quotesGone(tx, m)
 		gone = gone || lost
-		if near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool)) || lost || gone && quotesFinds(m) {
+		// A result may repeat what it found or, if it is another program's, what it was given.
+		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
+		if near && repeats || lost || gone && quotesFinds(m) {
 			answer[i] = WithoutCopies(m)
 		}
 	}

@@ -17,19 +17,20 @@ import (
 // the message is unknown. also, if not nil, is called in the transaction that changes a message of
 // the transcript.
 func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
-	m, err = clean(m)
-	if err == nil {
-		err = tr.c.store.Update(ctx, func(tx *Tx) error {
-			if changed = tr.c.editWaiting(tx, m); !changed {
-				seq, changed = tr.c.editTakenUp(tx, m, also)
-			}
-			if changed { // the files still have the old text; platforms also report edits that change nothing
-				noteErasure(tx)
-			}
-			return nil
-		})
-	}
-	return seq, changed, tr.c.Fail("edit message "+m.ID, err)
+	m = clean(m)
+	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) error {
+		if m.ID == "" {
+			return errNoID
+		}
+		if changed = tr.c.editWaiting(tx, m); !changed {
+			seq, changed = tr.c.editTakenUp(tx, m, also)
+		}
+		if changed { // the files still have the old text; platforms also report edits that change nothing
+			noteErasure(tx)
+		}
+		return nil
+	})
+	return seq, changed, err
 }
 
 func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
@@ -177,24 +178,21 @@ func (in Inbox) TryPast(ctx context.Context) (int, error) {
 // it was edited or deleted since, nothing changes, and Incomplete returns an edited one again.
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
-	m, err := clean(m)
-	if err == nil {
-		err = in.c.store.Update(ctx, func(tx *Tx) error {
-			now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
-			if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
-				return nil
-			}
-			if now[0].Quote != was.Quote {
-				m.Quote = now[0].Quote // the quoted text may have been deleted since
-			}
-			attachments := in.c.keepFiles(tx, was.ID, m.Attachments)
-			in.c.relabel(tx, m.Label)
-			tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
-				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
+	m = clean(m)
+	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) error {
+		now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
+		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 			return nil
-		})
-	}
-	return in.c.Fail("complete message "+was.ID, err)
+		}
+		if now[0].Quote != was.Quote {
+			m.Quote = now[0].Quote // the quoted text may have been deleted since
+		}
+		attachments := in.c.keepFiles(tx, was.ID, m.Attachments)
+		in.c.relabel(tx, m.Label)
+		tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
+			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
+		return nil
+	})
 }
 
 // sameContent reports whether two versions of a message have the same content.

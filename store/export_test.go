@@ -54,7 +54,7 @@ func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
 
 // Arrivals returns how many waiting messages have their arrival time in memory.
 func (s *Store) Arrivals() (n int) {
-	s.arrivals.at.Range(func(any, any) bool { n++; return true })
+	s.arrivals.Range(func(any, any) bool { n++; return true })
 	return n
 }
 

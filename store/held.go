@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -70,10 +71,8 @@ func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), er
 		return false, hd.store.held.gate.RUnlock, nil
 	}
 	defer hd.store.held.gate.RUnlock()
-	for _, m := range d.Messages {
-		if _, err := clean(m); err != nil { // the inbox would refuse it later, when the sender can no longer be notified
-			return false, func() {}, err
-		}
+	if slices.ContainsFunc(d.Messages, func(m Inbound) bool { return m.ID == "" }) {
+		return false, func() {}, errNoID // the inbox would refuse it later, when the sender can no longer be notified
 	}
 	var row bytes.Buffer
 	if err = gob.NewEncoder(&row).Encode(d); err == nil {

@@ -160,8 +160,8 @@ func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sess
 			return scanSummary(rows, &r.Summary, utc(&r.Began), utc(&r.Ended), utc(&r.Applied), &r.Version, &r.Before, &r.After)
 		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
 			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
-		sessions, err = Column[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
-		return err
+		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+		return nil
 	})
 	return all, sessions, err
 }

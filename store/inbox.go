@@ -75,9 +75,8 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 
 // deliver is Deliver in a transaction.
 func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
-	m, err := clean(m)
-	if err != nil {
-		tx.Fail(err)
+	if m = clean(m); m.ID == "" {
+		tx.Fail(errNoID)
 		return r
 	}
 	c.saveAudience(tx, m.Audience)
@@ -110,7 +109,7 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
 	if m.Thread && asked {
-		c.follow(tx, true)
+		tx.Do(follow, true, c.id)
 	}
 	return r
 }
@@ -157,7 +156,7 @@ func (c *Conversation) insertInbox(tx *Tx, m Inbound) {
 	if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
 		attachments = c.keepFiles(tx, m.ID, m.Attachments)
 	}
-	c.store.arrivals.note(waitingMessage{c.id, m.ID})
+	c.store.arrivals.Store(waitingMessage{c.id, m.ID}, time.Now())
 	tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
@@ -167,11 +166,10 @@ func (c *Conversation) insertInbox(tx *Tx, m Inbound) {
 // the store looks up authors by them very often.
 const maxAuthorBytes = 300
 
+var errNoID = errors.New("it has no id")
+
 // clean makes m fit to store: valid UTF-8, names of limited length, and a time.
-func clean(m Inbound) (Inbound, error) {
-	if m.ID == "" {
-		return m, errors.New("it has no id")
-	}
+func clean(m Inbound) Inbound {
 	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
 	valid(&m.Text)
 	for _, name := range []*string{&m.Author, &m.AuthorID} {
@@ -187,7 +185,7 @@ func clean(m Inbound) (Inbound, error) {
 		m.Time = time.Now()
 	}
 	m.Optional = m.Optional && m.Addressed
-	return m, nil
+	return m
 }
 
 const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries, id, received_at"
@@ -217,7 +215,7 @@ func (m Inbound) message() chat.Message {
 func (rs Rows) DeleteWaiting(id string) {
 	rs.tx.Do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
 	if Get[int64](rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id) != 0 {
-		rs.c.store.arrivals.forget(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
+		rs.c.store.arrivals.Delete(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
 		rs.tx.Do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
 		rs.StoreFiles(id, nil)
 	}

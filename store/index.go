@@ -100,11 +100,6 @@ func reindex(tx *Tx) error {
 	for _, table := range derived {
 		tx.Do("DELETE FROM " + table)
 	}
-	return derive(tx)
-}
-
-// derive fills the derived tables.
-func derive(tx *Tx) error {
 	for _, c := range tx.Conversations("") {
 		c.In(tx).indexAll()
 	}
@@ -112,11 +107,11 @@ func derive(tx *Tx) error {
 		id             int64
 		content, about string
 	}
-	all, err := Select(tx, func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }, "SELECT id, content, about FROM memories")
-	for _, m := range all {
+	scan := func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }
+	for _, m := range List(tx, scan, "SELECT id, content, about FROM memories") {
 		IndexMemory(tx, m.id, m.content, m.about)
 	}
-	return err
+	return nil
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.

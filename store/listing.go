@@ -43,7 +43,8 @@ const maxLabel = 300
 
 // Called returns what people call the place, or else the conversation's name.
 func (tr Transcript) Called(ctx context.Context) (name string, err error) {
-	err = tr.c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", tr.c.id)
+	err = tr.c.row(ctx, "read the name", []any{&name},
+		"SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", tr.c.id)
 	return name, err
 }
 

@@ -62,10 +62,8 @@ func (c *Conversation) outermost(tx *Tx, order string) (id string) {
 // Gap reports whether the conversation may have missed messages, and the platform id of the message
 // after which they are missing; empty: nothing is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
-	err = h.c.View(ctx, "look for a gap", func(tx *Tx) error {
-		tx.Row("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
-		return nil
-	})
+	err = h.c.row(ctx, "look for a gap", []any{&after, &open},
+		"SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id)
 	return after, open, err
 }
 
@@ -81,16 +79,6 @@ func (h Past) SetGap(ctx context.Context, after string) error {
 // starts elsewhere stays open: it was opened in the meantime.
 func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
-}
-
-// set is Store.set. An error names the conversation.
-func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
-	return c.store.set(ctx, tried+" of "+c.name, query, args...)
-}
-
-// change runs a statement, and returns ErrNotFound if it changes nothing.
-func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
-	return c.Update(ctx, tried, func(tx *Tx) error { return Changed(tx, query, args...) })
 }
 
 // FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages
@@ -160,10 +148,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	var other error // for the operator, who need not know what was tried
 	err := h.c.View(ctx, "look for known ids", func(tx *Tx) error {
 		for _, in := range past {
-			in, err := clean(in)
-			if err != nil {
-				return err
-			}
+			in = clean(in)
 			var author string
 			var at time.Time
 			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
@@ -182,11 +167,9 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 // first is the platform id of the oldest message that waits for an answer, before which to read;
 // empty: none waits.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
-	err = h.c.View(ctx, "look what was read back", func(tx *Tx) error {
-		tx.Row(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
-			FROM conversations c WHERE id = ?`, h.c.id).Scan(&done, &first)
-		return nil
-	})
+	err = h.c.row(ctx, "look what was read back", []any{&done, &first}, `SELECT read_back,
+		coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
+		FROM conversations c WHERE id = ?`, h.c.id)
 	return done, first, err
 }
 
@@ -212,8 +195,9 @@ func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Messag
 func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) {
 	p := c.newAppender(tx)
 	for _, in := range past {
-		in, err := clean(in)
-		tx.Fail(err)
+		if in = clean(in); in.ID == "" {
+			tx.Fail(errNoID)
+		}
 		if is := c.delivery(tx, in.ID); is.left || is.waits {
 			continue
 		}

@@ -38,24 +38,19 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 
 // SessionDue reports whether a requested session should start now: all that waited before it was
 // taken up.
-func (cs Compactions) SessionDue(ctx context.Context) (bool, error) {
-	return read(ctx, cs.c, "look for a requested session", func(tx *Tx) bool {
-		return Get[bool](tx, `SELECT coalesce((SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
-			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1), 0)`, cs.c.id)
-	})
+func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
+	err = cs.c.row(ctx, "look for a requested session", []any{&due},
+		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after) FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id)
+	return due, err
 }
 
 // DropSession forgets the oldest request for a session: it would leave nothing behind.
 func (cs Compactions) DropSession(ctx context.Context) error {
-	return cs.c.Update(ctx, "forget a request for a session", func(tx *Tx) error {
-		cs.c.dropSession(tx)
-		return nil
-	})
+	return cs.c.set(ctx, "forget a request for a session", dropSession, cs.c.id)
 }
 
-func (c *Conversation) dropSession(tx *Tx) {
-	tx.Do("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
-}
+const dropSession = `DELETE FROM wanted_sessions WHERE id = (
+	SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)`
 
 // earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
 // newest that need work. So the amount read does not grow with the number of sessions.

@@ -139,10 +139,7 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 // Follow records whether the bot answers in this thread even when no one addresses it. The bot
 // starts to follow a thread when someone addresses it there.
 func (h Settings) Follow(ctx context.Context, on bool) error {
-	return h.c.Update(ctx, "follow", func(tx *Tx) error {
-		h.c.follow(tx, on)
-		return nil
-	})
+	return h.c.set(ctx, "follow", follow, on, h.c.id)
 }
 
 // Following reports whether the bot follows this thread.
@@ -150,9 +147,7 @@ func (h Settings) Following(ctx context.Context) (bool, error) {
 	return read(ctx, h.c, "look whether it is followed", h.c.following)
 }
 
-func (c *Conversation) follow(tx *Tx, on bool) {
-	tx.Do("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
-}
+const follow = "UPDATE conversations SET following = ? WHERE id = ?"
 
 func (c *Conversation) following(tx *Tx) bool {
 	return Get[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -64,7 +65,7 @@ type Store struct {
 	read     *sql.DB     // a pool that cannot write
 	Sharing  atomic.Bool // whether conversations recall each other's memories
 	held     held
-	arrivals arrivals
+	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
 
@@ -204,20 +205,20 @@ func Fail(tried string, err error) error {
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
-	var changed []copies
+	var after []func()
 	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) error {
 		tx.store = s
 		if err := f(tx); err != nil {
 			return err
 		}
-		changed = tx.changed
+		after = tx.after
 		return s.inPlace()
 	}))
-	if err != nil || s.watch == nil {
+	if err != nil {
 		return err
 	}
-	for _, c := range changed {
-		s.watch(c.conversation, c.seqs)
+	for _, do := range after {
+		do()
 	}
 	return nil
 }
@@ -251,6 +252,11 @@ func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query str
 		return explain(err)
 	}
 	return explain(scanAll(rows, scan))
+}
+
+// row reads the first row of a query, see query.
+func (s *Store) row(ctx context.Context, columns []any, query string, args ...any) error {
+	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
 }
 
 // selectAlone is Select without a transaction, see query.

@@ -16,11 +16,11 @@ import (
 // for each transaction and each query, which took a third of a turn's CPU time in addition to its
 // writes.
 type Tx struct {
-	ctx     context.Context
-	conn    *sql.Conn
-	store   *Store
-	changed []copies // see CopiesChanged
-	err     error    // see Fail
+	ctx   context.Context
+	conn  *sql.Conn
+	store *Store
+	after []func() // called after the commit
+	err   error    // see Fail
 }
 
 // transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
@@ -119,12 +119,6 @@ func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.queryContext(), query, args...)
 }
 
-// copies are messages of another conversation whose search results were deleted.
-type copies struct {
-	conversation string
-	seqs         []int64
-}
-
 // WatchCopies sets f, which is called after a deletion for messages that changed in other
 // conversations, where a search had found the deleted text. Call it before the first deletion; f
 // must not block.
@@ -132,7 +126,9 @@ func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch
 
 // CopiesChanged reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
 func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
-	t.changed = append(t.changed, copies{conversation, seqs})
+	if t.store.watch != nil {
+		t.after = append(t.after, func() { t.store.watch(conversation, seqs) })
+	}
 }
 
 // Conversation returns the conversation with that name, or ErrNotFound.
@@ -190,11 +186,15 @@ func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) e
 
 // Column returns the one column of the rows of a query.
 func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
-	return Select(tx, One[T], query, args...)
+	return Select(tx, scanOne[T], query, args...)
 }
 
-// One reads the only column.
-func One[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
+// Values is Column, see Tx.Fail.
+func Values[T any](tx *Tx, query string, args ...any) []T {
+	return List(tx, scanOne[T], query, args...)
+}
+
+func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
 
 // Value returns the one column of the first row of a query, or ErrNotFound.
 func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {

@@ -165,14 +165,10 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
-	err = tr.c.View(ctx, "count", func(tx *Tx) error {
-		tx.Row(`SELECT
-			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
-			(SELECT count(*) FROM inbox WHERE conversation = ?),
-			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
-			low, high, tr.c.id, tr.c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
-		return nil
-	})
+	err = tr.c.row(ctx, "count", []any{&n.Messages, &n.Waiting, &n.Memories}, `SELECT
+		(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
+		(SELECT count(*) FROM inbox WHERE conversation = ?),
+		(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`, low, high, tr.c.id, tr.c.id)
 	return n, err
 }
 

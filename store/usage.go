@@ -30,11 +30,8 @@ type Usage struct {
 
 // Add adds one request.
 func (u *Usage) Add(one llm.Usage) {
-	u.Requests++
-	u.Input += int64(one.Prompt)
-	u.Cached += int64(one.Cached)
-	u.Written += int64(one.Written)
-	u.Output += int64(one.Completion)
+	prompt, cached, written, output := int64(one.Prompt), int64(one.Cached), int64(one.Written), int64(one.Completion)
+	u.AddAll(Usage{Requests: 1, Input: prompt, Cached: cached, Written: written, Output: output})
 }
 
 // AddAll adds the numbers of another entry.
@@ -89,10 +86,7 @@ func scanUsage(rows *sql.Rows, u *Usage) error {
 
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
-	err = s.View(ctx, func(tx *Tx) error {
-		posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
-		return nil
-	})
+	err = s.row(ctx, []any{&posted}, "SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply)
 	return posted, Fail("look for reply "+reply, err)
 }
 
