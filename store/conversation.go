@@ -45,15 +45,12 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
-	var c *Conversation
-	err := s.View(ctx, func(tx *Tx) (err error) {
-		c, err = tx.Conversation(name)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("conversation %q: %w", name, err)
+	c := &Conversation{store: s, name: name}
+	err := s.row(ctx, []any{&c.id}, "SELECT id FROM conversations WHERE name = ?", name)
+	if err == nil && c.id == 0 {
+		err = ErrNotFound
 	}
-	return c, nil
+	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
 
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a
@@ -90,12 +87,7 @@ func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) er
 }
 
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
-func (c *Conversation) Fail(tried string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
-}
+func (c *Conversation) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
 
 // row is Store.row; an error says what was tried.
 func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {

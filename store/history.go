@@ -54,19 +54,13 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 		before = MaxSeq
 	}
 	low, high := turns.c.RowRange(1, before-1)
-	err = turns.c.store.query(ctx, func(rows *sql.Rows) error {
-		var u TurnUsage
-		err := rows.Scan(&u.Seq, utc(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
-		all = append(all, u)
-		return err
+	all, err = selectAlone(ctx, turns.c.store, func(rows *sql.Rows, u *TurnUsage) error {
+		return rows.Scan(&u.Seq, utc(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
 		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
 		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
-	if err != nil {
-		return nil, turns.c.Fail("read the usage of turns", err)
-	}
 	slices.Reverse(all)
-	return all, nil
+	return all, turns.c.Fail("read the usage of turns", err)
 }
 
 // Expansion is what a compaction covers.
