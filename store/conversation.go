@@ -101,7 +101,7 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 
 // change runs a statement, and returns ErrNotFound if it changes nothing.
 func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
-	return c.Update(ctx, tried, func(tx *Tx) error { return Changed(tx, query, args...) })
+	return c.Update(ctx, tried, func(tx *Tx) error { return ChangeRow(tx, query, args...) })
 }
 
 // read is Conversation.View for a function with a result; an error of its queries is returned, see Tx.Fail.
@@ -190,11 +190,6 @@ func (c *Conversation) Tasks() Tasks { return Tasks{c} }
 type Upkeep struct{ store *Store }
 
 func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
-
-// Held holds deliveries that arrive while the database is being rewritten.
-type Held struct{ store *Store }
-
-func (s *Store) Held() Held { return Held{s} }
 
 // Pauses are the scopes in which no model may be called.
 type Pauses struct{ store *Store }

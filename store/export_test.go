@@ -43,10 +43,10 @@ func (s *Store) Writing() *sql.DB { return s.write }
 
 func (s *Store) Path() string { return s.path }
 
-func (s *Store) HeldPath() string { return s.heldPath() }
+func (s *Store) HeldPath() string { return s.held.path }
 
 // Rewriting holds deliveries, as Vacuum does while it rewrites the database.
-func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx, s.heldPath()) }
+func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx) }
 
 func (s *Store) HeldRows() *sql.DB { return s.held.db }
 

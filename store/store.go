@@ -64,7 +64,7 @@ type Store struct {
 	write    *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read     *sql.DB     // a pool that cannot write
 	Sharing  atomic.Bool // whether conversations recall each other's memories
-	held     held
+	held     Held
 	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 	}
-	s.path = path
+	s.path, s.held.path = path, filepath.Join(filepath.Dir(path), heldName)
 	if s.shared {
 		err = checkExists(path)
 	} else {

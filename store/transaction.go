@@ -94,7 +94,7 @@ var ended = func() context.Context {
 
 // Do runs a statement, and reports whether it changed a row.
 func (t *Tx) Do(query string, args ...any) (changed bool) {
-	err := Changed(t, query, args...)
+	err := ChangeRow(t, query, args...)
 	if !errors.Is(err, ErrNotFound) {
 		t.Fail(err)
 	}
@@ -102,7 +102,7 @@ func (t *Tx) Do(query string, args ...any) (changed bool) {
 }
 
 // change runs a statement that must change a row; else the transaction fails with ErrNotFound.
-func (t *Tx) change(query string, args ...any) { t.Fail(Changed(t, query, args...)) }
+func (t *Tx) change(query string, args ...any) { t.Fail(ChangeRow(t, query, args...)) }
 
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
 	if err := cmp.Or(t.err, t.ctx.Err()); err != nil {
@@ -286,8 +286,8 @@ func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// Changed runs a statement and returns ErrNotFound if it changed no row.
-func Changed(tx *Tx, query string, args ...any) error {
+// ChangeRow runs a statement and returns ErrNotFound if it changed no row.
+func ChangeRow(tx *Tx, query string, args ...any) error {
 	result, err := tx.Exec(query, args...)
 	if err != nil {
 		return err

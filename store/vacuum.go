@@ -135,11 +135,11 @@ func (u Upkeep) Vacuum(ctx context.Context) error {
 	}
 	u.store.held.only.Lock()
 	defer u.store.held.only.Unlock()
-	if err := u.store.held.open(ctx, u.store.heldPath()); err != nil {
+	if err := u.store.held.open(ctx); err != nil {
 		return err
 	}
 	_, err = u.store.write.ExecContext(ctx, "VACUUM")
-	return errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
+	return errors.Join(err, u.store.held.deliver(context.WithoutCancel(ctx)))
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it. A reader of an older
