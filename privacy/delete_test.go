@@ -200,12 +200,8 @@ func TestEditOfRememberedMessage(t *testing.T) {
 
 // Who adds a table must decide what a purge does with it.
 func TestPurgeKnowsEveryTable(t *testing.T) {
-	var tables []string
-	check.NoError(t, newTalk(t).Store().View(ctx, func(tx *store.Tx) (err error) {
-		tables, err = store.Column[string](tx, `SELECT s.name FROM sqlite_schema s JOIN pragma_table_xinfo(s.name) i
-			WHERE s.type = 'table' AND i.name = 'conversation' ORDER BY 1`)
-		return err
-	}))
+	tables := storetest.Rows(t, newTalk(t).Store(), `SELECT s.name FROM sqlite_schema s JOIN pragma_table_xinfo(s.name) i
+		WHERE s.type = 'table' AND i.name = 'conversation' ORDER BY 1`)
 	known := slices.Concat(privacy.Purged, []string{"gone", "inherited", "messages", "usage"}) // usage is kept: numbers
 	slices.Sort(known)
 	check.EqualAll(t, "tables with rows of one conversation", known, tables)
