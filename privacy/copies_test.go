@@ -12,25 +12,7 @@ import (
 	"cairn/store"
 )
 
-// searchedIn makes a conversation of a server find another one's memory with its tool.
-func searchedIn(t *testing.T, from, to string) (a, b *store.Conversation) {
-	t.Helper()
-	s := storetest.OpenStore(t, t.TempDir())
-	memory.In(s).Share(true)
-	a, b = find(t, s, from), find(t, s, to)
-	m := said(1, "I play the "+secret)
-	m.Audience = store.ServerWide
-	deliver(t, a, m, said(2, "well"))
-	keep(t, a, "Ann", "Ann plays the "+secret, 1)
-	keep(t, a, "Ann", "Ann rows", 2)
-	storetest.Run(t, s, "UPDATE memories SET reach = 'server'")
-	m = asking(1, "what does Ann play?")
-	m.Audience = store.ServerWide
-	deliver(t, b, m)
-	answerFinding(t, b, 1, 2, "memory_search", memorySearch(t, b, 1, "plays"))
-	return a, b
-}
-
+// A conversation of a server finds another one's memory with its tool.
 func TestDeletionReachesOthersRecall(t *testing.T) {
 	for _, test := range []struct{ do, from, to string }{
 		{"delete", "discord:1/10", "discord:1/11"},
@@ -39,7 +21,17 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 		{"purge", "discord:1/10", "discord:1/11"},
 	} {
 		t.Run(fmt.Sprintf("%s in %s, found in %s", test.do, test.from, test.to), func(t *testing.T) {
-			a, b := searchedIn(t, test.from, test.to)
+			s := storetest.OpenStore(t, t.TempDir())
+			memory.In(s).Share(true)
+			a, b := find(t, s, test.from), find(t, s, test.to)
+			play, ask := said(1, "I play the "+secret), asking(1, "what does Ann play?")
+			play.Audience, ask.Audience = store.ServerWide, store.ServerWide
+			deliver(t, a, play, said(2, "well"))
+			keep(t, a, "Ann", "Ann plays the "+secret, 1)
+			keep(t, a, "Ann", "Ann rows", 2)
+			storetest.Run(t, s, "UPDATE memories SET reach = 'server'")
+			deliver(t, b, ask)
+			answerFinding(t, b, 1, 2, "memory_search", memorySearch(t, b, 1, "plays"))
 			found, told := message(t, b, 3).Text, ""
 			a.Store().WatchCopies(func(name string, seqs []int64) { told += fmt.Sprint(name, seqs) })
 			remove(t, a, 2) // of another memory

@@ -94,10 +94,6 @@ type savedMemories struct {
 	kept   map[string]int64 // the expected memories, and the messages they come from
 }
 
-func newSavedMemories() *savedMemories {
-	return &savedMemories{read: make(map[int64]bool), kept: make(map[string]int64)}
-}
-
 // draft makes a worker save one memory of a message; the job keeps it until it is stored.
 func (s *savedMemories) draft(t check.Tester, j summarize.Job, seq int64) (content string) {
 	t.Helper()

@@ -62,7 +62,13 @@ func wantRows(t *testing.T, what, dir, path string, columns, before map[string][
 		}
 		return
 	}
-	_, after := selected(t, path, namesNow(columns))
+	now := map[string][]string{}
+	for table, names := range columns {
+		for _, name := range names {
+			now[nameNow(table)] = append(now[nameNow(table)], nameNow(name))
+		}
+	}
+	_, after := selected(t, path, now)
 	for table, rows := range before {
 		if table == "unscrubbed" || slices.Contains(store.Derived, table) {
 			continue // the store erases when it opens, and builds what is derived again

@@ -142,17 +142,6 @@ func nameNow(name string) string {
 	return cmp.Or(names[name], name)
 }
 
-// namesNow returns the columns of each table under their names since the sixth version.
-func namesNow(columns map[string][]string) map[string][]string {
-	now := map[string][]string{}
-	for table, names := range columns {
-		for _, name := range names {
-			now[nameNow(table)] = append(now[nameNow(table)], nameNow(name))
-		}
-	}
-	return now
-}
-
 // unkept is the text of a piece that was sent or dropped, which is not kept since the tenth version.
 var unkept = regexp.MustCompile(`'[^']*'(\|[01]\|'(?:sent|dropped)')`)
 
