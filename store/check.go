@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -186,21 +187,14 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 			return err
 		}, "SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
 	})
-	if err == nil {
-		err = u.store.measureFiles(&v)
-	}
-	return v, Fail("measure the database", err)
-}
-
-func (s *Store) measureFiles(v *Vitals) error {
-	file, err := os.Stat(s.path)
-	if err != nil {
-		return err
+	file, statErr := os.Stat(u.store.path)
+	if err = cmp.Or(err, statErr); err != nil {
+		return v, Fail("measure the database", err)
 	}
 	v.Bytes = file.Size()
-	if log, err := os.Stat(s.path + "-wal"); err == nil { // the log may be missing
+	if log, err := os.Stat(u.store.path + "-wal"); err == nil { // the log may be missing
 		v.LogBytes = log.Size()
 	}
-	v.Free, err = freeBytes(filepath.Dir(s.path))
-	return err
+	v.Free, err = freeBytes(filepath.Dir(u.store.path))
+	return v, err
 }

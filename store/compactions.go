@@ -107,16 +107,16 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 // same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
-		head, first = cs.c.head(tx), cs.c.first(tx)
+		head = cs.c.head(tx)
+		first = cs.c.first(tx, head.Start)
 		return nil
 	})
 	return head, first, err
 }
 
-// first reads the first messages of the session that were addressed to the bot, and the replies of
+// first reads the first messages of the session from start on that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
-func (c *Conversation) first(tx *Tx) []chat.Message {
-	start := Get[int64](tx, "SELECT session_start FROM conversations WHERE id = ?", c.id)
+func (c *Conversation) first(tx *Tx, start int64) []chat.Message {
 	first := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if len(first) == 0 {
 		return first
@@ -151,7 +151,7 @@ func (rs Rows) Load() (state transcript.Snapshot) {
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
-	state.First, state.Prepared = rs.c.first(rs.tx), rs.Compactions("AND state = 'prepared' ORDER BY id")
+	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.Compactions("AND state = 'prepared' ORDER BY id")
 	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)
 	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
 	return state

@@ -28,9 +28,7 @@ func (rs Rows) index(m chat.Message) {
 // Unindex removes a message from the search index.
 func (rs Rows) Unindex(m chat.Message) {
 	counts, _ := indexed(m)
-	for term := range counts {
-		rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", rs.c.id, term, m.Seq)
-	}
+	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?", rs.c.id, encode(counts), m.Seq)
 }
 
 // indexed returns the terms by which a message is found: of its text, its attachments and its
@@ -66,16 +64,13 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 
 func IndexMemory(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
-	for term, tf := range counts {
-		tx.Do("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
-	}
+	tx.Do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
+		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
 }
 
 func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
-	for term := range counts {
-		tx.Do("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, conversation, id)
-	}
+	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?", encode(counts), conversation, id)
 }
 
 // indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its

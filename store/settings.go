@@ -20,7 +20,7 @@ type Override struct {
 // Set returns the overrides in effect for the conversation, by key: those set for it and, in a
 // thread, those set for its channel and not for the thread.
 func (h Settings) Set(ctx context.Context) ([]Override, error) {
-	return read(ctx, h.c, "read the settings", h.c.overrides)
+	return read(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
 }
 
 // OverrideAll sets values, and removes those that are nil: all of them or none. It calls allow inside
@@ -36,7 +36,7 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 				h.c.setOverride(tx, key, *value, by)
 			}
 		}
-		if set := h.c.overrides(tx); tx.err == nil {
+		if set := h.c.overrides(tx, ""); tx.err == nil {
 			refused = allow(PatchOf(set)) // an error, which rolls back
 		}
 		return refused
@@ -60,11 +60,8 @@ func PatchOf(set []Override) map[string]string {
 	return patch
 }
 
-// overrides returns those of the policy; other keys start with a table's name.
-func (c *Conversation) overrides(tx *Tx) []Override { return c.overridesIn(tx, "") }
-
-// overridesIn returns those whose key starts with a table's name.
-func (c *Conversation) overridesIn(tx *Tx, table string) []Override {
+// overrides returns those whose key starts with a table's name, "" for those of the policy.
+func (c *Conversation) overrides(tx *Tx, table string) []Override {
 	channel, _ := c.HangsOn()
 	return List(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
 		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
@@ -94,7 +91,7 @@ func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
 }
 
 func (c *Conversation) tools(tx *Tx) (rules ToolRules) {
-	for _, o := range c.overridesIn(tx, toolKeys) {
+	for _, o := range c.overrides(tx, toolKeys) {
 		switch o.Key {
 		case addedKey:
 			rules.Added = strings.Fields(o.Value)

@@ -81,11 +81,8 @@ func (b Backups) List(now time.Time) (files []string, err error) {
 		}
 	}
 	slices.Reverse(files) // names are times
-	later := 0
-	for later < len(files) && backupMade(files[later]).After(now) {
-		later++
-	}
-	return slices.Concat(files[later:], files[:later]), nil
+	past := max(slices.IndexFunc(files, func(file string) bool { return !backupMade(file).After(now) }), 0)
+	return slices.Concat(files[past:], files[:past]), nil
 }
 
 // backupMade returns the time in a backup's name; zero if the file is something else.
