@@ -68,45 +68,31 @@ func TestModels(t *testing.T) {
 func TestSaved(t *testing.T) {
 	c := imported(t, 10)
 	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = iif(id & 0xFFFF = 9, 90000, 100)")
-	seq, want := int64(11), int64(0)
-	answer := func(n int) {
-		t.Helper()
-		for range n {
-			turn := deliver(t, c, asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
+	seq, want := 11, int64(0)
+	for _, step := range []struct {
+		claim, do string
+		answers   int
+		more      int64
+	}{
+		{"nothing without summaries", "", 3, 0},
+		{"nothing before the next request", "sum 1-5", 0, 0},
+		{"by each request after it was applied", "", 3, 3 * (500 - 30)},
+		{"by two summaries", "sum 6-8", 2, 2*(500-30) + 2*(300-30)},
+		{"by a rollup, from then on", "roll 1-8; apply", 1, 800 - 30},
+		{"of a long message what a request would have shown", "sum 9-10", 1, 800 - 30 + 1000 + 100 - 30},
+		{"nothing by an undone one", "undo", 0, -(1000 + 100 - 30)},
+		{"nothing by an earlier session", "new", 4, 0},
+	} {
+		play(t, c, step.do)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30 WHERE kind <> 'placeholder'")
+		for range step.answers {
+			turn := deliver(t, c, asking(seq, fmt.Sprint("question ", seq)))[0].Turn
 			storetest.Finish(t, c, turn, turn+1, fmt.Sprint("reply-", turn))
-			seq = turn + 2
+			seq = int(turn) + 2
 		}
+		want += step.more
+		check.Equal(t, step.claim, check.Must(c.Turns().Saved(ctx, 1000))(t), want)
 	}
-	show := func(summary string) {
-		t.Helper()
-		play(t, c, summary)
-		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30")
-	}
-	saved := func(claim string, more int64) {
-		t.Helper()
-		want += more
-		check.Equal(t, claim, check.Must(c.Turns().Saved(ctx, 1000))(t), want)
-	}
-	answer(3)
-	saved("nothing without summaries", 0)
-	show("sum 1-5")
-	saved("nothing before the next request", 0)
-	answer(3)
-	saved("by each request after it was applied", 3*(500-30))
-	show("sum 6-8")
-	answer(2)
-	saved("by two summaries", 2*(500-30)+2*(300-30))
-	show("roll 1-8; apply")
-	answer(1)
-	saved("by a rollup, from then on", 800-30)
-	show("sum 9-10")
-	answer(1)
-	saved("of a long message what a request would have shown", 800-30+1000+100-30)
-	undo(t, c)
-	saved("nothing by an undone one", -(1000 + 100 - 30))
-	startSession(t, c)
-	answer(4)
-	saved("nothing by an earlier session", 0)
 }
 
 func TestVitals(t *testing.T) {
