@@ -20,7 +20,7 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		copies := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant')")
+		copies := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
 		quoting := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
 		for _, result := range quoting {
 			copies = append(copies, c.In(tx).Quoting(result)...)

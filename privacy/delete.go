@@ -26,15 +26,17 @@ func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, 
 }
 
 func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64) {
-	bare, quoting := affected(c, tx, ids)
+	var bare, quoting []chat.Message // the messages, and those that quote one
+	for _, id := range ids {
+		deleteUnread(c, tx, id)
+		bare = append(bare, said(c, tx, id)...)
+		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
+			"AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
+	}
 	if len(bare)+len(quoting) == 0 {
 		return nil
 	}
-	return deleteMessages(c, tx, append(bare, deleteTasksOf(c, tx, bare)...), quoting)
-}
-
-// deleteMessages deletes messages, and quotes of them in others.
-func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Message) (seqs []int64) {
+	bare = append(bare, deleteTasksOf(c, tx, bare)...)
 	version := c.In(tx).NextVersion()
 	for _, m := range quoting {
 		is := m
@@ -63,17 +65,6 @@ func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 	c.In(tx).DeleteWaiting(id)
 	deleteInherited(c, tx, id)
 	deleteInThread(c, tx, id)
-}
-
-// affected deletes the messages from the inbox and from inherited rows, and returns the stored ones
-// and the messages that quote one of them.
-func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting []chat.Message) {
-	for _, id := range ids {
-		deleteUnread(c, tx, id)
-		bare = append(bare, said(c, tx, id)...)
-		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
-	}
-	return bare, quoting
 }
 
 // said returns the message of a person with a platform ID, if there is one.

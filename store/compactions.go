@@ -39,17 +39,12 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 		row.Declined.At = time.Time{}
 	}
 	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil {
-		*row = asPlaceholder(*row)
+		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
+		row.Kind, row.By, row.Level = transcript.Placeholder, transcript.Nobody, 0
+		row.Text, row.Children, row.Sources = "", nil, nil
+		row.Tokens = row.Cost()
 	}
 	return nil
-}
-
-// asPlaceholder returns a damaged row as a placeholder: it continues to hide its span, says so, and
-// is repaired from its messages.
-func asPlaceholder(row transcript.Summary) transcript.Summary {
-	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = transcript.Placeholder, transcript.Nobody, 0, "", nil, nil
-	row.Tokens = row.Cost()
-	return row
 }
 
 func (rs Rows) Compaction(id int64) (transcript.Summary, error) {

@@ -76,13 +76,6 @@ func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
-// quotesGone reports whether something that a tool result quotes was deleted. A result that cannot
-// be parsed may quote it.
-func (c *Conversation) quotesGone(tx *Tx, m chat.Message) bool {
-	messages, memories := quotedBy(m)
-	return slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, memories, "")
-}
-
 // sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that
 // state.
 func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) bool {
@@ -125,7 +118,7 @@ func WithoutCopies(m chat.Message) chat.Message {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
-			if m.Calls[i].Name != "context" { // which cannot repeat a message; that of another program's tool may contain anything
+			if m.Calls[i].Name != "context" { // which cannot repeat a message; those of other programs may
 				m.Calls[i].Arguments = "{}"
 			}
 		}
@@ -156,7 +149,8 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 	answer = slices.Clone(answer)
 	gone := false
 	for i, m := range answer {
-		lost := c.quotesGone(tx, m)
+		messages, memories := quotedBy(m)
+		lost := slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, memories, "") // it may quote what was deleted
 		gone = gone || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"

@@ -38,14 +38,6 @@ type TurnUsage struct {
 	transcript.Sent
 }
 
-// keepSent stores the usage of the window when the turn was answered.
-func (c *Conversation) keepSent(tx *Tx, o Outcome) {
-	if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
-		tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
-	}
-}
-
 // Usages returns the usage of the window at the turns answered since a time and before the message
 // with a seq (0: all), oldest first: at most the newest limit, 0: all. It is unknown for
 // turns before schema version 8.

@@ -95,7 +95,14 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 			}
 		}
 		r.Addressed = r.Addressed || m.Addressed
-		c.insertInbox(tx, m)
+		attachments := ""
+		if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
+			attachments = c.keepFiles(tx, m.ID, m.Attachments)
+		}
+		c.store.arrivals.Store(waitingMessage{c.id, m.ID}, time.Now())
+		tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
 	default:
 		wasAsked, followed := is.addressed && !is.optional, is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
@@ -149,17 +156,6 @@ func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
 		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
 		LIMIT 1`, c.id, id).Found(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
 	return w
-}
-
-func (c *Conversation) insertInbox(tx *Tx, m Inbound) {
-	attachments := ""
-	if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
-		attachments = c.keepFiles(tx, m.ID, m.Attachments)
-	}
-	c.store.arrivals.Store(waitingMessage{c.id, m.ID}, time.Now())
-	tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
-		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
 }
 
 // maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;

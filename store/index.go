@@ -28,7 +28,8 @@ func (rs Rows) index(m chat.Message) {
 // Unindex removes a message from the search index.
 func (rs Rows) Unindex(m chat.Message) {
 	counts, _ := indexed(m)
-	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?", rs.c.id, encode(counts), m.Seq)
+	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
+		rs.c.id, encode(counts), m.Seq)
 }
 
 // indexed returns the terms by which a message is found: of its text, its attachments and its
@@ -70,7 +71,8 @@ func IndexMemory(tx *Tx, id int64, content, about string) {
 
 func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
-	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?", encode(counts), conversation, id)
+	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
+		encode(counts), conversation, id)
 }
 
 // indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its

@@ -42,7 +42,10 @@ func (c *Conversation) inherit(tx *Tx) {
 	if !found {
 		return
 	}
-	if answer := above.answerTo(tx, m); answer != "" {
+	low, high := above.RowRange(m.Seq, MaxSeq)
+	answer := Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn) // in Slack it may be in the thread and belong to the channel
+	if answer != "" && m.Role == llm.RoleUser && m.Seq != 0 {
 		m.Text += "\n\nYou answered: " + answer
 	}
 	m.ID = root
@@ -61,17 +64,6 @@ func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row 
 		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
 		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens)
-}
-
-// answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
-// be in the thread and belong to the channel.
-func (c *Conversation) answerTo(tx *Tx, m chat.Message) (text string) {
-	if m.Role != llm.RoleUser || m.Seq == 0 {
-		return ""
-	}
-	low, high := c.RowRange(m.Seq, MaxSeq)
-	return Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
-		ORDER BY id LIMIT 1`, low, high, m.Turn)
 }
 
 // saidAs finds the message with a platform ID, taken up or not, or the bot's reply that was sent

@@ -40,7 +40,8 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 // taken up.
 func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
 	err = cs.c.row(ctx, "look for a requested session", []any{&due},
-		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after) FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id)
+		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+		FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id)
 	return due, err
 }
 

@@ -143,20 +143,15 @@ func asItIs(path string) string {
 
 // open never fails: the connection is made on first use.
 func open(path, pragmas string) *sql.DB {
-	db, err := sql.Open("sqlite3", address(path, pragmas+"&mode=rw"))
+	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
+		path = full
+	}
+	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
+	db, err := sql.Open("sqlite3", file.String())
 	if err != nil { // the driver's name is wrong
 		panic(err)
 	}
 	return db
-}
-
-// address returns a file as a URI for SQLite.
-func address(path, query string) string {
-	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
-		path = full
-	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: query}
-	return name.String()
 }
 
 // explain turns SQLite's errors into errors that people can act on and callers can distinguish.

@@ -121,7 +121,10 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
 		turns.c.append(tx, o.Turn, o.Messages, o.Count)
 		contextStored = turns.c.keepContext(tx, o.Context, o.Version)
-		turns.c.keepSent(tx, o)
+		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
+			tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
+		}
 		turns.c.addUsage(tx, o.Usage)
 		turns.c.post(tx, o)
 		return contextStored
@@ -130,7 +133,8 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 
 // append writes the messages of a turn, and the provider's last count.
 func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) {
-	c.keepCount(tx, count)
+	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
+		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
 	if len(messages) == 0 {
 		return
 	}

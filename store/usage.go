@@ -170,12 +170,6 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 		Now(), factTTL.Milliseconds())
 }
 
-// keepCount stores the last count.
-func (c *Conversation) keepCount(tx *Tx, count transcript.Count) {
-	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
-		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
-}
-
 // count returns the last count, if the head it belongs to is still the current one.
 func (c *Conversation) count(tx *Tx) (count transcript.Count) {
 	tx.Row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).

@@ -124,7 +124,8 @@ func TestVitals(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	of := map[string]*store.Conversation{
-		"channel": find(t, s, "discord:1/2"), "thread": find(t, s, "discord:1/2/3"), "another": find(t, s, "discord:1/3"), "its thread": find(t, s, "discord:1/2x/3"),
+		"channel": find(t, s, "discord:1/2"), "thread": find(t, s, "discord:1/2/3"),
+		"another": find(t, s, "discord:1/3"), "its thread": find(t, s, "discord:1/2x/3"),
 	}
 	for _, step := range []struct{ where, set, seen, channel, thread string }{
 		{"channel", "focus=", "map[focus:]", "focus=", "focus=^"},

@@ -119,7 +119,8 @@ func CountBytes(t *testing.T, dir, text string) map[string]int {
 // state.
 func WantPlan(t testing.TB, s *store.Store, query, by string, arguments ...any) {
 	t.Helper()
-	if is := strings.Join(Rows(t, s, "EXPLAIN QUERY PLAN "+query, arguments...), "; "); !strings.Contains(is, by) || strings.Contains(is, "compactions_state") {
+	is := strings.Join(Rows(t, s, "EXPLAIN QUERY PLAN "+query, arguments...), "; ")
+	if !strings.Contains(is, by) || strings.Contains(is, "compactions_state") {
 		t.Errorf("%s\nis done by %s", query, is)
 	}
 }
