@@ -167,7 +167,7 @@ type Store interface {
 	OpenTasks(ctx context.Context) ([]store.Task, error)
 	privacy.Store
 	WatchCopies(f func(conversation string, seqs []int64))
-	Held() store.Held
+	Held() *store.Held
 	Posted(ctx context.Context, reply string) (bool, error)
 }
 

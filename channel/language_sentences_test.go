@@ -45,7 +45,7 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 // are one text, with %s in place of what is not constant.
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
-	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../store/undo.go", "../memory/filter.go", "../store/tasks.go"} {
+	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../store/apply.go", "../memory/filter.go", "../store/tasks.go"} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
 			if !strings.HasSuffix(name, "_test.go") {
 				all.Write(check.Must(os.ReadFile(name))(t))

@@ -94,8 +94,8 @@ func expandPage(c *store.Conversation, ctx context.Context, compaction, from, to
 			}
 			from, to = max(from, row.From), row.To
 		}
-		page, next, err = c.In(tx).Page(from, to, expandAtMost)
-		return err
+		page, next = c.In(tx).Page(from, to, expandAtMost)
+		return nil
 	})
 	return page, next, to, err
 }

@@ -129,8 +129,8 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 	row := j.row
 	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
 	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft, err error) {
-		if stale, err := c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages); err != nil || stale {
-			return nil, err
+		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
+			return nil, nil
 		}
 		extractive := j.checkExtractive(tx, summary.Memories)
 		extracted := ""

@@ -16,7 +16,7 @@ import (
 // its state does not allow it, here because it is forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		err := store.Changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+		err := store.ChangeRow(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (ms Memories) Forget(ctx context.Context, id int64) error {
 // says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
 	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		err := store.Changed(tx, "UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+		err := store.ChangeRow(tx, "UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
 		if errors.Is(err, store.ErrNotFound) && m.State == "forgotten" {
 			return ErrSaid
 		}
@@ -39,7 +39,7 @@ func (ms Memories) Restore(ctx context.Context, id int64) error {
 // Pin keeps a current memory from expiring and fading, or takes that back.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		return store.Changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+		return store.ChangeRow(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
 	})
 }
 
@@ -65,7 +65,7 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
 		}
-		err := store.Changed(tx, "UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
+		err := store.ChangeRow(tx, "UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
 		if errors.Is(err, store.ErrNotFound) && (m.State == "active" || m.State == "expired") {
 			return ErrSaid
 		}
@@ -174,5 +174,5 @@ func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
 	if err := relinkChain(tx, m.ID); err != nil {
 		return err
 	}
-	return store.Changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.ID())
+	return store.ChangeRow(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.ID())
 }

@@ -95,7 +95,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error
 		return s, err
 	}
 	if d.supersedes != 0 && d.supersedes != s.ID {
-		err := store.Changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.ID())
+		err := store.ChangeRow(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.ID())
 		if err == nil {
 			s.Superseded = d.supersedes
 		} else if !errors.Is(err, store.ErrNotFound) { // forgotten or pinned in the meantime
@@ -166,7 +166,7 @@ func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) error
 			d.expires = m.Expires.UnixMilli()
 		}
 	}
-	return store.Changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+	return store.ChangeRow(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
 		d.expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
 }
 

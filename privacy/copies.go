@@ -1,4 +1,5 @@
-// Copies of deleted messages in the results of the bot's own tools, and in what models thought.
+// Copies of deleted messages: in the results of the bot's own tools, in what models thought, in summaries, and in
+// threads.
 
 package privacy
 
@@ -7,19 +8,24 @@ import (
 
 	"cairn/chat"
 	"cairn/store"
+	"cairn/transcript"
+	"cairn/words"
 )
 
-// forgetCopies empties tool results that found deleted messages; in the turns of those messages, the
-// arguments of memory tools and what the provider added; and after the first of them all stored
-// reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is
+// forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the
+// turns of those messages, the arguments of memory tools and what the provider added; and after the first of them all
+// stored reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is
 // built from any of this, so none needs a repair.
-func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64, err error) {
+func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64) {
 	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		own := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))")
+		copies := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
 		quoting := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
-		for _, m := range append(own, quoting...) {
+		for _, result := range quoting {
+			copies = append(copies, c.In(tx).Quoting(result)...)
+		}
+		for _, m := range copies {
 			found[m.Seq] = m
 		}
 	}
@@ -30,9 +36,101 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 		}
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	thoughts, err := store.Column[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
-		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)
-	seqs = append(seqs, thoughts...)
+	seqs = append(seqs, store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
+		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)...)
 	slices.Sort(seqs)
-	return seqs, err
+	return seqs
+}
+
+// textOf returns everything that a message says.
+func textOf(m chat.Message) string {
+	text := m.Text + " " + m.Quote
+	for _, a := range m.Attachments {
+		text += " " + a.Name + " " + a.Caption + " " + a.Text
+	}
+	return text
+}
+
+// says reports whether a text has one of the terms.
+func says(text string, terms map[string]bool) bool {
+	return slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { return terms[w.Term] })
+}
+
+// lostTerms returns the terms of deleted messages that no remaining message contains. The messages are
+// out of the index already.
+func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[string]bool {
+	lost := make(map[string]bool)
+	for _, m := range deleted {
+		for _, word := range words.Cut(textOf(m)) {
+			if lost[word.Term] || word.Stop || len(word.Folded) < minRepeated {
+				continue
+			}
+			if !store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term) {
+				lost[word.Term] = true
+			}
+		}
+	}
+	return lost
+}
+
+// repeating returns the summaries around deleted messages that contain a word which no message
+// contains any more: they repeat deleted text, because a worker also reads messages outside a summary's span, for
+// reference.
+func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []transcript.Summary {
+	lost := lostTerms(c, tx, deleted)
+	if len(lost) == 0 {
+		return nil
+	}
+	first, last := deleted[0].Seq, deleted[0].Seq
+	for _, m := range deleted {
+		first, last = min(first, m.Seq), max(last, m.Seq)
+	}
+	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) })
+}
+
+// reachOfWords is how many messages away a summary is still checked: what one summary repeats,
+// the next may repeat again.
+const reachOfWords = 3000
+
+// minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small
+// numbers occur everywhere.
+const minRepeated = 4
+
+// deleteInherited removes a message from the threads below it, and quotes of it from threads below
+// an answer to it.
+func deleteInherited(c *store.Conversation, tx *store.Tx, id string) {
+	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
+	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
+	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
+	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
+}
+
+// deleteInThread removes quotes of a message from the threads of the channel.
+func deleteInThread(c *store.Conversation, tx *store.Tx, id string) {
+	quoting := tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id)
+	for _, thread := range quoting {
+		deleteAll(thread, tx, []string{id})
+	}
+}
+
+// emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
+// them, into placeholders.
+func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
+	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
+	empty := func(where string, from, to int64) {
+		c.In(tx).TouchThreads(where, from, to)
+		tx.Do("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
+	}
+	for _, seq := range seqs {
+		empty(over, seq, seq)
+	}
+	for _, row := range repeating {
+		empty("from_seq = ? AND to_seq = ? AND kind <> ''", row.From, row.To)
+	}
+	for _, seq := range deleted {
+		tx.Do("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+over, c.ID(), seq, seq)
+	}
 }

@@ -1,16 +1,16 @@
-// Deletions of messages, and of everything derived from them.
+// Deletions of messages, and of everything derived from them; edits, which delete the old words.
 
 package privacy
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"cairn/chat"
 	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
+	"cairn/words"
 )
 
 // Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the
@@ -21,30 +21,22 @@ import (
 // seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
 // deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) error {
-		seqs, err = deleteAll(pr.c, tx, ids)
-		return err
-	})
+	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { seqs = deleteAll(pr.c, tx, ids) })
 	return seqs, err
 }
 
-func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64, err error) {
-	bare, quoting, err := affected(c, tx, ids)
-	if err != nil {
-		return nil, err
+func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64) {
+	var bare, quoting []chat.Message // the messages, and those that quote one
+	for _, id := range ids {
+		deleteUnread(c, tx, id)
+		bare = append(bare, said(c, tx, id)...)
+		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
+			"AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
 	}
 	if len(bare)+len(quoting) == 0 {
-		return nil, nil
+		return nil
 	}
-	results, err := deleteTasksOf(c, tx, bare)
-	if err != nil {
-		return nil, err
-	}
-	return deleteMessages(c, tx, append(bare, results...), quoting)
-}
-
-// deleteMessages deletes messages, and quotes of them in others.
-func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Message) (seqs []int64, err error) {
+	bare = append(bare, deleteTasksOf(c, tx, bare)...)
 	version := c.In(tx).NextVersion()
 	for _, m := range quoting {
 		is := m
@@ -54,46 +46,25 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	}
 	var memories, deleted []int64 // of the memories, and messages, that are deleted
 	for _, m := range bare {
-		lost, err := makeTombstone(c, tx, m, version)
-		if err != nil {
-			return nil, err
-		}
-		memories = append(memories, lost...)
+		memories = append(memories, makeTombstone(c, tx, m, version)...)
 		deleted = append(deleted, m.Seq)
 	}
 	seqs = append(seqs, deleted...)
-	copies, err := forgetCopies(c, tx, bare)
-	if err != nil {
-		return nil, err
-	}
-	copies = append(copies, c.In(tx).ForgetQuotes(memories, true)...)
+	copies := append(forgetCopies(c, tx, bare), c.In(tx).ForgetQuotes(memories, true)...)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	repeating := repeating(c, tx, bare)
 	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
 	c.In(tx).Revise(seqs, repeating, version, without)
 	emptyInherited(c, tx, seqs, deleted, repeating)
-	return append(seqs, copies...), nil
+	return append(seqs, copies...)
 }
 
 // deleteUnread deletes a waiting message, and the copies and quotes of it in threads.
-func deleteUnread(c *store.Conversation, tx *store.Tx, id string) error {
+func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 	c.In(tx).DeleteWaiting(id)
 	deleteInherited(c, tx, id)
-	return deleteInThread(c, tx, id)
-}
-
-// affected deletes the messages from the inbox and from inherited rows, and returns the stored ones
-// and the messages that quote one of them.
-func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting []chat.Message, err error) {
-	for _, id := range ids {
-		if err := deleteUnread(c, tx, id); err != nil {
-			return nil, nil, err
-		}
-		bare = append(bare, said(c, tx, id)...)
-		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
-	}
-	return bare, quoting, nil
+	deleteInThread(c, tx, id)
 }
 
 // said returns the message of a person with a platform ID, if there is one.
@@ -103,20 +74,45 @@ func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
 
 // makeTombstone turns a message into a tombstone, and returns the memories that are deleted with
 // it.
-func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
+func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64) {
 	c.In(tx).Unindex(m)
 	c.In(tx).StoreFiles(m.ID, nil)
-	low, high := c.RowRange(m.Seq, m.Seq)
-	err = store.Changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
-		WHERE id BETWEEN ? AND ?`, store.Now(), version, low, high)
-	if err != nil {
-		return nil, fmt.Errorf("delete message %d: %w", m.Seq, err)
-	}
+	tx.Do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
+		WHERE id = ?`, store.Now(), version, c.Row(m.Seq))
 	tx.Do("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.ID(), m.Seq)
-	low, high = c.RowRange(m.Turn, m.Turn)
-	turnLow, turnHigh := c.RowRange(m.Turn, store.MaxSeq)
-	tx.Do(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
-		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND addressed AND deleted_at IS NULL)`,
-		store.TurnClosed, low, high, turnLow, turnHigh, m.Turn)
-	return memory.ForgetFrom(c, tx, m.Seq, nil)
+	low, high := c.RowRange(m.Turn, store.MaxSeq)
+	tx.Do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
+		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed AND deleted_at IS NULL)`,
+		store.TurnClosed, low, high, m.Turn)
+	return forgetFrom(c, tx, m.Seq, nil)
+}
+
+// forgetFrom is memory.ForgetFrom, see store.Tx.Fail.
+func forgetFrom(c *store.Conversation, tx *store.Tx, seq int64, which func(memory.Memory) bool) []int64 {
+	gone, err := memory.ForgetFrom(c, tx, seq, which)
+	tx.Fail(err)
+	return gone
+}
+
+// Edit is store.Transcript.Edit. Memories that only the old text supports are deleted: no other
+// message does, and they have a word that is gone, or most words are.
+func (pr Conversation) Edit(ctx context.Context, m store.Inbound) (seq int64, changed bool, err error) {
+	return pr.c.Transcript().Edit(ctx, m, func(tx *store.Tx, was, is chat.Message) { forgetEdited(pr.c, tx, was, is) })
+}
+
+func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
+	removed := make(map[string]bool)
+	for _, word := range words.Cut(textOf(was)) {
+		if !word.Stop {
+			removed[word.Term] = true
+		}
+	}
+	before := len(removed)
+	for _, word := range words.Cut(textOf(is)) {
+		delete(removed, word.Term)
+	}
+	gone := forgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
+	if seqs := c.In(tx).ForgetQuotes(gone, true); len(seqs) > 0 {
+		tx.CopiesChanged(c.Name(), seqs...)
+	}
 }

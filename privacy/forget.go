@@ -39,9 +39,7 @@ var ErrNobody = errors.New("the person's id is empty")
 // Traces counts what is stored about a person in the conversation: their messages, with waiting ones
 // and tasks they asked for, and memories that they said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
-	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) (Holding, error) {
-		return traces(pr.c, tx, author)
-	})
+	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) (Holding, error) { return traces(pr.c, tx, author), nil })
 }
 
 // concerning selects the memories of conversation ?1 that person ?2 said first, or that are about
@@ -49,30 +47,25 @@ func (pr Conversation) Traces(ctx context.Context, author string) (Holding, erro
 const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
 	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
 
-func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) (n int, err error) {
-	err = tx.QueryRow("SELECT count(*) FROM ("+concerning+")", c.ID(), author, upto).Scan(&n)
-	return n, err
+func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) (n int) {
+	return store.Get[int](tx, "SELECT count(*) FROM ("+concerning+")", c.ID(), author, upto)
 }
 
-func traces(c *store.Conversation, tx *store.Tx, author string) (h Holding, err error) {
+func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
 	if author == "" {
-		return h, ErrNobody
+		tx.Fail(ErrNobody)
 	}
-	h.Channel = c.Name()
 	low, high := c.RowRange(1, store.MaxSeq)
-	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND deleted_at IS NULL)
+	messages := store.Get[int](tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
-		c.ID(), author, low, high).Scan(&h.Messages)
-	if err == nil {
-		h.Memories, err = memoriesOf(c, tx, author, math.MaxInt64)
-	}
-	return h, err
+		c.ID(), author, low, high)
+	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
 }
 
 // Everywhere returns the conversations of a connector in which something about a person is stored,
 // and how much in each.
 func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, held Holdings, err error) {
-	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) (Holding, error) { return traces(c, tx, author) },
+	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, author) },
 		`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
@@ -92,9 +85,7 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 				return ErrNobody
 			}
 			for _, m := range c.In(tx).Waiting("AND author_id = ?", author) {
-				if err := deleteUnread(c, tx, m.ID); err != nil {
-					return err
-				}
+				deleteUnread(c, tx, m.ID)
 				waiting++
 			}
 			tx.Do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
@@ -109,9 +100,9 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 // Erasures returns what is still to be erased.
 func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
-		due, err = store.Select(tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
+		due = store.List(tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
 			"SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
-		return err
+		return nil
 	})
 	return due, store.Fail("look for what is to be forgotten", err)
 }
@@ -119,38 +110,22 @@ func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 // EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
 // transaction. The tombstones do not say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) error {
+	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
 		var before, upto int64
-		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Scan(&before, &upto)
-		if errors.Is(err, sql.ErrNoRows) {
+		if !tx.Row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Found(&before, &upto) {
 			e.Done = true
-			return nil
+			return
 		}
-		if err != nil {
-			return err
-		}
-		had, err := memoriesOf(pr.c, tx, author, upto)
-		if err != nil {
-			return err
-		}
-		left, err := eraseMessages(pr.c, tx, author, before, &e) // memories that only these said go with them
-		if err == nil && !left {
-			left, err = eraseMemories(pr.c, tx, author, upto, &e)
-		}
-		if err != nil {
-			return err
-		}
-		has, err := memoriesOf(pr.c, tx, author, upto)
-		e.Memories = had - has
-		if err != nil || left {
-			return err
+		had := memoriesOf(pr.c, tx, author, upto)
+		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e)
+		if e.Memories = had - memoriesOf(pr.c, tx, author, upto); left { // those that only the messages said went with them
+			return
 		}
 		e.Done = true
 		low, high := pr.c.RowRange(1, store.MaxSeq)
 		tx.Do(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
 			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID(), low, high)
 		tx.Do("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
-		return nil
 	})
 	return e, err
 }
@@ -167,51 +142,37 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id = r.id)`
 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
-func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
+func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool) {
 	low, last := c.RowRange(1, before-1)
 	high := store.Get[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`, author, low, last, erasedAtOnce-1, last)
-	ids, err := store.Column[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
+	ids := store.Values[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
-	if err != nil {
-		return false, err
-	}
-	quoted, err := store.Column[string](tx, quotedOf, c.ID(), author, low, high)
-	if err != nil {
-		return false, err
-	}
-	if e.Seqs, err = deleteAll(c, tx, append(ids, quoted...)); err != nil {
-		return false, err
-	}
-	tasks, reports, err := deleteTasksFor(c, tx, author)
-	if err != nil {
-		return false, err
-	}
+	quoted := store.Values[string](tx, quotedOf, c.ID(), author, low, high)
+	e.Seqs = deleteAll(c, tx, append(ids, quoted...))
+	tasks, reports := deleteTasksFor(c, tx, author)
 	e.Seqs = append(e.Seqs, reports...)
 	e.Messages = len(ids) + tasks
 	tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
-	return high < last, nil
+	return high < last
 }
 
-func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
+// eraseMemories deletes the next memories; left reports that there may be more.
+func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
 	theirs, err := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
-	if err != nil {
-		return false, err
-	}
+	tx.Fail(err)
 	var gone []int64
 	for _, m := range theirs {
-		if err := memory.DeleteMemory(c, tx, m); err != nil {
-			return false, err
-		}
+		tx.Fail(memory.DeleteMemory(c, tx, m))
 		gone = append(gone, m.ID)
 	}
 	e.Seqs = append(e.Seqs, c.In(tx).ForgetQuotes(gone, true)...)
 	if len(theirs) == erasedAtOnce {
-		return true, nil
+		return true
 	}
 	tx.Do("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.ID(), author, upto)
-	return false, nil
+	return false
 }
 
 // Find returns the people with that id, or that name in any case, who have spoken in the conversations of
@@ -219,12 +180,12 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 // none, the text may have the connector in front: discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
-		found, err = store.Select(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
+		found = store.List(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
 			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> '' UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
 			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory) said
 			JOIN conversations c ON c.id = said.conversation WHERE ?1 = '' OR c.name >= ?1 || ':' AND c.name < ?1 || ';' ORDER BY 1, 2, 3 DESC`, connector)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)

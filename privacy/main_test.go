@@ -46,9 +46,9 @@ func memorySearch(t *testing.T, c *store.Conversation, turn int64, query string)
 	return check.Must(storetest.Call(tools, "memory_search", fmt.Sprintf(`{"query":%q}`, query)))(t)
 }
 
-// answerFinding answers a turn in which a tool found something.
+// answerFinding answers a turn in which a tool found something, which the answer quotes as the one without a model does.
 func answerFinding(t *testing.T, c *store.Conversation, turn, next int64, tool, found string) {
 	t.Helper()
-	storetest.AnswerWith(t, c, turn, next, "", map[string]string{tool: found})
+	storetest.AnswerWith(t, c, turn, next, "", map[string]string{tool: found, "reply": "This is what I found:\n- Ann: “" + found + "”"})
 	storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
 }

@@ -48,18 +48,13 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 // memories stay.
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	err = pr.c.Update(ctx, "keep a person out of memories", func(tx *store.Tx) error {
-		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.Connector(), author}
 		if out {
-			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-			args = append(args, name, store.Now())
+			changed = tx.Do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+				pr.c.Connector(), author, name, store.Now())
+		} else {
+			changed = tx.Do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", pr.c.Connector(), author)
 		}
-		result, err := tx.Exec(query, args...)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		changed = n > 0
-		return err
+		return nil
 	})
 	return changed, err
 }

@@ -40,26 +40,22 @@ func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conve
 	if strings.HasSuffix(name, "/") {
 		which = "WHERE name >= ?1 AND name < substr(?1, 1, length(?1) - 1) || '0'" // 0 comes right after /
 	}
-	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) (Holding, error) {
+	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding {
 		h := Holding{Channel: c.Name()}
 		low, high := c.RowRange(1, store.MaxSeq)
-		err := tx.QueryRow(`SELECT (SELECT count(*) FROM messages WHERE id BETWEEN ?2 AND ?3 AND deleted_at IS NULL)
+		tx.Row(`SELECT (SELECT count(*) FROM messages WHERE id BETWEEN ?2 AND ?3 AND deleted_at IS NULL)
 			+ (SELECT count(*) FROM inbox WHERE conversation = ?1), (SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID(), low, high).Scan(&h.Messages, &h.Memories)
-		return h, err
+		return h
 	}, which+" ORDER BY id", name)
 }
 
 // hold counts what conversations hold.
-func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *store.Tx) (Holding, error), which string, args ...any) (in []*store.Conversation, held Holdings, err error) {
+func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *store.Tx) Holding, which string, args ...any) (in []*store.Conversation, held Holdings, err error) {
 	held = Holdings{}
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		in = tx.Conversations(which, args...)
 		for _, c := range in {
-			h, err := count(c, tx)
-			if err != nil {
-				return err
-			}
-			held = append(held, h)
+			held = append(held, count(c, tx))
 		}
 		return nil
 	})
@@ -71,26 +67,21 @@ func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *st
 // platform IDs of the messages stay, so that no message is delivered again or backfilled from the
 // platform as missed.
 func (pr Conversation) Purge(ctx context.Context) error {
-	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) error { return purge(pr.c, tx) })
+	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) { purge(pr.c, tx) })
 }
 
 // erase is Store.Erase; an error says what was tried.
-func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx) error) error {
-	return c.Fail(tried, c.Store().Erase(ctx, do))
+func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx)) error {
+	return c.Fail(tried, c.Store().Erase(ctx, func(tx *store.Tx) error {
+		do(tx)
+		return nil
+	}))
 }
 
-func purge(c *store.Conversation, tx *store.Tx) error {
-	if err := purgeTasks(c, tx); err != nil {
-		return err
-	}
-	if err := purgeFromThreads(c, tx); err != nil {
-		return err
-	}
-	memories, err := store.Column[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID())
-	if err != nil {
-		return err
-	}
-	c.In(tx).ForgetQuotes(memories, true)
+func purge(c *store.Conversation, tx *store.Tx) {
+	purgeTasks(c, tx)
+	purgeFromThreads(c, tx)
+	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
@@ -110,7 +101,6 @@ func purge(c *store.Conversation, tx *store.Tx) error {
 	for _, statement := range statements {
 		tx.Do(statement, c.ID(), low, high)
 	}
-	return nil
 }
 
 // purged are the tables of whose rows each belongs to one conversation.
@@ -120,20 +110,14 @@ var purged = []string{
 
 // purgeFromThreads removes quotes of the conversation's messages from its threads, and makes
 // those reread what they inherited.
-func purgeFromThreads(c *store.Conversation, tx *store.Tx) error {
+func purgeFromThreads(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).TouchThreads("true")
 	low, high := c.RowRange(1, store.MaxSeq)
 	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
-		quoted, err := store.Column[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+		quoted := store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
 			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> '')
 			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = q.id)
 			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = q.id AND platform_id <> '')`, t.ID(), low, high, c.ID())
-		if err == nil {
-			_, err = deleteAll(t, tx, quoted)
-		}
-		if err != nil {
-			return err
-		}
+		deleteAll(t, tx, quoted)
 	}
-	return nil
 }

@@ -1,12 +1,14 @@
-// Commits a change that package transcript computed, unless the stored state has changed since.
+// Commits a change that package transcript computed, unless the stored state has changed since; and what an undo needs.
 
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -18,7 +20,7 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 		if err := cs.c.current(tx, s, change); err != nil {
 			return transcript.Head{}, err
 		}
-		return cs.c.write(tx, s, change)
+		return cs.c.write(tx, s, change), nil
 	})
 }
 
@@ -26,9 +28,7 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 // on disk from s.
 func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Change) error {
 	var version, next int64
-	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {
-		return err
-	}
+	tx.Row("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next)
 	if version != s.HeadVersion {
 		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
 	}
@@ -45,12 +45,8 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 			}
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
-			is, err := c.between(tx, gap)
-			if err != nil {
-				return err
-			}
-			if known := s.Messages.Count(gap); known != is.Messages {
-				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is.Messages, gap.From, gap.To, known, transcript.ErrStale)
+			if known, is := s.Messages.Count(gap), c.between(tx, gap).Messages; known != is {
+				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is, gap.From, gap.To, known, transcript.ErrStale)
 			}
 		}
 	}
@@ -60,47 +56,174 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 // Ended returns those of the once prepared rows that are no longer prepared, in their current
 // state.
 func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
-	return View(ctx, cs.c, "look for summaries that are prepared no longer", func(tx *Tx) ([]transcript.Summary, error) {
-		ended, err := cs.c.withIDs(tx, rows)
-		return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
-	})
+	ended, err := cs.Rows(ctx, rows)
+	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
 }
 
 // Stretches counts the messages of spans, for transcript.State.Cover.
 func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) ([]transcript.Stretch, error) {
-	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch, err error) {
+	return read(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch) {
 		for _, sp := range spans {
-			n, err := cs.c.between(tx, sp)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, n)
+			found = append(found, cs.c.between(tx, sp))
 		}
-		return found, nil
+		return found
 	})
 }
 
-// withIDs reads the rows with these ids. ErrNotFound: one of them is not in this conversation.
-func (c *Conversation) withIDs(tx *Tx, ids []int64) (rows []transcript.Summary, err error) {
-	for _, id := range ids {
-		row, err := c.In(tx).Compaction(id)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
 // between counts the messages of a span.
-func (c *Conversation) between(tx *Tx, sp transcript.Span) (transcript.Stretch, error) {
+func (c *Conversation) between(tx *Tx, sp transcript.Span) transcript.Stretch {
 	low, high := c.RowRange(sp.From, sp.To)
 	n := transcript.Stretch{Span: sp}
-	var first, last int64
-	err := tx.QueryRow(`SELECT count(*),
+	tx.Row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, &first, &last)
-	n.First, n.Last = ShownAt(first), ShownAt(last)
-	return n, err
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, local(&n.First), local(&n.Last))
+	return n
+}
+
+// write writes a change of s, and returns the resulting head.
+func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
+	if change.Empty() {
+		return c.head(tx)
+	}
+	given := make(map[int64]int64) // row IDs, by the temporary IDs of the change
+	for _, row := range change.Summaries {
+		c.writeRow(tx, s, row, change.Marks.HeadVersion, given)
+	}
+	for _, ended := range change.Sessions[len(s.Sessions):] {
+		tx.Do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
+			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
+			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
+		tx.Do(dropSession, c.id) // the request is fulfilled
+	}
+	if m := change.Marks; m.HeadVersion != s.HeadVersion {
+		tx.Do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
+	}
+	return c.head(tx)
+}
+
+// writeRow writes what a change of s with a version does to one summary.
+func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
+	if row.ID >= transcript.Unstored {
+		fresh := row
+		fresh.State = transcript.Applied
+		fresh = c.insert(tx, fresh, version)
+		given[row.ID] = fresh.ID
+		if row.State == transcript.Applied {
+			return
+		}
+		row.ID = fresh.ID // a rollup of the same change already has it
+	}
+	row.Children = slices.Clone(row.Children)
+	for i, child := range row.Children {
+		row.Children[i] = cmp.Or(given[child], child)
+	}
+	if row.State == transcript.Stale {
+		c.makeStale(tx, row.ID)
+		return
+	}
+	var ended any
+	if row.State != transcript.Applied {
+		ended = version
+	}
+	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
+		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
+	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
+		tx.Do(`UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
+			FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
+	}
+	if row.State != transcript.Applied && row.State != transcript.RolledUp {
+		return
+	}
+	for _, child := range row.Children {
+		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", row.ID, child, c.id)
+	}
+}
+
+// Revise writes what an edit or a deletion, which incremented the version, does to the summaries
+// over messages, and to others.
+func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) {
+	over := make(map[int64]transcript.Summary)
+	for _, row := range others {
+		over[row.ID] = row
+	}
+	for _, seq := range seqs {
+		for _, row := range rs.Compactions("AND from_seq <= ? AND to_seq >= ?", seq, seq) {
+			over[row.ID] = row
+		}
+	}
+	for _, was := range over {
+		row := to(was)
+		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
+			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
+			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times)
+	}
+}
+
+// makeStale ends a running or prepared row that cannot be applied.
+func (c *Conversation) makeStale(tx *Tx, id int64) {
+	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
+}
+
+// beforeTheStart says why an applied compaction cannot be undone, in words for people.
+const beforeTheStart = "what was summarized last is from before the last /new"
+
+// The rows of an applied compaction, none of which begins before a seq. It cleared the tool results
+// of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
+const (
+	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation)
+		FROM compactions s INDEXED BY compactions_applied
+		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
+	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
+	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
+)
+
+// Latest returns the latest compaction of the session that was not undone yet, with what undoing
+// it needs. What was applied in earlier sessions does not concern the user who undoes something;
+// it stays, even where it was applied together with what they undo.
+func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
+	return read(ctx, cs.c, "read the latest compaction", cs.c.latest)
+}
+
+func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
+	var start, applied int64
+	tx.Row("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start)
+	if !tx.Row(latestApplied, c.id, start).Found(&applied, &l.ClearedTo) {
+		l.Why = transcript.ErrNothingApplied.Error()
+		if Exists(tx, latestApplied, c.id, 1) {
+			l.Why = beforeTheStart
+		}
+		return l
+	}
+	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
+	l.Changed = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended))
+	l.Freed = c.freed(tx, l.Rows, l.Ended)
+	return l
+}
+
+// freed returns the messages that were verbatim before an applied compaction that made rows and
+// ended others.
+func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
+	ends := func(row transcript.Summary) bool {
+		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
+	}
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
+	for _, row := range made {
+		if ends(row) {
+			continue // it was folded by another row of the compaction, which covers it
+		}
+		for _, gap := range row.Gaps(before) {
+			messages = append(messages, c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")...)
+		}
+	}
+	return messages
+}
+
+// changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
+func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) bool {
+	return slices.ContainsFunc(rows, func(row transcript.Summary) bool {
+		low, high := c.RowRange(row.From, row.To)
+		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+	})
 }

@@ -109,7 +109,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		pragmas += "&immutable=1" // it leaves no files beside it
 	}
 	db := open(path, pragmas)
-	err = explain(observe(ctx, db, func(tx *Tx) error {
+	err = explain(transact(ctx, db, toRead, func(tx *Tx) error {
 		if c.Version, err = versionOf(tx); err != nil {
 			return err
 		}
@@ -174,16 +174,14 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	defer func() { err = errors.Join(err, l.release()) }()
 	path := File(dir)
 	part := path + ".restored"
-	if err := copyFile(backup, part); err != nil {
-		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
+	defer os.Remove(part) // if it did not get its new name
+	if err = copyFile(backup, part); err == nil {
+		aside, err = moveAside(ctx, path)
 	}
-	if aside, err = moveAside(ctx, path); err != nil {
-		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
+	if err == nil {
+		err = errors.Join(os.Rename(part, path), flush(dir))
 	}
-	if err := errors.Join(os.Rename(part, path), flush(dir)); err != nil {
-		return c, aside, fmt.Errorf("restore: %w", err)
-	}
-	return c, aside, nil
+	return c, aside, Fail("restore", err)
 }
 
 // ErrBadBackup means that a file cannot be restored. The database is as it was.

@@ -209,7 +209,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 	check.Equal(t, "messages when it is back", messagesIn(t, s), 1)
 	s.Close()
 	write(t, dir, store.DatabaseName, "")
-	wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
+	wantRefused(t, dir, "nothing was changed: the file is empty")
 	check.Equal(t, "file", read(t, store.File(dir)), "")
 	// A database deleted with its log is created anew, also by one that was killed then.
 	check.NoError(t, os.Remove(store.File(dir)))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
@@ -19,53 +20,43 @@ const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, t
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
-	return list(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
+	return List(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
 		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
 // scanSummary reads compactionColumns, and the columns behind them into more.
 func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
-	var fromAt, toAt, triedAt int64
 	var children, sources string
 	err := rows.Scan(append([]any{
-		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
+		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, local(&row.FromTime), local(&row.ToTime),
 		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, &triedAt, &row.Declined.By,
+		&row.AwaitsModel, &row.Declined.Times, utc(&row.Declined.At), &row.Declined.By,
 	}, more...)...)
 	if err != nil {
 		return err
 	}
-	row.FromTime, row.ToTime = ShownAt(fromAt), ShownAt(toAt)
-	if row.Declined.Times > 0 {
-		row.Declined.At = At(triedAt)
+	if row.Declined.Times == 0 {
+		row.Declined.At = time.Time{}
 	}
-	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(*row) {
-		*row = asPlaceholder(*row)
+	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil {
+		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
+		row.Kind, row.By, row.Level = transcript.Placeholder, transcript.Nobody, 0
+		row.Text, row.Children, row.Sources = "", nil, nil
+		row.Tokens = row.Cost()
 	}
 	return nil
 }
 
-// known reports whether a row's kind and maker are valid.
-func known(row transcript.Summary) bool {
-	kinds := []transcript.Kind{transcript.Leaf, transcript.Rollup, transcript.Placeholder}
-	makers := []transcript.By{transcript.Worker, transcript.Extractive, transcript.Nobody}
-	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
-}
-
-// asPlaceholder returns a damaged row as a placeholder: it continues to hide its span, says so, and
-// is repaired from its messages.
-func asPlaceholder(row transcript.Summary) transcript.Summary {
-	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = transcript.Placeholder, transcript.Nobody, 0, "", nil, nil
-	row.Tokens = row.Cost()
-	return row
-}
-
 func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
 	row, err := First(rs.Compactions("AND id = ?", id), nil)
-	if errors.Is(err, ErrNotFound) {
-		err = fmt.Errorf("compaction %d: %w", id, err)
-	}
-	return row, err
+	return row, Fail(fmt.Sprintf("compaction %d", id), err)
+}
+
+// compaction is Compaction, see Tx.Fail.
+func (rs Rows) compaction(id int64) transcript.Summary {
+	row, err := rs.Compaction(id)
+	rs.tx.Fail(err)
+	return row
 }
 
 // childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
@@ -79,7 +70,7 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary 
 
 // insert writes a new row and returns it with its id, as it would be read from the database. A row
 // inserted as applied gets the given version.
-func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (transcript.Summary, error) {
+func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
 	var appliedAt, appliedWith any
 	var triedAt int64
 	if row.Declined.Times > 0 {
@@ -89,45 +80,38 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (tr
 		appliedAt, appliedWith = Now(), version
 	}
 	var id int64
-	err := tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
 		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
-	if err != nil {
-		return row, err
-	}
-	return c.In(tx).Compaction(id)
+	return c.In(tx).compaction(id)
 }
 
 // head reads the head as last committed.
-func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
-	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+func (c *Conversation) head(tx *Tx) (head transcript.Head) {
+	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
-	if err != nil {
-		return head, err
-	}
 	head.Pins, head.Inherited = c.pins(tx), c.inheritance(tx)
 	head.Stack, head.Earlier = c.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), c.earlier(tx)
-	return head, nil
+	return head
 }
 
 // Head returns the head as last committed, and the current first messages of the session, from the
 // same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
-		head, err = cs.c.head(tx)
-		first = cs.c.first(tx)
-		return err
+		head = cs.c.head(tx)
+		first = cs.c.first(tx, head.Start)
+		return nil
 	})
 	return head, first, err
 }
 
-// first reads the first messages of the session that were addressed to the bot, and the replies of
+// first reads the first messages of the session from start on that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
-func (c *Conversation) first(tx *Tx) []chat.Message {
-	start := Get[int64](tx, "SELECT session_start FROM conversations WHERE id = ?", c.id)
+func (c *Conversation) first(tx *Tx, start int64) []chat.Message {
 	first := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if len(first) == 0 {
 		return first
@@ -153,23 +137,19 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 			return transcript.Snapshot{}, err
 		}
 	}
-	return View(ctx, cs.c, "load the state", func(tx *Tx) (transcript.Snapshot, error) { return cs.c.In(tx).Load() })
+	return read(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
-func (rs Rows) Load() (state transcript.Snapshot, err error) {
-	if state.Head, err = rs.c.head(rs.tx); err != nil {
-		return state, err
-	}
+func (rs Rows) Load() (state transcript.Snapshot) {
+	state.Head = rs.c.head(rs.tx)
 	state.Next = Get[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
-	state.First, state.Prepared = rs.c.first(rs.tx), rs.Compactions("AND state = 'prepared' ORDER BY id")
-	if state.Count, err = rs.c.count(rs.tx); err != nil {
-		return state, err
-	}
-	state.Contexts, state.Open, state.Addressed = rs.c.contexts(rs.tx), rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
-	return state, nil
+	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.Compactions("AND state = 'prepared' ORDER BY id")
+	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)
+	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
+	return state
 }
 
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
@@ -184,4 +164,88 @@ func (c *Conversation) addressedSince(tx *Tx) bool {
 			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?3)
 			ORDER BY to_seq DESC LIMIT 1), 0)`,
 		low, high, c.id)
+}
+
+// Begin writes row in state running, and returns it. ErrNotFound: its span is in no session, because
+// the conversation was purged after the row was planned.
+func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
+	row.State = transcript.Running
+	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
+		if !Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
+			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From) {
+			return row, fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
+		}
+		return cs.c.insert(tx, row, 0), nil
+	})
+}
+
+// Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
+func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
+	return cs.c.change(ctx, fmt.Sprintf("note the failure of compaction %d", id),
+		"UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')", cause, Now(), id, cs.c.id)
+}
+
+// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
+func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
+	return read(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
+		return cs.c.In(tx).Compactions(childrenOf, rollup)
+	})
+}
+
+// Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
+func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summary, error) {
+	return read(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
+		for _, id := range ids {
+			rows = append(rows, cs.c.In(tx).compaction(id))
+		}
+		return rows
+	})
+}
+
+// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and
+// makes it prepared. The text was made from the row's span and children, and also from other rows
+// and messages. stale: some of that was edited, deleted or undone since the row was inserted; then
+// the row is stale, and nothing of its text is written.
+func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
+	if rs.c.outdated(rs.tx, row, rows, messages) {
+		rs.c.makeStale(rs.tx, row.ID)
+		return true
+	}
+	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
+		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
+	return false
+}
+
+// outdated reports whether something that a row's job read has changed: its span (then the row is
+// already stale), something else that was deleted since, or a row that has left the view. The
+// summary may repeat it.
+func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) bool {
+	left := func(id int64, placeholder bool) bool {
+		return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
+	}
+	return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || c.sourcesGone(tx, messages, nil, "") ||
+		slices.ContainsFunc(beside, func(id int64) bool { return left(id, true) }) ||
+		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) })
+}
+
+// Measured stores the tokens used before and after a row was applied.
+func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
+	return cs.c.change(ctx, fmt.Sprintf("note the effect of compaction %d", row),
+		"UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
+}
+
+// Declined records that a model declined to summarize what a row covers.
+func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
+	return cs.c.change(ctx, fmt.Sprintf("note a refusal of compaction %d", row),
+		"UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
+}
+
+// ClearDeclined forgets what models declined, so that it is attempted again.
+func (cs Compactions) ClearDeclined(ctx context.Context) error {
+	return cs.c.set(ctx, "forget what was declined", "UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
+}
+
+// Span returns the messages from..to without deleted ones, oldest first.
+func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
+	return read(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
 }

@@ -1,4 +1,4 @@
-// A conversation's handle, and which conversations have work to do.
+// A conversation's handles, and which conversations have work to do.
 
 package store
 
@@ -45,15 +45,12 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
-	var c *Conversation
-	err := s.View(ctx, func(tx *Tx) (err error) {
-		c, err = tx.Conversation(name)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("conversation %q: %w", name, err)
+	c := &Conversation{store: s, name: name}
+	err := s.row(ctx, []any{&c.id}, "SELECT id FROM conversations WHERE name = ?", name)
+	if err == nil && c.id == 0 {
+		err = ErrNotFound
 	}
-	return c, nil
+	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
 
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a
@@ -90,11 +87,31 @@ func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) er
 }
 
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
-func (c *Conversation) Fail(tried string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+func (c *Conversation) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
+
+// row is Store.row; an error says what was tried.
+func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
+	return c.Fail(tried, c.store.row(ctx, columns, query, args...))
+}
+
+// set is Store.set. An error names the conversation.
+func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
+	return c.store.set(ctx, tried+" of "+c.name, query, args...)
+}
+
+// change runs a statement, and returns ErrNotFound if it changes nothing.
+func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
+	return c.Update(ctx, tried, func(tx *Tx) error { return ChangeRow(tx, query, args...) })
+}
+
+// read is Conversation.View for a function with a result; an error of its queries is returned, see Tx.Fail.
+func read[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
+	return resultOf(ctx, c.View, tried, func(tx *Tx) (T, error) { return do(tx), nil })
+}
+
+// write is read for Conversation.Update.
+func write[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
+	return resultOf(ctx, c.Update, tried, func(tx *Tx) (T, error) { return do(tx), nil })
 }
 
 // View is Conversation.View for a function with a result.
@@ -127,3 +144,75 @@ func (c *Conversation) Connector() string {
 	connector, _, _ := strings.Cut(root, ":")
 	return connector
 }
+
+// Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
+type Compactions struct{ c *Conversation }
+
+func (c *Conversation) Compactions() Compactions { return Compactions{c} }
+
+// Inbox has the delivered messages that are not in the transcript yet.
+type Inbox struct{ c *Conversation }
+
+func (c *Conversation) Inbox() Inbox { return Inbox{c} }
+
+// Past is for messages from before the bot joined, or while it was disconnected: a gap is filled
+// from the platform's history.
+type Past struct{ c *Conversation }
+
+func (c *Conversation) Past() Past { return Past{c} }
+
+// Transcript is a conversation's messages, with their files and pins.
+type Transcript struct{ c *Conversation }
+
+func (c *Conversation) Transcript() Transcript { return Transcript{c} }
+
+// Turns are the messages that wait for an answer, their answers, and the usage of these.
+type Turns struct{ c *Conversation }
+
+func (c *Conversation) Turns() Turns { return Turns{c} }
+
+// Outbox has the replies that still have to be sent, each piece once.
+type Outbox struct{ c *Conversation }
+
+func (c *Conversation) Outbox() Outbox { return Outbox{c} }
+
+// Settings are the settings that people have changed in a conversation.
+type Settings struct{ c *Conversation }
+
+func (c *Conversation) Settings() Settings { return Settings{c} }
+
+// Tasks are the tasks that a conversation has started, and the task that it is itself.
+type Tasks struct{ c *Conversation }
+
+func (c *Conversation) Tasks() Tasks { return Tasks{c} }
+
+// Upkeep maintains the files: backups, checks, and the erasure of deleted text.
+type Upkeep struct{ store *Store }
+
+func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
+
+// Pauses are the scopes in which no model may be called.
+type Pauses struct{ store *Store }
+
+func (s *Store) Pauses() Pauses { return Pauses{s} }
+
+// Models has the learned facts about models.
+type Models struct{ store *Store }
+
+func (s *Store) Models() Models { return Models{s} }
+
+// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is
+// written. If they cannot be read or written, the transaction ends with the error, see Tx.Do.
+type Rows struct {
+	c  *Conversation
+	tx *Tx
+}
+
+// In returns the conversation's rows inside a transaction.
+func (c *Conversation) In(tx *Tx) Rows { return Rows{c, tx} }
+
+// ID returns the number of the conversation in the database.
+func (c *Conversation) ID() int64 { return c.id }
+
+// Store returns the store of the conversation.
+func (c *Conversation) Store() *Store { return c.store }

@@ -1,13 +1,90 @@
-// Copies of messages in the results of the bot's own tools. Deletions reach them too.
+// Copies of messages and memories: in the results of the bot's own tools and in turn contexts. Quotes say which; deletions
+// reach them.
 
 package store
 
 import (
+	"database/sql"
+	"encoding/json"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"cairn/chat"
 	"cairn/llm"
+	"cairn/transcript"
 )
+
+// unknown is one of the quoted ids if a tool result cannot be parsed: it may quote anything.
+const unknown = 0
+
+// quotedBy returns the messages of its conversation, and the memories of any, that a tool result
+// quotes.
+func quotedBy(m chat.Message) (messages, memories []int64) {
+	switch {
+	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
+	case m.Tool == "memory_save":
+		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
+			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // otherwise it is part of a quote
+				memories = append(memories, id)
+			}
+		}
+	case slices.Contains(copyingTools, m.Tool) && strings.HasPrefix(m.Text, "{"): // otherwise it is an error message
+		var found struct {
+			Messages []struct {
+				Seq int64 `json:"seq"`
+			} `json:"messages"`
+			Memories []struct {
+				ID       int64   `json:"id"`
+				Messages []int64 `json:"messages"`
+			} `json:"memories"`
+		}
+		if json.Unmarshal([]byte(m.Text), &found) != nil {
+			return []int64{unknown}, []int64{unknown}
+		}
+		for _, m := range found.Messages {
+			messages = append(messages, m.Seq)
+		}
+		for _, m := range found.Memories {
+			messages, memories = append(messages, m.Messages...), append(memories, m.ID)
+		}
+		none := func(number int64) bool { return number <= 0 }
+		messages, memories = slices.DeleteFunc(messages, none), slices.DeleteFunc(memories, none)
+	}
+	return messages, memories
+}
+
+// quoted matches a memory as quoted by memory_save, see Saved.answer and hint.
+var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
+
+// fillQuotes stores the quotes of tool results that are older than the table of quotes.
+func fillQuotes(tx *Tx) error {
+	for _, c := range tx.Conversations("ORDER BY id") {
+		found := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
+		for _, m := range found {
+			c.keepQuotes(tx, m)
+		}
+	}
+	tx.Do("DROP INDEX messages_copies")
+	return nil
+}
+
+// keepQuotes stores what a tool result quotes.
+func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
+	messages, memories := quotedBy(m)
+	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
+}
+
+// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that
+// state.
+func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) bool {
+	return slices.ContainsFunc(messages, func(seq int64) bool {
+		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq))
+	}) || slices.ContainsFunc(memories, func(id int64) bool {
+		return !Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+	})
+}
 
 // DeletedCopyText replaces the result of a tool that found a deleted message.
 const DeletedCopyText = "What was found here has been deleted."
@@ -15,29 +92,33 @@ const DeletedCopyText = "What was found here has been deleted."
 // copyingTools are the tools that return messages, or text derived from them.
 var copyingTools = []string{"memory_search", "recall", "expand"}
 
-// argumentsMayRepeat reports whether a tool's arguments may repeat the messages of its turn. Those of other
-// programs' tools may contain anything.
-func argumentsMayRepeat(tool string) bool { return tool != "context" }
-
-// resultMayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
-// for another program's tool, what it was given.
-func resultMayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
-
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (rs Rows) LastOf(turn int64) int64 {
 	low, high := rs.c.RowRange(turn, MaxSeq)
 	return Get[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
+// quotesFinds reports whether a message is an answer without a model: it quotes what the tools of its turn found.
+func quotesFinds(m chat.Message) bool {
+	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.SaidOffline(m.Text)
+}
+
+// Quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
+func (rs Rows) Quoting(result chat.Message) []chat.Message {
+	later := rs.Messages(result.Seq, rs.LastOf(result.Turn), "AND role = 'assistant'")
+	return append([]chat.Message{result}, slices.DeleteFunc(later, func(m chat.Message) bool { return !quotesFinds(m) })...)
+}
+
 // WithoutCopies returns a message of a model or tool without its copies of other texts.
 func WithoutCopies(m chat.Message) chat.Message {
-	if m.Role == llm.RoleTool {
+	if m.Role == llm.RoleTool || quotesFinds(m) {
 		m.Text = DeletedCopyText
-	} else {
+	}
+	if m.Role == llm.RoleAssistant {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
-			if argumentsMayRepeat(m.Calls[i].Name) {
+			if m.Calls[i].Name != "context" { // which cannot repeat a message; those of other programs may
 				m.Calls[i].Arguments = "{}"
 			}
 		}
@@ -46,36 +127,125 @@ func WithoutCopies(m chat.Message) chat.Message {
 	return m
 }
 
-// Replace writes what WithoutCopies leaves of a message. A model's text stays, and so does its index.
+// Replace writes what WithoutCopies leaves of a message.
 func (rs Rows) Replace(was, m chat.Message) {
 	row := rs.c.Row(m.Seq)
-	if m.Role == llm.RoleTool {
+	if m.Text != was.Text { // otherwise it is a model's, and so is its index
 		rs.Unindex(was)
 		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
-		rs.tx.Do("UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
-		return
 	}
-	rs.tx.Do("UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", toJSON(m.Calls), string(m.Native), m.Tokens, row)
-}
-
-// mayCopy reports whether WithoutCopies may change a message.
-func mayCopy(m chat.Message) bool {
-	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
+	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
 // withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn.
 func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) []chat.Message {
-	if !slices.ContainsFunc(answer, mayCopy) { // as most are
+	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
+	if !slices.ContainsFunc(answer, may) { // as in most
 		return answer
 	}
 	low, high := c.RowRange(turn, c.In(tx).LastOf(turn))
 	near := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
+	gone := false
 	for i, m := range answer {
-		if near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool)) || c.quotesGone(tx, m) {
+		messages, memories := quotedBy(m)
+		lost := slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, memories, "") // it may quote what was deleted
+		gone = gone || lost
+		// A result may repeat what it found or, if it is another program's, what it was given.
+		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
+		if near && repeats || lost || gone && quotesFinds(m) {
 			answer[i] = WithoutCopies(m)
 		}
 	}
 	return answer
+}
+
+// contexts returns the contexts that are still shown, by seq.
+func (c *Conversation) contexts(tx *Tx) []transcript.Context {
+	low, high := c.RowRange(1, MaxSeq)
+	return List(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
+		return rows.Scan(&ctx.Seq, &ctx.Text, fromJSON{&ctx.Messages}, fromJSON{&ctx.Memories})
+	}, `SELECT seq, context,
+		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
+		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
+		FROM messages m INDEXED BY messages_context WHERE id BETWEEN ? AND ? AND context <> '' AND deleted_at IS NULL ORDER BY id`, low, high)
+}
+
+// keepContext stores the context of an answered turn, unless the head no longer has this version,
+// or something the context quotes was deleted or forgotten in the meantime. It reports whether the
+// context is stored.
+func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool) {
+	row := c.Row(ctx.Seq)
+	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") &&
+		tx.Do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
+	if stored {
+		tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
+	}
+	return stored
+}
+
+// addQuotes stores what a row's context or tool result quotes.
+func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) {
+	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+	for _, seq := range messages {
+		tx.Do(quote, "message", c.Row(seq), row)
+	}
+	for _, id := range memories {
+		tx.Do(quote, "memory", id, row)
+	}
+}
+
+// quote is a message of a conversation which, or whose context, quotes something.
+type quote struct {
+	at   *Conversation
+	seq  int64
+	tool bool // it is the answer of a tool
+}
+
+// ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
+// others that recalled them, and, if answers, empties the answers of tools that do. It returns the
+// seqs that it changed here; WatchCopies reports those elsewhere.
+func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
+	elsewhere := make(map[string][]int64)
+	for _, id := range memories {
+		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
+			q.at = &Conversation{store: rs.c.store}
+			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
+		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
+			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
+		for _, q := range quoting {
+			changed := q.remove(rs.tx)
+			if q.at.id == rs.c.id {
+				seqs = append(seqs, changed...)
+			} else {
+				elsewhere[q.at.name] = append(elsewhere[q.at.name], changed...)
+			}
+		}
+	}
+	for name, seqs := range elsewhere {
+		rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE name = ?", name)
+		rs.tx.CopiesChanged(name, seqs...)
+	}
+	return seqs
+}
+
+// remove empties what quotes something, and returns the messages that changed.
+func (q quote) remove(tx *Tx) (seqs []int64) {
+	if !q.tool {
+		row := q.at.Row(q.seq)
+		tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
+		tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		return []int64{q.seq}
+	}
+	rs := q.at.In(tx)
+	for _, result := range rs.Messages(q.seq, q.seq, "") {
+		for _, m := range rs.Quoting(result) {
+			rs.Replace(m, WithoutCopies(m))
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	return seqs
 }

@@ -29,7 +29,7 @@ type coverage struct {
 	arrived, edits int
 	taken          int64
 	gone           map[int64]bool // deleted messages
-	memories       *savedMemories
+	memories       savedMemories
 	jobs, prepared []*coverageJob
 	appliedSets    []transcript.Snapshot // the states before those that an undo goes back to
 }
@@ -50,7 +50,8 @@ func TestCoverage(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		m := &coverage{t: t, dir: all.dir, s: all.s, gone: make(map[int64]bool), memories: newSavedMemories()}
+		m := &coverage{t: t, dir: all.dir, s: all.s, gone: make(map[int64]bool)}
+		m.memories.read, m.memories.kept = make(map[int64]bool), make(map[string]int64)
 		m.c = storetest.Find(t, m.s, fmt.Sprintf("terminal:%d", round))
 		defer func() { all.s = m.s }()
 		rt.Repeat(map[string]func(*rapid.T){

@@ -1,9 +1,10 @@
-// Edits of messages by people.
+// Edits of messages by people, and what a connector finds out about incomplete ones; their files.
 
 package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"cairn/chat"
@@ -15,20 +16,21 @@ import (
 // whether the message has changed: not if the content is the same, if a later edit is known, or if
 // the message is unknown. also, if not nil, is called in the transaction that changes a message of
 // the transcript.
-func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, changed bool, err error) {
-	m, err = clean(m)
-	if err == nil {
-		err = tr.c.store.Update(ctx, func(tx *Tx) error {
-			if changed = tr.c.editWaiting(tx, m); !changed {
-				seq, changed, err = tr.c.editTakenUp(tx, m, also)
-			}
-			if err == nil && changed { // the files still have the old text; platforms also report edits that change nothing
-				noteErasure(tx)
-			}
-			return err
-		})
-	}
-	return seq, changed, tr.c.Fail("edit message "+m.ID, err)
+func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
+	m = clean(m)
+	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) error {
+		if m.ID == "" {
+			return errNoID
+		}
+		if changed = tr.c.editWaiting(tx, m); !changed {
+			seq, changed = tr.c.editTakenUp(tx, m, also)
+		}
+		if changed { // the files still have the old text; platforms also report edits that change nothing
+			noteErasure(tx)
+		}
+		return nil
+	})
+	return seq, changed, err
 }
 
 func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
@@ -48,28 +50,25 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 	return edited
 }
 
-func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, edited bool, err error) {
+func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, edited bool) {
 	seq = Get[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
 	if seq == 0 {
-		return 0, false, nil
+		return 0, false
 	}
-	was, err := c.In(tx).Message(seq)
-	if err != nil {
-		return 0, false, err
-	}
+	was := c.In(tx).message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
-		return seq, false, nil
+		return seq, false
 	}
 	version := c.In(tx).NextVersion()
 	c.In(tx).Rewrite(was, is, version)
 	c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	if also != nil {
-		err = also(tx, was, is)
+		also(tx, was, is)
 	}
-	return seq, err == nil, err
+	return seq, true
 }
 
 // NextVersion increments the version of the conversation and returns it.
@@ -84,14 +83,6 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) {
 	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
 	rs.index(is)
-}
-
-// Unindex removes a message from the search index.
-func (rs Rows) Unindex(m chat.Message) {
-	counts, _ := indexed(m)
-	for term := range counts {
-		rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", rs.c.id, term, m.Seq)
-	}
 }
 
 // carryOver returns the attachments after an edit, with those that were already in the message
@@ -113,4 +104,98 @@ func carryOver(before, after []chat.Attachment) []chat.Attachment {
 		kept = append(kept, a)
 	}
 	return kept
+}
+
+// File returns a stored picture of the conversation, and its media type. ErrNotFound: the
+// conversation has no such file.
+func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
+	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) error {
+		if !tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Found(&mediaType, &data) {
+			return ErrNotFound
+		}
+		return nil
+	})
+	return mediaType, data, err
+}
+
+// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes
+// files of the message that no attachment refers to any more.
+func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.Attachment {
+	attachments = slices.Clone(attachments)
+	kept := []int64{}
+	for i := range attachments {
+		a := &attachments[i]
+		if len(a.Data) > 0 {
+			a.File = Get[int64](rs.tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", rs.c.id, message, a.Type, a.Data)
+			if a.Size == 0 {
+				a.Size = int64(len(a.Data))
+			}
+			a.Data = nil
+		}
+		kept = append(kept, a.File)
+	}
+	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, encode(kept))
+	return attachments
+}
+
+// keepFiles is StoreFiles with the attachments in their stored form.
+func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) string {
+	return toJSON(c.In(tx).StoreFiles(message, attachments))
+}
+
+// incompleteAtOnce limits how many incomplete messages one call returns.
+const incompleteAtOnce = 50
+
+// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
+// 50.
+func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
+	return read(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
+		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+	})
+}
+
+// Try records on disk that the connector is about to complete waiting messages: if that kills the
+// process, the next start sees their Tries. An edit resets them.
+func (in Inbox) Try(ctx context.Context, all []Inbound) error {
+	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) error {
+		for _, m := range all {
+			tx.Do("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID)
+		}
+		return nil
+	})
+}
+
+// TryPast is Try for messages from before the bot joined. It returns the number of earlier
+// attempts.
+func (in Inbox) TryPast(ctx context.Context) (int, error) {
+	return write(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
+		return Get[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
+	})
+}
+
+// Complete replaces author, text, attachments and quote of a waiting message by those of m, marks it
+// complete, and stores the label that m has, if any. was is the message as returned by Incomplete: if
+// it was edited or deleted since, nothing changes, and Incomplete returns an edited one again.
+func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
+	m.ID = was.ID
+	m = clean(m)
+	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) error {
+		now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
+		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
+			return nil
+		}
+		if now[0].Quote != was.Quote {
+			m.Quote = now[0].Quote // the quoted text may have been deleted since
+		}
+		attachments := in.c.keepFiles(tx, was.ID, m.Attachments)
+		in.c.relabel(tx, m.Label)
+		tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
+			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
+		return nil
+	})
+}
+
+// sameContent reports whether two versions of a message have the same content.
+func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
+	return text1 == text2 && toJSON(attachments1) == toJSON(attachments2)
 }

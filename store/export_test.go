@@ -21,6 +21,8 @@ const (
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
 	SessionsShown  = sessionsShown
+	ToRead         = toRead
+	ToWrite        = toWrite
 	CopyFolder     = backupFolder
 	WriterPragmas  = writerPragmas
 )
@@ -32,7 +34,6 @@ var (
 	Link          = link
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
-	Observe       = observe
 	OpenFile      = open
 	PutAside      = moveAside
 	Transact      = transact
@@ -42,10 +43,10 @@ func (s *Store) Writing() *sql.DB { return s.write }
 
 func (s *Store) Path() string { return s.path }
 
-func (s *Store) HeldPath() string { return s.heldPath() }
+func (s *Store) HeldPath() string { return s.held.path }
 
 // Rewriting holds deliveries, as Vacuum does while it rewrites the database.
-func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx, s.heldPath()) }
+func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx) }
 
 func (s *Store) HeldRows() *sql.DB { return s.held.db }
 
@@ -53,7 +54,7 @@ func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
 
 // Arrivals returns how many waiting messages have their arrival time in memory.
 func (s *Store) Arrivals() (n int) {
-	s.arrivals.at.Range(func(any, any) bool { n++; return true })
+	s.arrivals.Range(func(any, any) bool { n++; return true })
 	return n
 }
 

@@ -73,12 +73,12 @@ func lost(path string) error {
 		return nil
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
-		return fmt.Errorf("%w: it is gone or empty, and its log %s-wal is there: bring it back, or move the log away: %s", ErrDamaged, databaseName, remedy)
+		return fmt.Errorf("%w: it is gone or empty, and its log %s-wal is there: bring it back, or move the log away", ErrDamaged, databaseName)
 	}
 	if gone {
 		return nil
 	}
-	return fmt.Errorf("%w: the file is empty: bring it back, or delete it: %s", ErrDamaged, remedy)
+	return fmt.Errorf("%w: the file is empty: bring it back, or delete it", ErrDamaged)
 }
 
 // openPrivate opens or creates a file that only its owner may read, whatever the umask. If the

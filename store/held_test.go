@@ -89,7 +89,7 @@ func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 	check.Must(s.HeldRows().Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {
 		err := s.Held().Deliver(ctx)
-		check.Error(t, err, store.ErrDamaged)
+		check.Error(t, err, store.ErrHeld)
 		check.ErrorContains(t, "error", err, s.HeldPath())
 		check.NoError(t, check.ErrorOf(os.Stat(s.HeldPath())))
 	}

@@ -1,5 +1,4 @@
-// History: pages of messages, what a compaction covers, what is known of the newest messages, and the
-// usage of the window at each turn.
+// History: pages of messages, what a compaction covers, the usage of the window at each turn, and when all this happened.
 
 package store
 
@@ -39,14 +38,6 @@ type TurnUsage struct {
 	transcript.Sent
 }
 
-// keepSent stores the usage of the window when the turn was answered.
-func (c *Conversation) keepSent(tx *Tx, o Outcome) {
-	if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
-		tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
-	}
-}
-
 // Usages returns the usage of the window at the turns answered since a time and before the message
 // with a seq (0: all), oldest first: at most the newest limit, 0: all. It is unknown for
 // turns before schema version 8.
@@ -55,21 +46,13 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 		before = MaxSeq
 	}
 	low, high := turns.c.RowRange(1, before-1)
-	err = turns.c.store.query(ctx, func(rows *sql.Rows) error {
-		var u TurnUsage
-		var saidAt int64
-		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
-		u.Time = At(saidAt)
-		all = append(all, u)
-		return err
+	all, err = selectAlone(ctx, turns.c.store, func(rows *sql.Rows, u *TurnUsage) error {
+		return rows.Scan(&u.Seq, utc(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
 		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
 		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
-	if err != nil {
-		return nil, turns.c.Fail("read the usage of turns", err)
-	}
 	slices.Reverse(all)
-	return all, nil
+	return all, turns.c.Fail("read the usage of turns", err)
 }
 
 // Expansion is what a compaction covers.
@@ -85,31 +68,28 @@ type Expansion struct {
 // contain a row with this id, directly or through a rollup.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) error {
-		if e.Row, err = tr.c.In(tx).Compaction(id); err != nil {
-			return err
-		}
-		if e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
+		if e.Row = tr.c.In(tx).compaction(id); e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
 			return ErrNotFound
 		}
 		if e.Row.IsRollup() {
 			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
 			return nil
 		}
-		e.Messages, e.Next, err = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
-		return err
+		e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+		return nil
 	})
 	return e, err
 }
 
 // Page reads the messages from one seq to another, at least one and at most limit, without deleted
 // ones. next is the seq of the following one; 0: none.
-func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64, err error) {
+func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
 	limit = max(limit, 1)
 	page = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}
-	return page, next, err
+	return page, next
 }
 
 // Known is a message as it was stored.
@@ -126,14 +106,48 @@ const reviewRows = 500
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
-		var edited int64
-		err := rows.Scan(&m.ID, &edited)
-		m.Edited = atOrZero(edited)
-		return err
+		return rows.Scan(&m.ID, utc(&m.Edited))
 	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
 		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), tr.c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
+}
+
+// Recorded is a message and when it was stored.
+type Recorded struct {
+	chat.Message
+	Saved time.Time
+}
+
+// RecordedSummary is a summary with its times; zero: not yet.
+type RecordedSummary struct {
+	transcript.Summary
+	Began, Ended, Applied time.Time // Ended: prepared, or failed
+	Version               int64     // the same for rows that were applied together; 0: it was not applied
+	Before, After         int       // tokens used when it was applied
+}
+
+// Recorded returns all messages, oldest first, without deleted ones.
+func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
+	low, high := tr.c.RowRange(1, MaxSeq)
+	return read(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
+		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, utc(&r.Saved)) },
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
+	})
+}
+
+// Recorded returns every summary that was started, in that order, with the first seqs of the
+// sessions that users started.
+func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
+	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) error {
+		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {
+			return scanSummary(rows, &r.Summary, utc(&r.Began), utc(&r.Ended), utc(&r.Applied), &r.Version, &r.Before, &r.After)
+		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
+			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
+		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+		return nil
+	})
+	return all, sessions, err
 }

@@ -111,7 +111,7 @@ func TestRecent(t *testing.T) {
 // viewed returns the result of a query on a view, one row per line.
 func viewed(t *testing.T, s *store.Store, query string) string {
 	t.Helper()
-	return strings.Join(listed(t, s.Writing(), query), "\n")
+	return strings.Join(storetest.Rows(t, s, query), "\n")
 }
 
 func TestCompactionListMatchesView(t *testing.T) {

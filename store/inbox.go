@@ -13,6 +13,40 @@ import (
 	"cairn/llm"
 )
 
+// Inbound is a message as a connector hands it over.
+type Inbound struct {
+	ID          string // the platform's id, unique in its conversation; never empty
+	AuthorID    string
+	Author      string
+	Text        string
+	Attachments []chat.Attachment
+	ReplyTo     string    // the platform ID of the message it replies to
+	Quote       string    // the start of that message and its author: `Ada: "shall we…"`
+	Time        time.Time // when it was sent
+	Edited      time.Time // when it was last edited; zero: never, as far as is known
+	Addressed   bool      // a person wants an answer: the bot was mentioned, replied to, or is alone with them
+	Thread      bool      // sent in a thread, where the bot keeps answering once it was addressed, until /stop
+	Optional    bool      // no one addressed the bot; it may answer or stay silent; the hub sets it
+	Bot         bool      // sent by another program
+	Audience    Audience  // who may read the place where it was sent
+	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
+	Incomplete  bool      // the connector can find out more: names, files; see channel.Completer
+	Tries       int       // how often completing it was attempted, see Try; the store sets it
+
+	row, received int64 // of the inbox: its id, and when it arrived
+
+	// Compaction overrides the policy in the turn that answers the message, and in the check that
+	// follows it. It is not stored: a turn that is answered after a restart uses the policy.
+	Compaction map[string]string `json:"-"`
+}
+
+// Receipt is the outcome of a delivery; the zero value: the message is held, see Held.
+type Receipt struct {
+	Fresh     bool  // false: the message was known already
+	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox
+	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
+}
+
 // Deliver puts m into the inbox. When it returns without error the message is durably on disk and
 // may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice,
 // nor again after it was deleted. While the message waits, a redelivery can only mark it as
@@ -31,28 +65,25 @@ func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 
 // DeliverAll is Deliver for several messages, in order and in one transaction.
 func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
-	receipts := make([]Receipt, len(all))
-	err := in.c.Update(ctx, "deliver message", func(tx *Tx) (err error) {
-		for i, m := range all {
-			if receipts[i], err = in.c.deliver(tx, m); err != nil {
-				return err
-			}
+	return write(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
+		for _, m := range all {
+			receipts = append(receipts, in.c.deliver(tx, m))
 		}
-		return nil
+		return receipts
 	})
-	return receipts, err
 }
 
 // deliver is Deliver in a transaction.
-func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
-	if m, err = clean(m); err != nil {
-		return r, err
+func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
+	if m = clean(m); m.ID == "" {
+		tx.Fail(errNoID)
+		return r
 	}
 	c.saveAudience(tx, m.Audience)
 	c.relabel(tx, m.Label)
-	is, err := c.delivery(tx, m.ID)
-	if err != nil || is.left {
-		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
+	is := c.delivery(tx, m.ID)
+	if is.left {
+		return Receipt{Seq: is.seq, Addressed: is.addressed}
 	}
 	asked := m.Addressed && !m.Optional // by a person
 	switch {
@@ -64,7 +95,14 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 			}
 		}
 		r.Addressed = r.Addressed || m.Addressed
-		c.insertInbox(tx, m)
+		attachments := ""
+		if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
+			attachments = c.keepFiles(tx, m.ID, m.Attachments)
+		}
+		c.store.arrivals.Store(waitingMessage{c.id, m.ID}, time.Now())
+		tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
 	default:
 		wasAsked, followed := is.addressed && !is.optional, is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
@@ -78,9 +116,9 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
 	if m.Thread && asked {
-		c.follow(tx, true)
+		tx.Do(follow, true, c.id)
 	}
-	return r, err
+	return r
 }
 
 // addFiles adds the files of a redelivery to a waiting message that came without any: Slack
@@ -96,9 +134,9 @@ func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
 func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
-	return View(ctx, in.c, "look who asked", func(tx *Tx) (bool, error) {
-		is, err := in.c.delivery(tx, id)
-		return is.addressed && !is.optional, err
+	return read(ctx, in.c, "look who asked", func(tx *Tx) bool {
+		is := in.c.delivery(tx, id)
+		return is.addressed && !is.optional
 	})
 }
 
@@ -112,37 +150,22 @@ type delivery struct {
 
 // delivery looks up a message by its platform ID, in one statement because every delivery needs
 // it.
-func (c *Conversation) delivery(tx *Tx, id string) (w delivery, err error) {
-	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
+	tx.Row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
 		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
-		LIMIT 1`, c.id, id).Scan(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
-	if errors.Is(err, sql.ErrNoRows) {
-		return delivery{}, nil
-	}
-	return w, err
-}
-
-func (c *Conversation) insertInbox(tx *Tx, m Inbound) {
-	attachments := ""
-	if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
-		attachments = c.keepFiles(tx, m.ID, m.Attachments)
-	}
-	c.store.arrivals.note(waitingMessage{c.id, m.ID})
-	tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
-		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
+		LIMIT 1`, c.id, id).Found(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
+	return w
 }
 
 // maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;
 // the store looks up authors by them very often.
 const maxAuthorBytes = 300
 
+var errNoID = errors.New("it has no id")
+
 // clean makes m fit to store: valid UTF-8, names of limited length, and a time.
-func clean(m Inbound) (Inbound, error) {
-	if m.ID == "" {
-		return m, errors.New("it has no id")
-	}
+func clean(m Inbound) Inbound {
 	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
 	valid(&m.Text)
 	for _, name := range []*string{&m.Author, &m.AuthorID} {
@@ -158,29 +181,21 @@ func clean(m Inbound) (Inbound, error) {
 		m.Time = time.Now()
 	}
 	m.Optional = m.Optional && m.Addressed
-	return m, nil
+	return m
 }
 
 const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries, id, received_at"
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
-	return View(ctx, in.c, "read waiting messages", func(tx *Tx) ([]Inbound, error) {
-		return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit), nil
-	})
+	return read(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
 }
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) []Inbound {
-	return list(rs.tx, func(rows *sql.Rows, m *Inbound) error {
-		var saidAt int64
-		var attachments string
-		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
-		if err != nil {
-			return err
-		}
-		m.Time = ShownAt(saidAt)
-		return FromJSON(attachments, &m.Attachments)
+	return List(rs.tx, func(rows *sql.Rows, m *Inbound) error {
+		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, fromJSON{&m.Attachments}, &m.ReplyTo, &m.Quote, local(&m.Time),
+			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
@@ -196,7 +211,7 @@ func (m Inbound) message() chat.Message {
 func (rs Rows) DeleteWaiting(id string) {
 	rs.tx.Do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
 	if Get[int64](rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id) != 0 {
-		rs.c.store.arrivals.forget(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
+		rs.c.store.arrivals.Delete(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
 		rs.tx.Do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
 		rs.StoreFiles(id, nil)
 	}

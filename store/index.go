@@ -1,26 +1,78 @@
-// The search index: the words of memories, and rebuilding all that is derived from other tables.
+// The search index of messages and memories, and rebuilding all that is derived from other tables.
 
 package store
 
 import (
 	"database/sql"
+	"slices"
 
 	"cairn/chat"
+	"cairn/llm"
 	"cairn/words"
 )
 
+// index adds a message to the search index: its terms, and its author as a member.
+func (rs Rows) index(m chat.Message) {
+	for _, term := range words.Content(m.Author) {
+		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
+	}
+	counts, length := indexed(m)
+	if len(counts) == 0 {
+		return
+	}
+	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
+	// anyway, so SQLite need not write a journal to undo the statement alone.
+	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, encode(counts))
+}
+
+// Unindex removes a message from the search index.
+func (rs Rows) Unindex(m chat.Message) {
+	counts, _ := indexed(m)
+	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
+		rs.c.id, encode(counts), m.Seq)
+}
+
+// indexed returns the terms by which a message is found: of its text, its attachments and its
+// author, and the stems of these words in their language.
+func indexed(m chat.Message) (counts map[string]int, length int) {
+	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
+		return nil, 0 // its content is found elsewhere
+	}
+	var terms, stems []string
+	add := func(text string) {
+		terms = append(terms, words.Content(text)...)
+		stems = append(stems, words.Stems(text)...)
+	}
+	add(m.Text)
+	for _, a := range m.Attachments {
+		add(a.Name + " " + a.Caption)
+		add(a.Text)
+	}
+	if len(terms) == 0 {
+		return nil, 0
+	}
+	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
+}
+
+// CountTerms counts the terms of a document, and the stems of the same words.
+func CountTerms(terms []string, stems ...string) (counts map[string]int, length int) {
+	counts = make(map[string]int, len(terms)+len(stems))
+	for _, term := range slices.Concat(terms, stems) {
+		counts[term]++
+	}
+	return counts, len(terms)
+}
+
 func IndexMemory(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
-	for term, tf := range counts {
-		tx.Do("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
-	}
+	tx.Do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
+		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
 }
 
 func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
-	for term := range counts {
-		tx.Do("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, conversation, id)
-	}
+	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
+		encode(counts), conversation, id)
 }
 
 // indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
@@ -45,27 +97,18 @@ func reindex(tx *Tx) error {
 	for _, table := range derived {
 		tx.Do("DELETE FROM " + table)
 	}
-	return derive(tx)
-}
-
-// derive fills the derived tables.
-func derive(tx *Tx) error {
-	conversations, err := Column[int64](tx, "SELECT id FROM conversations")
-	if err != nil {
-		return err
-	}
-	for _, id := range conversations {
-		(&Conversation{id: id}).In(tx).indexAll()
+	for _, c := range tx.Conversations("") {
+		c.In(tx).indexAll()
 	}
 	type memory struct {
 		id             int64
 		content, about string
 	}
-	all, err := Select(tx, func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }, "SELECT id, content, about FROM memories")
-	for _, m := range all {
+	scan := func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }
+	for _, m := range List(tx, scan, "SELECT id, content, about FROM memories") {
 		IndexMemory(tx, m.id, m.content, m.about)
 	}
-	return err
+	return nil
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.

@@ -4,7 +4,6 @@
 package store
 
 import (
-	"cmp"
 	"database/sql"
 	"strings"
 
@@ -29,25 +28,24 @@ func (c *Conversation) HangsOn() (channel, message string) {
 // inherit copies the channel's applied rows in their current state, and the message the thread
 // hangs on, when the thread's first message is written. If the bot has seen nothing in the
 // channel there is nothing to copy.
-func (c *Conversation) inherit(tx *Tx) error {
+func (c *Conversation) inherit(tx *Tx) {
 	name, root := c.HangsOn()
 	above := &Conversation{store: c.store, name: name}
 	if above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); above.id == 0 {
-		return nil
+		return
 	}
 	tx.Do("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id)
-	head, err := above.head(tx)
-	if err != nil {
-		return err
-	}
-	for i, row := range head.Stack {
+	for i, row := range above.head(tx).Stack {
 		c.addInherited(tx, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
 	}
-	m, found, err := above.saidAs(tx, root)
-	if err != nil || !found {
-		return err
+	m, found := above.saidAs(tx, root)
+	if !found {
+		return
 	}
-	if answer := above.answerTo(tx, m); answer != "" {
+	low, high := above.RowRange(m.Seq, MaxSeq)
+	answer := Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn) // in Slack it may be in the thread and belong to the channel
+	if answer != "" && m.Role == llm.RoleUser && m.Seq != 0 {
 		m.Text += "\n\nYou answered: " + answer
 	}
 	m.ID = root
@@ -58,7 +56,6 @@ func (c *Conversation) inherit(tx *Tx) error {
 		m.Attachments[i].File = 0 // described in words
 	}
 	c.addInherited(tx, above, 0, transcript.Summary{Span: transcript.Span{From: m.Seq, To: m.Seq}, FromTime: m.Time, ToTime: m.Time, Messages: 1}, 0, m)
-	return nil
 }
 
 // addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
@@ -69,59 +66,40 @@ func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row 
 		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens)
 }
 
-// answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
-// be in the thread and belong to the channel.
-func (c *Conversation) answerTo(tx *Tx, m chat.Message) (text string) {
-	if m.Role != llm.RoleUser || m.Seq == 0 {
-		return ""
-	}
-	low, high := c.RowRange(m.Seq, MaxSeq)
-	return Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
-		ORDER BY id LIMIT 1`, low, high, m.Turn)
-}
-
 // saidAs finds the message with a platform ID, taken up or not, or the bot's reply that was sent
 // under that ID.
-func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, err error) {
+func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 	if id == "" {
-		return m, false, nil
+		return m, false
 	}
 	if seq := c.placeOf(tx, id); seq != 0 {
-		m, err = c.In(tx).Message(seq)
-		return m, err == nil, err
+		return c.In(tx).message(seq), true
 	}
-	waits := c.In(tx).Waiting("AND platform_id = ?", id)
-	if len(waits) == 0 {
-		return m, false, nil
+	for _, in := range c.In(tx).Waiting("AND platform_id = ?", id) {
+		return in.message(), true
 	}
-	return waits[0].message(), true, nil
+	return m, false
 }
 
 // inheritance reads what a thread has inherited from its channel.
 func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
-	err := Each(tx, func(rows *sql.Rows) error {
+	tx.Fail(Each(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
-		var fromAt, toAt int64
-		var text, attachments string
-		err := rows.Scan(&row.From, &row.To, &fromAt, &toAt, &row.Kind, &row.Messages, &m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &text, &attachments, &row.Tokens)
-		if err != nil {
+		err := rows.Scan(&row.From, &row.To, local(&row.FromTime), local(&row.ToTime), &row.Kind, &row.Messages,
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, fromJSON{&m.Attachments}, &row.Tokens)
+		if row.Kind == "" {
+			m.Text, m.Time = row.Text, row.FromTime
+			in.Root = &m
 			return err
 		}
-		if row.Kind == "" {
-			m.Text, m.Time = text, ShownAt(fromAt)
-			in.Root = &m
-			return FromJSON(attachments, &m.Attachments)
-		}
-		row.Text, row.FromTime, row.ToTime = text, ShownAt(fromAt), ShownAt(toAt)
 		if row.Kind == transcript.Placeholder { // it says how many messages are left, which a deletion changes
 			row.Tokens = row.InheritedCost()
 		}
 		in.Stack = append(in.Stack, row)
-		return nil
+		return err
 	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens
-		FROM inherited WHERE conversation = ? ORDER BY place`, c.id)
-	tx.err = cmp.Or(tx.err, err)
+		FROM inherited WHERE conversation = ? ORDER BY place`, c.id))
 	return in
 }
 

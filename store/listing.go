@@ -1,12 +1,18 @@
-// Listing: which conversations exist, and what people call them.
+// Lists: of conversations, and of compactions, one by one or by the step that applied them.
 
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"cairn/transcript"
 )
 
 // Listed is a conversation and how many messages it has.
@@ -25,10 +31,7 @@ const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c
 // Listing returns the conversations that are in use, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
-		var last int64
-		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
-		l.Last = atOrZero(last)
-		return err
+		return rows.Scan(&l.Channel, &l.Name, &l.Messages, utc(&l.Last))
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
 		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
@@ -40,7 +43,8 @@ const maxLabel = 300
 
 // Called returns what people call the place, or else the conversation's name.
 func (tr Transcript) Called(ctx context.Context) (name string, err error) {
-	err = tr.c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", tr.c.id)
+	err = tr.c.row(ctx, "read the name", []any{&name},
+		"SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", tr.c.id)
 	return name, err
 }
 
@@ -65,9 +69,7 @@ type Place struct {
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
-		var last int64
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
-		p.Last = atOrZero(last)
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, utc(&p.Last), &total)
 		page = append(page, p)
 		return err
 	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
@@ -77,4 +79,108 @@ func (s *Store) Places(ctx context.Context, words string, limit, offset int) (pa
 		_, total, err = s.Places(ctx, words, 1, 0)
 	}
 	return page, total, err
+}
+
+// CompactionStates are the states that compactions can be listed by.
+var CompactionStates = []string{
+	string(transcript.Running), string(transcript.Prepared), string(transcript.Applied), string(transcript.RolledUp),
+	string(transcript.Replaced), string(transcript.Undone), string(transcript.Failed), string(transcript.Stale),
+}
+
+// CompactionFilter chooses compactions.
+type CompactionFilter struct {
+	Conversation string    // its name; empty: all conversations
+	State        string    // of CompactionStates; empty: all
+	Applied      bool      // only those that were applied, and emergencies
+	Since        time.Time // their Time is then or later; zero: all time
+	Before       int64     // they were applied before the message with this seq; 0: no limit
+	Limit        int       // limits to the newest; 0 or less: all
+}
+
+// ListedCompaction is a compaction as it is stored, without its summary.
+type ListedCompaction struct {
+	ID            int64     `json:"id"`
+	Channel       string    `json:"channel"`
+	State         string    `json:"state"` // of CompactionStates
+	Trigger       string    `json:"trigger"`
+	Kind          string    `json:"kind"` // leaf, rollup, placeholder
+	From          int64     `json:"from_seq"`
+	To            int64     `json:"to_seq"`
+	Messages      int       `json:"messages"`
+	BeforeTokens  int       `json:"before_tokens"`     // used before it was applied; 0: not measured
+	AfterTokens   int       `json:"after_tokens"`      // used after
+	SummaryTokens int       `json:"summary_tokens"`    // of the summary itself
+	Time          time.Time `json:"time"`              // when it was applied; if it never was, when it started
+	Seconds       float64   `json:"seconds,omitempty"` // from its start to its summary; 0: not stored
+	By            string    `json:"by"`                // worker, extractive, emergency
+	Model         string    `json:"model,omitempty"`   // the summarizing model; empty: none
+	Focus         string    `json:"focus,omitempty"`   // what the request asked to keep
+	Error         string    `json:"error,omitempty"`   // why it failed
+
+	Version int64 `json:"-"`                  // the same for those that were applied together; 0: it was not applied
+	Next    int64 `json:"next_seq,omitempty"` // it was applied before the message with this seq; 0: it was not applied
+}
+
+// AppliedStep is what one step of compaction changed.
+type AppliedStep struct {
+	ListedCompaction     // the first, with the messages and tokens of all
+	Summaries        int `json:"summaries"` // how many were applied in the step
+
+	All []ListedCompaction `json:"-"`
+}
+
+// StepsOf groups the applied compactions of a conversation by the step that applied them, oldest
+// first.
+func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
+	for _, l := range slices.SortedFunc(slices.Values(applied), func(a, b ListedCompaction) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
+	}) {
+		if n := len(steps); n == 0 || steps[n-1].Version != l.Version {
+			steps = append(steps, AppliedStep{l, 1, []ListedCompaction{l}})
+			continue
+		}
+		s := &steps[len(steps)-1]
+		s.From, s.To, s.Messages = min(s.From, l.From), max(s.To, l.To), s.Messages+l.Messages
+		s.BeforeTokens, s.AfterTokens = max(s.BeforeTokens, l.BeforeTokens), max(s.AfterTokens, l.AfterTokens)
+		s.SummaryTokens += l.SummaryTokens
+		s.Summaries++
+		s.All = append(s.All, l)
+	}
+	return steps
+}
+
+// Compactions returns the compactions selected by f, ordered by Time, oldest first, and their
+// number without Limit. ErrNotFound: there is no such conversation.
+func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
+	first, last := int64(0), int64(math.MaxInt64) // conversations
+	if f.Conversation != "" {
+		c, err := s.Find(ctx, f.Conversation)
+		if err != nil {
+			return nil, 0, err
+		}
+		first, last = c.id, c.id
+	}
+	if f.Limit <= 0 {
+		f.Limit = -1 // SQLite's value for no limit
+	}
+	err = s.query(ctx, func(rows *sql.Rows) error {
+		var l ListedCompaction
+		var took int64
+		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
+			&l.SummaryTokens, utc(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+		l.Seconds = float64(took) / 1000
+		found = append(found, l)
+		return err
+	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
+		k.tokens, coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
+		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
+		FROM compactions k JOIN conversations c ON c.id = k.conversation
+		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5
+		AND (NOT ?6 OR k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair'))
+		ORDER BY moment DESC, k.id DESC LIMIT ?7`, first, last, f.State, f.Before, max(f.Since.UnixMilli(), 0), f.Applied, f.Limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list compactions: %w", err)
+	}
+	slices.Reverse(found)
+	return found, total, nil
 }

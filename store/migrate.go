@@ -43,7 +43,7 @@ var fills = map[int]func(tx *Tx) error{5: reindex, 6: fillQuotes}
 // for the copy, upgrade logs that.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
-	err := observe(ctx, s.read, func(tx *Tx) (err error) {
+	err := transact(ctx, s.read, toRead, func(tx *Tx) (err error) {
 		old, err = versionOf(tx)
 		return err
 	})
@@ -70,7 +70,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 // migrate brings the file up to date, or creates the schema in a new one, in one transaction.
 func migrate(ctx context.Context, db *sql.DB) error {
 	to := len(migrations)
-	return transact(ctx, db, func(tx *Tx) error {
+	return transact(ctx, db, toWrite, func(tx *Tx) error {
 		from, err := versionOf(tx)
 		if err != nil || from == to {
 			return err // nothing is written: each start would wait for the disk three times
@@ -99,7 +99,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.
 func (s *Store) checkVersion(ctx context.Context) error {
-	return observe(ctx, s.read, func(tx *Tx) error {
+	return transact(ctx, s.read, toRead, func(tx *Tx) error {
 		version, err := versionOf(tx)
 		if err == nil && version == 0 {
 			return fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound)

@@ -23,13 +23,10 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) error {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
-		err := tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?2, (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)) AND ?3 AND deleted_at IS NULL),
 			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ?2 AND ?3 AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id, low, high).Scan(&before, &known, &last, &said, &waiting)
-		if err != nil {
-			return err
-		}
 		later = waiting || last > 0
 		if wanted = last > before || said && !known; wanted {
 			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
@@ -41,24 +38,20 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 
 // SessionDue reports whether a requested session should start now: all that waited before it was
 // taken up.
-func (cs Compactions) SessionDue(ctx context.Context) (bool, error) {
-	return View(ctx, cs.c, "look for a requested session", func(tx *Tx) (bool, error) {
-		return Value[bool](tx, `SELECT coalesce((SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
-			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1), 0)`, cs.c.id)
-	})
+func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
+	err = cs.c.row(ctx, "look for a requested session", []any{&due},
+		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+		FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id)
+	return due, err
 }
 
 // DropSession forgets the oldest request for a session: it would leave nothing behind.
 func (cs Compactions) DropSession(ctx context.Context) error {
-	return cs.c.Update(ctx, "forget a request for a session", func(tx *Tx) error {
-		cs.c.dropSession(tx)
-		return nil
-	})
+	return cs.c.set(ctx, "forget a request for a session", dropSession, cs.c.id)
 }
 
-func (c *Conversation) dropSession(tx *Tx) {
-	tx.Do("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
-}
+const dropSession = `DELETE FROM wanted_sessions WHERE id = (
+	SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)`
 
 // earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
 // newest that need work. So the amount read does not grow with the number of sessions.
@@ -83,6 +76,6 @@ func (c *Conversation) earlier(tx *Tx) []transcript.Session {
 }
 
 func (c *Conversation) sessions(tx *Tx, rest string, args ...any) []transcript.Session {
-	return list(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
+	return List(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
 		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 }

@@ -87,22 +87,17 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 	check.Equal(t, "messages", load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
 }
 
-// leaveSessions writes n sessions of one message each, with a worker's summary.
-func leaveSessions(t testing.TB, c *store.Conversation, n int) {
-	t.Helper()
-	count := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", n)
-	storetest.Run(t, c.Store(), `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
-		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) `+count+
-		`SELECT ?1 << 32 | i, i, 'user', 'm' || i, 'u', 'Ann', 'text', '', '', '', '', '', '', i, i, 0, 2, 0, 9 FROM n`, c.ID())
-	storetest.Run(t, c.Store(), "INSERT INTO sessions (conversation, from_seq, to_seq, settled) "+count+"SELECT ?1, i, i, 1 FROM n", c.ID())
-	storetest.Run(t, c.Store(), `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at) `+
-		count+`SELECT ?1, 'leaf', 'worker', 'applied', 'new', 0, i, i, i, i, 1, '', 'sum', 20, i FROM n`, c.ID())
-	storetest.Run(t, c.Store(), "UPDATE conversations SET next_seq = ?1 + 1, session_start = ?1 + 1 WHERE id = ?2", n, c.ID())
-}
-
 func TestHundredsOfSessions(t *testing.T) {
 	c := newTalk(t)
-	leaveSessions(t, c, 300)
+	// 300 sessions of one message each, with a worker's summary.
+	const count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+	storetest.Run(t, c.Store(), `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) `+count+
+		`SELECT 1 << 32 | i, i, 'user', 'm' || i, 'u', 'Ann', 'text', '', '', '', '', '', '', i, i, 0, 2, 0, 9 FROM n`)
+	storetest.Run(t, c.Store(), "INSERT INTO sessions (conversation, from_seq, to_seq, settled) "+count+"SELECT 1, i, i, 1 FROM n")
+	storetest.Run(t, c.Store(), `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at) `+
+		count+`SELECT 1, 'leaf', 'worker', 'applied', 'new', 0, i, i, i, i, 1, '', 'sum', 20, i FROM n`)
+	storetest.Run(t, c.Store(), "UPDATE conversations SET next_seq = 301, session_start = 301")
 	read := func(n int, first ...int64) {
 		t.Helper()
 		earlier := load(t, c).Head.Earlier

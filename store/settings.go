@@ -20,7 +20,7 @@ type Override struct {
 // Set returns the overrides in effect for the conversation, by key: those set for it and, in a
 // thread, those set for its channel and not for the thread.
 func (h Settings) Set(ctx context.Context) ([]Override, error) {
-	return View(ctx, h.c, "read the settings", h.c.overrides)
+	return read(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
 }
 
 // OverrideAll sets values, and removes those that are nil: all of them or none. It calls allow inside
@@ -36,11 +36,9 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 				h.c.setOverride(tx, key, *value, by)
 			}
 		}
-		set, err := h.c.overrides(tx)
-		if err != nil {
-			return err
+		if set := h.c.overrides(tx, ""); tx.err == nil {
+			refused = allow(PatchOf(set)) // an error, which rolls back
 		}
-		refused = allow(PatchOf(set)) // an error, which rolls back
 		return refused
 	})
 	if refused != nil {
@@ -62,15 +60,10 @@ func PatchOf(set []Override) map[string]string {
 	return patch
 }
 
-// overrides returns those of the policy; other keys start with a table's name.
-func (c *Conversation) overrides(tx *Tx) ([]Override, error) {
-	return c.overridesIn(tx, "")
-}
-
-// overridesIn returns those whose key starts with a table's name.
-func (c *Conversation) overridesIn(tx *Tx, table string) ([]Override, error) {
+// overrides returns those whose key starts with a table's name, "" for those of the policy.
+func (c *Conversation) overrides(tx *Tx, table string) []Override {
 	channel, _ := c.HangsOn()
-	return Select(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
+	return List(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
 		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
 		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
 			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
@@ -94,12 +87,11 @@ const (
 
 // Tools returns what users decided about tools.
 func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
-	return View(ctx, h.c, "read which tools it has", h.c.tools)
+	return read(ctx, h.c, "read which tools it has", h.c.tools)
 }
 
-func (c *Conversation) tools(tx *Tx) (rules ToolRules, err error) {
-	set, err := c.overridesIn(tx, toolKeys)
-	for _, o := range set {
+func (c *Conversation) tools(tx *Tx) (rules ToolRules) {
+	for _, o := range c.overrides(tx, toolKeys) {
 		switch o.Key {
 		case addedKey:
 			rules.Added = strings.Fields(o.Value)
@@ -107,21 +99,21 @@ func (c *Conversation) tools(tx *Tx) (rules ToolRules, err error) {
 			rules.Approved = strings.Fields(o.Value)
 		}
 	}
-	return rules, err
+	return rules
 }
 
 // SetTools replaces those decisions of users that change; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
 	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) error {
-		was, err := h.c.tools(tx)
+		was := h.c.tools(tx)
 		set := func(key string, was, values []string) {
-			if err == nil && !slices.Equal(was, values) {
+			if !slices.Equal(was, values) {
 				h.c.setOverride(tx, key, strings.Join(values, " "), by)
 			}
 		}
 		set(addedKey, was.Added, rules.Added)
 		set(approvedKey, was.Approved, rules.Approved)
-		return err
+		return nil
 	})
 }
 
@@ -144,20 +136,15 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 // Follow records whether the bot answers in this thread even when no one addresses it. The bot
 // starts to follow a thread when someone addresses it there.
 func (h Settings) Follow(ctx context.Context, on bool) error {
-	return h.c.Update(ctx, "follow", func(tx *Tx) error {
-		h.c.follow(tx, on)
-		return nil
-	})
+	return h.c.set(ctx, "follow", follow, on, h.c.id)
 }
 
 // Following reports whether the bot follows this thread.
 func (h Settings) Following(ctx context.Context) (bool, error) {
-	return View(ctx, h.c, "look whether it is followed", func(tx *Tx) (bool, error) { return h.c.following(tx), nil })
+	return read(ctx, h.c, "look whether it is followed", h.c.following)
 }
 
-func (c *Conversation) follow(tx *Tx, on bool) {
-	tx.Do("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
-}
+const follow = "UPDATE conversations SET following = ? WHERE id = ?"
 
 func (c *Conversation) following(tx *Tx) bool {
 	return Get[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)

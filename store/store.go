@@ -15,11 +15,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -29,6 +31,19 @@ const (
 
 // File is the name of the database in a data folder.
 func File(dir string) string { return filepath.Join(dir, databaseName) }
+
+// Errors that callers branch on.
+var (
+	ErrNotFound     = errors.New("not found")
+	ErrInUse        = errors.New("the data folder is in use") // another bot holds its lock
+	ErrNewer        = errors.New("the database was written by a newer cairn")
+	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
+	ErrOtherMessage = errors.New("an id names one message of a channel")
+	ErrDamaged      = errors.New(databaseName + " is damaged, nothing was changed")
+	ErrHeld         = errors.New(heldName + " is damaged, nothing was changed")
+	ErrFull         = errors.New("the disk is full")
+	ErrReplaced     = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
+)
 
 // Options configures which store to open, and how.
 type Options struct {
@@ -49,8 +64,8 @@ type Store struct {
 	write    *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read     *sql.DB     // a pool that cannot write
 	Sharing  atomic.Bool // whether conversations recall each other's memories
-	held     held
-	arrivals arrivals
+	held     Held
+	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
 
@@ -70,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 	}
-	s.path = path
+	s.path, s.held.path = path, filepath.Join(filepath.Dir(path), heldName)
 	if s.shared {
 		err = checkExists(path)
 	} else {
@@ -95,7 +110,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	}
 	s.write = open(path, writerPragmas)
 	s.write.SetMaxOpenConns(1)
-	s.read = open(path, readerPragmas)
+	s.read = open(path, readerPragmas+asItIs(path))
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	ready := s.upgrade
@@ -117,25 +132,26 @@ const (
 	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
+// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the
+// log. It reads none that a bot writes from now on.
+func asItIs(path string) string {
+	if _, err := os.Stat(path + "-wal"); err == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil {
+		return ""
+	}
+	return "&immutable=1"
+}
+
 // open never fails: the connection is made on first use.
 func open(path, pragmas string) *sql.DB {
-	db, err := sql.Open("sqlite3", address(path, pragmas+"&mode=rw"))
+	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
+		path = full
+	}
+	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
+	db, err := sql.Open("sqlite3", file.String())
 	if err != nil { // the driver's name is wrong
 		panic(err)
 	}
 	return db
-}
-
-// remedy says how to fix a damaged database.
-const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
-
-// address returns a file as a URI for SQLite.
-func address(path, query string) string {
-	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
-		path = full
-	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: query}
-	return name.String()
 }
 
 // explain turns SQLite's errors into errors that people can act on and callers can distinguish.
@@ -149,7 +165,7 @@ func explain(err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, remedy, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case sqlite3.ErrFull:
 		return fmt.Errorf("%w: make room: %w", ErrFull, err)
 	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:
@@ -184,20 +200,20 @@ func Fail(tried string, err error) error {
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
-	var changed []copies
-	err := explain(transact(ctx, s.write, func(tx *Tx) error {
+	var after []func()
+	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) error {
 		tx.store = s
 		if err := f(tx); err != nil {
 			return err
 		}
-		changed = tx.changed
+		after = tx.after
 		return s.inPlace()
 	}))
-	if err != nil || s.watch == nil {
+	if err != nil {
 		return err
 	}
-	for _, c := range changed {
-		s.watch(c.conversation, c.seqs)
+	for _, do := range after {
+		do()
 	}
 	return nil
 }
@@ -212,7 +228,7 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 
 // View runs f on one consistent snapshot of the database.
 func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
-	return explain(observe(ctx, s.read, func(tx *Tx) error {
+	return explain(transact(ctx, s.read, toRead, func(tx *Tx) error {
 		tx.store = s
 		return f(tx)
 	}))
@@ -231,6 +247,11 @@ func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query str
 		return explain(err)
 	}
 	return explain(scanAll(rows, scan))
+}
+
+// row reads the first row of a query, see query.
+func (s *Store) row(ctx context.Context, columns []any, query string, args ...any) error {
+	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
 }
 
 // selectAlone is Select without a transaction, see query.

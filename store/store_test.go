@@ -64,8 +64,8 @@ func TestOpenErrors(t *testing.T) {
 		text   string
 	}{
 		{file, false, "not a directory"},
-		{broken, false, "is damaged or no database of cairn"},
-		{broken, true, "is damaged or no database of cairn"},
+		{broken, false, "is damaged, nothing was changed: file is not a database"},
+		{broken, true, "is damaged, nothing was changed: file is not a database"},
 		{folder, false, "is a directory"},
 		{folder, true, "is a directory"},
 		{newer, false, "update cairn"},
@@ -118,7 +118,18 @@ func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := 0
 	for range 2 {
-		acknowledged = max(acknowledged, killBusyBot(t, dir))
+		bot, out := startBot(t, "busy", dir)
+		lines := bufio.NewScanner(out)
+		for i := 0; lines.Scan(); i++ {
+			acknowledged = check.Must(strconv.Atoi(lines.Text()))(t)
+			if i == 0 {
+				check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrInUse)
+			}
+			if i == 40 { // in the middle of its work
+				check.NoError(t, bot.Process.Kill())
+			}
+		}
+		_ = bot.Wait() // reports that it was killed
 	}
 	s := storetest.OpenStore(t, dir)
 	c := find(t, s, "terminal:general")
@@ -133,25 +144,6 @@ func TestLock(t *testing.T) {
 		check.Equal(t, what, number(t, s, query), 0)
 	}
 	check.Equal(t, "messages, the next seq follows", messagesIn(t, s), int(load(t, c).Next-1))
-}
-
-// killBusyBot runs a bot on dir, kills it in the middle of its work, and returns the last message
-// it acknowledged.
-func killBusyBot(t *testing.T, dir string) (acknowledged int) {
-	t.Helper()
-	bot, out := startBot(t, "busy", dir)
-	lines := bufio.NewScanner(out)
-	for i := 0; lines.Scan(); i++ {
-		acknowledged = check.Must(strconv.Atoi(lines.Text()))(t)
-		if i == 0 {
-			check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrInUse)
-		}
-		if i == 40 {
-			check.NoError(t, bot.Process.Kill())
-		}
-	}
-	_ = bot.Wait() // reports that it was killed
-	return acknowledged
 }
 
 // busyBot dequeues and answers messages until it is killed, and prints the number of each that it
@@ -229,6 +221,11 @@ func TestTransactionsAreAtomic(t *testing.T) {
 			store.Get[int](tx, "SELECT 1 FROM nowhere")
 			return nil
 		}, "no such table"},
+		"that wants a row where there is none": {func(tx *store.Tx, _ context.CancelFunc) error {
+			check.That(t, !tx.Row("SELECT 1 WHERE 0").Found(new(int)), "a row was found")
+			tx.Row("SELECT 1 WHERE 0").Scan(new(int))
+			return nil
+		}, "no rows"},
 		"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) error { end(); return nil }, "context canceled"},
 		"that is no longer wanted, and writes": {func(tx *store.Tx, end context.CancelFunc) error {
 			if end(); insertConversation(tx, "late") == nil {

@@ -4,9 +4,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"math"
-	"sync"
 	"time"
 
 	"cairn/chat"
@@ -26,15 +24,14 @@ type Due struct {
 
 // Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
-	err = in.c.store.query(ctx, func(rows *sql.Rows) error {
-		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
-	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
+	err = in.c.row(ctx, "look what there is to do", []any{&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session},
+		`SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
 		gap IS NOT NULL,
 		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
 		FROM conversations WHERE id = ?1`, in.c.id)
-	return d, in.c.Fail("look what there is to do", err)
+	return d, err
 }
 
 // Dequeue moves the oldest messages of the inbox to the transcript, at least one and no more than
@@ -47,25 +44,21 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
-	taken, err = Update(ctx, in.c, "take up messages", func(tx *Tx) ([]chat.Message, error) {
-		return in.c.dequeue(tx, upTo, budget, since)
-	})
+	taken, err = write(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.c.dequeue(tx, upTo, budget, since) })
 	for _, m := range taken {
-		in.c.store.arrivals.forget(waitingMessage{in.c.id, m.ID})
+		in.c.store.arrivals.Delete(waitingMessage{in.c.id, m.ID})
 	}
 	return taken, err
 }
 
-func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) ([]chat.Message, error) {
+func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.Message {
 	p := c.newAppender(tx)
 	taken, last := c.oldest(tx, p.next, upTo, budget, since)
 	if len(taken) == 0 {
-		return nil, nil
+		return nil
 	}
 	if p.next == 1 {
-		if err := c.inherit(tx); err != nil {
-			return nil, err
-		}
+		c.inherit(tx)
 	}
 	turn := int64(0) // the one that will be answered
 	for i := range taken {
@@ -78,13 +71,12 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 		case m.Addressed:
 			turn, state = m.Seq, waiting
 		}
-		if err := p.write(*m, state); err != nil {
-			return nil, err
-		}
+		p.write(*m, state)
 	}
 	tx.Do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last)
 	tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id)
-	return taken, p.finish()
+	p.finish()
+	return taken
 }
 
 // maxTaken is the most messages that are taken up together.
@@ -105,7 +97,7 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		if m.Optional && !m.Addressed {
 			m.Addressed, m.Optional = c.following(tx), false
 		}
-		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, in.received, since)
+		m.Addressed = m.Addressed && c.arrivedSince(in, since)
 		m.Optional = m.Optional && m.Addressed
 		c.resolve(tx, &m, places)
 		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
@@ -151,27 +143,17 @@ func (c *Conversation) placeOf(tx *Tx, id string) (seq int64) {
 		LIMIT 1`, c.id, id)
 }
 
-// arrivals holds when the waiting messages of this process were delivered, by waitingMessage. These
-// times have a monotonic clock, so they stay right when the clock is set; those on disk do not.
-type arrivals struct{ at sync.Map }
-
 // waitingMessage is a message that waits in an inbox.
 type waitingMessage struct {
 	conversation int64
 	id           string
 }
 
-// note records that a message arrived now.
-func (a *arrivals) note(m waitingMessage) { a.at.Store(m, time.Now()) }
-
-// forget removes a message that no longer waits.
-func (a *arrivals) forget(m waitingMessage) { a.at.Delete(m) }
-
-// since reports whether a message arrived at then or later. For a message that an earlier process
-// delivered, only received, its wall clock time, is known.
-func (a *arrivals) since(m waitingMessage, received int64, then time.Time) bool {
-	if came, known := a.at.Load(m); known {
+// arrivedSince reports whether a message arrived at then or later. The time in this process has a monotonic clock, so it
+// stays right when the clock is set. For a message that an earlier process delivered, only its wall clock time is known.
+func (c *Conversation) arrivedSince(m Inbound, then time.Time) bool {
+	if came, known := c.store.arrivals.Load(waitingMessage{c.id, m.ID}); known {
 		return !came.(time.Time).Before(then)
 	}
-	return received >= then.UnixMilli()
+	return m.received >= then.UnixMilli()
 }

@@ -6,10 +6,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -80,11 +78,8 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 	err = ts.c.Update(ctx, "begin a task", func(tx *Tx) error {
 		var rootID, number int64
 		var open int
-		err := tx.QueryRow(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
+		tx.Row(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
 			(SELECT coalesce(max(number), 0) FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
-		if err != nil {
-			return err
-		}
 		if open >= n.Most {
 			return ErrTooManyTasks
 		}
@@ -102,11 +97,9 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 		for _, seq := range n.Sources {
 			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
-		if _, err := child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name)); err != nil {
-			return err
-		}
-		t, err = child.task(tx)
-		return err
+		child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
+		t = child.task(tx)
+		return nil
 	})
 	return t, err
 }
@@ -123,36 +116,30 @@ func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
 		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
 			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
-		if next == 0 {
-			return nil
+		if next != 0 {
+			ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
 		}
-		_, err := ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
-		return err
+		return nil
 	})
 }
 
 // End ends the task that this conversation is, and the tasks below it; report goes to its parent.
 // If the task had already ended, ended is false and nothing changes.
 func (ts Tasks) End(ctx context.Context, state TaskState, author, report string) (ended bool, err error) {
-	err = ts.c.Update(ctx, "end a task", func(tx *Tx) error {
-		t, err := ts.c.task(tx)
-		if err != nil || t.State != TaskOpen {
-			return err
+	return write(ctx, ts.c, "end a task", func(tx *Tx) (ended bool) {
+		t := ts.c.task(tx)
+		if t.State != TaskOpen {
+			return false
 		}
-		ended = true
 		ts.c.endBelow(tx, state)
-		parent, err := tx.Conversation(t.Parent)
-		if err != nil {
-			return err
-		}
+		parent := tx.conversation(t.Parent)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
 			result.ReplyTo = parent.askedBefore(tx, t.Began)
 		}
-		_, err = parent.deliver(tx, result)
-		return err
+		parent.deliver(tx, result)
+		return true
 	})
-	return ended && err == nil, err
 }
 
 // askedBefore returns the platform's ID of the newest message up to a place that asked the bot; for a
@@ -166,17 +153,13 @@ func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string) {
 // Drop silently ends the open tasks that the model began after message began of the conversation, and
 // returns them.
 func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
-	return Update(ctx, ts.c, "drop tasks", func(tx *Tx) ([]Task, error) {
-		open, err := ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
+	return write(ctx, ts.c, "drop tasks", func(tx *Tx) []Task {
+		open := tx.Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
 		for i := range open {
-			child, err := tx.Conversation(open[i].Conversation)
-			if err != nil {
-				return nil, err
-			}
-			child.endBelow(tx, TaskStopped)
+			tx.conversation(open[i].Conversation).endBelow(tx, TaskStopped)
 			open[i].State = TaskStopped
 		}
-		return open, err
+		return open
 	})
 }
 
@@ -188,34 +171,30 @@ func (c *Conversation) endBelow(tx *Tx, state TaskState) {
 
 // Self returns the task that this conversation is, or ErrNotFound.
 func (ts Tasks) Self(ctx context.Context) (Task, error) {
-	return View(ctx, ts.c, "read the task", ts.c.task)
+	return read(ctx, ts.c, "read the task", ts.c.task)
 }
 
-func (c *Conversation) task(tx *Tx) (Task, error) {
-	return First(c.In(tx).Tasks("t.id = ?", c.id))
+func (c *Conversation) task(tx *Tx) Task {
+	task, err := First(tx.Tasks("t.id = ?", c.id), nil)
+	tx.Fail(err)
+	return task
 }
 
 // Open returns the conversation's open tasks, oldest first.
 func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
-	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) ([]Task, error) {
-		return ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open'", ts.c.id)
-	})
+	return read(ctx, ts.c, "read the open tasks", func(tx *Tx) []Task { return tx.Tasks("t.parent = ? AND t.state = 'open'", ts.c.id) })
 }
 
 // Final reports whether a reply to the messages with these platform IDs is the last one of the task
 // that this conversation is: no task below it is open, and no message came later, such as the result
 // of a task below it that has ended meanwhile.
 func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err error) {
-	err = ts.c.View(ctx, "look for unfinished work of a task", func(tx *Tx) error {
-		var newest string
-		low, high := ts.c.RowRange(1, MaxSeq)
-		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
-				AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1),
-			coalesce((SELECT platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' ORDER BY id DESC LIMIT 1), '')`,
-			ts.c.id, low, high).Scan(&final, &newest)
-		final = final && slices.Contains(answers, newest)
-		return err
-	})
+	low, high := ts.c.RowRange(1, MaxSeq)
+	err = ts.c.row(ctx, "look for unfinished work of a task", []any{&final}, `SELECT
+		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1)
+		AND coalesce((SELECT platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' ORDER BY id DESC LIMIT 1), '')
+			IN (SELECT value FROM json_each(?4))`, ts.c.id, low, high, encode(answers))
 	return final, err
 }
 
@@ -224,42 +203,37 @@ const maxListed = 50
 
 // List returns the newest tasks of the conversation, the oldest of them first.
 func (ts Tasks) List(ctx context.Context) ([]Task, error) {
-	return View(ctx, ts.c, "list the tasks", func(tx *Tx) ([]Task, error) {
-		return ts.c.In(tx).Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
+	return read(ctx, ts.c, "list the tasks", func(tx *Tx) []Task {
+		return tx.Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
 	})
 }
 
 // OpenTasks returns all open tasks of the store.
 func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		found, err = (&Conversation{store: s}).In(tx).Tasks("t.state = 'open'")
-		return err
+		found = tx.Tasks("t.state = 'open'")
+		return nil
 	})
 	return found, Fail("look for open tasks", err)
 }
 
-func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {
-	return Select(rs.tx, func(rows *sql.Rows, t *Task) error {
-		var above, own, sources string
-		var created, ended int64
-		err := rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author, &above, &own, &created, &ended, &t.Messages, &t.Tokens, &sources)
-		if err != nil {
-			return err
-		}
-		t.Created, t.Ended = At(created), atOrZero(ended)
-		return errors.Join(json.Unmarshal([]byte(above), &t.Above), json.Unmarshal([]byte(own), &t.Own), json.Unmarshal([]byte(sources), &t.Sources))
-	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, coalesce(t.ended_at, 0), c.next_seq - 1,
+// Tasks reads the tasks that a condition selects.
+func (t *Tx) Tasks(where string, args ...any) []Task {
+	return List(t, func(rows *sql.Rows, t *Task) error {
+		return rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author,
+			fromJSON{&t.Above}, fromJSON{&t.Own}, utc(&t.Created), utc(&t.Ended), &t.Messages, &t.Tokens, fromJSON{&t.Sources})
+	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
 		FROM tasks t JOIN conversations c ON c.id = t.id JOIN conversations p ON p.id = t.parent WHERE `+where+" ORDER BY t.number", args...)
 }
 
 // Calls counts the model calls stored so far in the task that this conversation is.
-func (ts Tasks) Calls(ctx context.Context) (int, error) {
-	return View(ctx, ts.c, "count the calls of a task", func(tx *Tx) (int, error) {
-		low, high := ts.c.RowRange(1, MaxSeq)
-		return Value[int](tx, "SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high)
-	})
+func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
+	low, high := ts.c.RowRange(1, MaxSeq)
+	err = ts.c.row(ctx, "count the calls of a task", []any{&n},
+		"SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high)
+	return n, err
 }
 
 // ParentOf returns the name of the conversation that a task reports to.

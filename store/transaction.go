@@ -7,33 +7,25 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
+	"time"
 )
 
 // Tx is a transaction on its own connection. It does what an sql.Tx does, but without a goroutine
 // for each transaction and each query, which took a third of a turn's CPU time in addition to its
 // writes.
 type Tx struct {
-	ctx     context.Context
-	conn    *sql.Conn
-	store   *Store
-	changed []copies // see CopiesChanged
-	err     error    // the first that Do, Get or list met
+	ctx   context.Context
+	conn  *sql.Conn
+	store *Store
+	after []func() // called after the commit
+	err   error    // see Fail
 }
 
-// transact runs f in a transaction that may write, and so takes its lock at the start: it never
-// has to restart in the middle. An error or a panic rolls it back, and so does the end of ctx
-// before f has returned; a statement that is running then is not interrupted.
-func transact(ctx context.Context, db *sql.DB, f func(tx *Tx) error) error {
-	return within(ctx, db, "BEGIN IMMEDIATE", f)
-}
-
-// observe runs f on one consistent snapshot of a database.
-func observe(ctx context.Context, db *sql.DB, f func(tx *Tx) error) error {
-	return within(ctx, db, "BEGIN", f)
-}
-
-func within(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error) error {
+// transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
+// end of ctx before f has returned; a statement that is running then is not interrupted.
+func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -43,25 +35,28 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error)
 	if _, err := tx.Exec(begin); err != nil {
 		return err
 	}
-	ended := false
+	committed := false
 	defer func() {
-		if !ended {
-			tx.undo()
+		if !committed {
+			tx.rollBack()
 		}
 	}()
 	if err := f(tx); err != nil {
 		return cmp.Or(tx.err, err)
 	}
-	if _, err := tx.Exec("COMMIT"); err != nil { // or what Do, Get or list met
-		return err
-	}
-	ended = true
-	return nil
+	_, err = tx.Exec("COMMIT")
+	committed = err == nil
+	return err
 }
 
-// undo rolls back. SQLite may have done so already, after a disk error; a connection that is
+const (
+	toRead  = "BEGIN"           // one consistent snapshot
+	toWrite = "BEGIN IMMEDIATE" // takes the lock at the start: it never has to restart in the middle
+)
+
+// rollBack ends the transaction. SQLite may have done so already, after a disk error; a connection that is
 // still in a transaction afterwards is not reused.
-func (t *Tx) undo() {
+func (t *Tx) rollBack() {
 	_, err := t.conn.ExecContext(context.Background(), "ROLLBACK")
 	if err == nil {
 		return
@@ -73,6 +68,10 @@ func (t *Tx) undo() {
 		return driver.ErrBadConn
 	})
 }
+
+// Fail ends the transaction with an error, unless it is nil or another one came before: what follows reads and writes
+// nothing, and nothing is committed. Everything that returns no error fails this way.
+func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 
 // queryContext returns the context of a query: one that never ends, because with one that can end,
 // the driver starts a goroutine for each query and checks it for each row. If the transaction's own
@@ -93,12 +92,17 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// Do runs a statement whose result nobody needs. If it fails, so does everything after it, and the
-// transaction ends with its error.
-func (t *Tx) Do(query string, args ...any) {
-	_, err := t.Exec(query, args...)
-	t.err = cmp.Or(t.err, err)
+// Do runs a statement, and reports whether it changed a row.
+func (t *Tx) Do(query string, args ...any) (changed bool) {
+	err := ChangeRow(t, query, args...)
+	if !errors.Is(err, ErrNotFound) {
+		t.Fail(err)
+	}
+	return err == nil
 }
+
+// change runs a statement that must change a row; else the transaction fails with ErrNotFound.
+func (t *Tx) change(query string, args ...any) { t.Fail(ChangeRow(t, query, args...)) }
 
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
 	if err := cmp.Or(t.err, t.ctx.Err()); err != nil {
@@ -113,6 +117,39 @@ func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 
 func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.queryContext(), query, args...)
+}
+
+// WatchCopies sets f, which is called after a deletion for messages that changed in other
+// conversations, where a search had found the deleted text. Call it before the first deletion; f
+// must not block.
+func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
+
+// CopiesChanged reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
+func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
+	if t.store.watch != nil {
+		t.after = append(t.after, func() { t.store.watch(conversation, seqs) })
+	}
+}
+
+// Conversation returns the conversation with that name, or ErrNotFound.
+func (t *Tx) Conversation(name string) (*Conversation, error) {
+	id, err := Value[int64](t, "SELECT id FROM conversations WHERE name = ?", name)
+	return &Conversation{store: t.store, id: id, name: name}, err
+}
+
+// conversation is Conversation, see Fail.
+func (t *Tx) conversation(name string) *Conversation {
+	c, err := t.Conversation(name)
+	t.Fail(err)
+	return c
+}
+
+// Conversations returns the conversations that the rest of the query selects.
+func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
+	return List(t, func(rows *sql.Rows, c **Conversation) error {
+		*c = &Conversation{store: t.store}
+		return rows.Scan(&(*c).id, &(*c).name)
+	}, "SELECT id, name FROM conversations c "+rest, args...)
 }
 
 // Each calls scan for every row of a query.
@@ -130,10 +167,10 @@ func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ..
 	return all, err
 }
 
-// list is Select; if it fails, so does everything after it, see Do.
-func list[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
+// List is Select, see Tx.Fail.
+func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
 	all, err := Select(tx, scan, query, args...)
-	tx.err = cmp.Or(tx.err, err)
+	tx.Fail(err)
 	return all
 }
 
@@ -152,6 +189,11 @@ func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	return Select(tx, scanOne[T], query, args...)
 }
 
+// Values is Column, see Tx.Fail.
+func Values[T any](tx *Tx, query string, args ...any) []T {
+	return List(tx, scanOne[T], query, args...)
+}
+
 func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
 
 // Value returns the one column of the first row of a query, or ErrNotFound.
@@ -163,17 +205,62 @@ func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
 	return value, err
 }
 
-// Get returns the one column of the first row of a query, or the zero value if there is none. If it
-// fails, so does everything after it, see Do.
-func Get[T any](tx *Tx, query string, args ...any) T {
-	value, err := Value[T](tx, query, args...)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		tx.err = cmp.Or(tx.err, err)
-	}
+// Get returns the one column of the first row of a query, or the zero value if there is none.
+func Get[T any](tx *Tx, query string, args ...any) (value T) {
+	tx.Row(query, args...).Found(&value)
 	return value
 }
 
-// Exists reports whether a query has rows, see Get.
+// Row is the first row of a query, see Tx.Fail.
+type Row struct {
+	tx  *Tx
+	row *sql.Row
+}
+
+func (t *Tx) Row(query string, args ...any) Row { return Row{t, t.QueryRow(query, args...)} }
+
+// Scan reads the columns. Without a row the transaction fails.
+func (r Row) Scan(columns ...any) { r.tx.Fail(r.row.Scan(columns...)) }
+
+// Found reads the columns, if there is a row, and reports that.
+func (r Row) Found(columns ...any) bool {
+	err := r.row.Scan(columns...)
+	if !errors.Is(err, sql.ErrNoRows) {
+		r.tx.Fail(err)
+	}
+	return err == nil
+}
+
+// stamp reads a time from a column.
+type stamp struct {
+	to *time.Time
+	as func(millis int64) time.Time
+}
+
+func (s stamp) Scan(column any) error {
+	millis, _ := column.(int64) // NULL is like 0
+	*s.to = s.as(millis)
+	return nil
+}
+
+// utc reads a time for programs; 0 or NULL is the zero time.
+func utc(to *time.Time) stamp { return stamp{to, atOrZero} }
+
+// local reads a time as it is shown, see ShownAt.
+func local(to *time.Time) stamp { return stamp{to, ShownAt} }
+
+// fromJSON reads a value from a column of JSON; empty text leaves it alone.
+type fromJSON struct{ to any }
+
+func (j fromJSON) Scan(column any) error {
+	text, _ := column.(string)
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), j.to)
+}
+
+// Exists reports whether a query has rows.
 func Exists(tx *Tx, query string, args ...any) bool {
 	return Get[bool](tx, "SELECT EXISTS ("+query+")", args...)
 }
@@ -199,8 +286,8 @@ func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// Changed runs a statement and returns ErrNotFound if it changed no row.
-func Changed(tx *Tx, query string, args ...any) error {
+// ChangeRow runs a statement and returns ErrNotFound if it changed no row.
+func ChangeRow(tx *Tx, query string, args ...any) error {
 	result, err := tx.Exec(query, args...)
 	if err != nil {
 		return err
@@ -210,34 +297,4 @@ func Changed(tx *Tx, query string, args ...any) error {
 		return ErrNotFound
 	}
 	return err
-}
-
-// copies are messages of another conversation whose search results were deleted.
-type copies struct {
-	conversation string
-	seqs         []int64
-}
-
-// WatchCopies sets f, which is called after a deletion for messages that changed in other
-// conversations, where a search had found the deleted text. Call it before the first deletion; f
-// must not block.
-func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
-
-// CopiesChanged reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
-func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
-	t.changed = append(t.changed, copies{conversation, seqs})
-}
-
-// Conversation returns the conversation with that name, or ErrNotFound.
-func (t *Tx) Conversation(name string) (*Conversation, error) {
-	id, err := Value[int64](t, "SELECT id FROM conversations WHERE name = ?", name)
-	return &Conversation{store: t.store, id: id, name: name}, err
-}
-
-// Conversations returns the conversations that the rest of the query selects.
-func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
-	return list(t, func(rows *sql.Rows, c **Conversation) error {
-		*c = &Conversation{store: t.store}
-		return rows.Scan(&(*c).id, &(*c).name)
-	}, "SELECT id, name FROM conversations c "+rest, args...)
 }

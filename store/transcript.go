@@ -1,4 +1,4 @@
-// The transcript: a conversation's messages, each in its permanent place.
+// The transcript: a conversation's messages, each in its permanent place, and pins, which stay in the context.
 
 package store
 
@@ -6,14 +6,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"cairn/chat"
-	"cairn/llm"
-	"cairn/words"
+	"cairn/transcript"
 )
 
 // MaxSeq is the largest seq that fits into a row id.
@@ -45,32 +43,24 @@ func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message
 // MessagesOf is Messages with another table, or an index to use.
 func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) []chat.Message {
 	low, high := rs.c.RowRange(from, to)
-	return list(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+	return List(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
 // scanMessage reads messageColumns, and the columns behind them into more.
 func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
-	var attachments, calls, native string
-	var saidAt int64
+	var native string
 	err := rows.Scan(append([]any{
-		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
-		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
+		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text,
+		fromJSON{&m.Attachments},
+		&m.ReplyTo, &m.ReplySeq, &m.Quote,
+		fromJSON{&m.Calls},
+		&m.CallID, &m.Tool, &native, local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
 	}, more...)...)
-	if err != nil {
-		return err
-	}
-	m.Time = ShownAt(saidAt)
 	if native != "" {
 		m.Native = json.RawMessage(native)
 	}
-	if err := FromJSON(attachments, &m.Attachments); err != nil {
-		return fmt.Errorf("attachments of message %d: %w", m.Seq, err)
-	}
-	if err := FromJSON(calls, &m.Calls); err != nil {
-		return fmt.Errorf("calls of message %d: %w", m.Seq, err)
-	}
-	return nil
+	return err
 }
 
 // toJSON encodes a list; an empty one becomes empty text.
@@ -100,19 +90,24 @@ func FromJSON[T any](text string, list *[]T) error {
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
 // next page begins after the last one's seq.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
-	return View(ctx, tr.c, "read transcript", func(tx *Tx) ([]chat.Message, error) {
-		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0)), nil
+	return read(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
+		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
-	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) (chat.Message, error) {
-		return tr.c.In(tx).Message(seq)
-	})
+	return read(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).message(seq) })
 }
 
 func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, ""), nil) }
+
+// message is Message, see Tx.Fail.
+func (rs Rows) message(seq int64) chat.Message {
+	m, err := rs.Message(seq)
+	rs.tx.Fail(err)
+	return m
+}
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -136,9 +131,9 @@ func (c *Conversation) newAppender(tx *Tx) *appender {
 
 // write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if
 // it begins none; for a waiting turn, write counts the first attempt.
-func (p *appender) write(m chat.Message, turn any) error {
+func (p *appender) write(m chat.Message, turn any) {
 	if m.Seq < p.next || m.Seq > MaxSeq {
-		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
+		p.tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next))
 	}
 	attempts := 0
 	if turn == waiting {
@@ -151,52 +146,13 @@ func (p *appender) write(m chat.Message, turn any) error {
 		toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
 	p.next = m.Seq + 1
 	p.c.In(p.tx).index(m)
-	return nil
-}
-
-// index adds a message to the search index: its terms, and its author as a member.
-func (rs Rows) index(m chat.Message) {
-	for _, term := range words.Content(m.Author) {
-		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
-	}
-	counts, length := indexed(m)
-	if len(counts) == 0 {
-		return
-	}
-	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
-	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, encode(counts))
 }
 
 // finish ends the appender: the conversation's next seq is where it stopped.
-func (p *appender) finish() error {
-	err := Changed(p.tx, "UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first)
-	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("message %d is in the transcript already", p.first)
+func (p *appender) finish() {
+	if !p.tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first) {
+		p.tx.Fail(fmt.Errorf("message %d is in the transcript already", p.first))
 	}
-	return err
-}
-
-// indexed returns the terms by which a message is found: of its text, its attachments and its
-// author, and the stems of these words in their language.
-func indexed(m chat.Message) (counts map[string]int, length int) {
-	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
-		return nil, 0 // its content is found elsewhere
-	}
-	var terms, stems []string
-	add := func(text string) {
-		terms = append(terms, words.Content(text)...)
-		stems = append(stems, words.Stems(text)...)
-	}
-	add(m.Text)
-	for _, a := range m.Attachments {
-		add(a.Name + " " + a.Caption)
-		add(a.Text)
-	}
-	if len(terms) == 0 {
-		return nil, 0
-	}
-	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
 }
 
 // Counts are a conversation's numbers for /context.
@@ -209,21 +165,58 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
-	err = tr.c.View(ctx, "count", func(tx *Tx) error {
-		return tx.QueryRow(`SELECT
-			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
-			(SELECT count(*) FROM inbox WHERE conversation = ?),
-			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
-			low, high, tr.c.id, tr.c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
-	})
+	err = tr.c.row(ctx, "count", []any{&n.Messages, &n.Waiting, &n.Memories}, `SELECT
+		(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
+		(SELECT count(*) FROM inbox WHERE conversation = ?),
+		(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`, low, high, tr.c.id, tr.c.id)
 	return n, err
 }
 
-// CountTerms counts the terms of a document, and the stems of the same words.
-func CountTerms(terms []string, stems ...string) (counts map[string]int, length int) {
-	counts = make(map[string]int, len(terms)+len(stems))
-	for _, term := range slices.Concat(terms, stems) {
-		counts[term]++
-	}
-	return counts, len(terms)
+// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
+// message, or it was deleted.
+func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
+	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) error {
+		tr.c.In(tx).message(seq)
+		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
+		if fresh {
+			tr.c.In(tx).NextVersion()
+		}
+		return nil
+	})
+	return fresh, err
 }
+
+// Unpin removes a pin. ErrNotFound: the message is not pinned.
+func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
+	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) error {
+		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
+		tr.c.In(tx).NextVersion()
+		return nil
+	})
+}
+
+// Newest returns the newest message from a person. ErrNotFound: there is none.
+func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
+	return View(ctx, tr.c, "read the newest message", func(tx *Tx) (chat.Message, error) {
+		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"), nil)
+	})
+}
+
+// pins reads the pinned messages of all sessions, in the order in which they were pinned.
+func (c *Conversation) pins(tx *Tx) []transcript.Pin {
+	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
+		return rows.Scan(&p.Seq, &p.By, utc(&p.At), &p.Earlier)
+	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
+		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
+	if len(pins) == 0 {
+		return nil
+	}
+	for _, m := range c.In(tx).Messages(1, MaxSeq, ofPins, c.id) {
+		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
+		pins[i].Message = m
+	}
+	return pins
+}
+
+// ofPins selects the pinned messages. A pin is deleted with its message.
+const ofPins = "AND id IN (SELECT conversation << 32 | seq FROM pins WHERE conversation = ?)"

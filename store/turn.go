@@ -1,16 +1,43 @@
-// Turns: what still has to be answered, and what an answer writes.
+// Turns: what still has to be answered, and what an answer writes; the outbox, from which each piece is sent once.
 
 package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/transcript"
 )
+
+// Turn is an unanswered turn, found at start.
+type Turn struct {
+	Seq      int64     // of its first message
+	Attempts int       // number of attempts, this one included
+	Since    time.Time // when it was taken up
+	To       []string  // the platform ids of its addressed messages, see Turns.Of
+	Optional bool      // no one addressed the bot: it may stay silent
+}
+
+// Outcome ends a turn: one transaction writes all of it.
+type Outcome struct {
+	Turn     int64            // the turn that is answered
+	Messages []chat.Message   // what the bot and its tools said, in order, with seqs set; may be empty
+	Reply    string           // ID of the reply to send; empty: nothing is sent
+	To       []string         // platform ids of the messages it answers
+	Pieces   []string         // the reply, cut for the connector
+	Failure  bool             // Pieces are a plain sentence about a failure, not the assistant's words
+	Count    transcript.Count // the provider's last count; zero: no valid one
+	Sent     transcript.Sent  // the last request of the turn; zero: there was none
+	Usage    []Usage          // what models were used for since the last outcome
+
+	Context transcript.Context // the context the model got with the turn; its Text is empty if it is not kept
+	Version int64              // of the head at that time: under another one Context is not kept
+}
 
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
@@ -19,11 +46,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 			return nil
 		}
 		ok = true
-		var since int64
-		if err := tx.QueryRow("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, &since); err != nil {
-			return err
-		}
-		turn.Since = At(since)
+		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, utc(&turn.Since))
 		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To, turn.Optional = of.To, of.Optional
 		return nil
@@ -56,8 +79,8 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
-	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) ([]chat.Message, error) {
-		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn), nil
+	return read(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
+		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
 }
 
@@ -89,49 +112,132 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) error {
 
 // Answer is Finish, and reports whether the turn's context was stored.
 func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, err error) {
-	err = turns.c.store.Update(ctx, func(tx *Tx) error {
+	return write(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
 		state := answered
 		if o.Failure || o.Reply == "" {
 			state = TurnClosed
 		}
 		low, high := turns.c.RowRange(o.Turn, o.Turn)
-		if err := Changed(tx, "UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high); err != nil {
-			return err
+		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
+		turns.c.append(tx, o.Turn, o.Messages, o.Count)
+		contextStored = turns.c.keepContext(tx, o.Context, o.Version)
+		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
+			tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
 		}
-		if err := turns.c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
-			return err
-		}
-		var err error
-		if contextStored, err = turns.c.keepContext(tx, o.Context, o.Version); err != nil {
-			return err
-		}
-		turns.c.keepSent(tx, o)
 		turns.c.addUsage(tx, o.Usage)
 		turns.c.post(tx, o)
-		return nil
+		return contextStored
 	})
-	if err != nil {
-		return false, turns.c.Fail(fmt.Sprintf("finish turn %d", o.Turn), err)
-	}
-	return contextStored, nil
 }
 
 // append writes the messages of a turn, and the provider's last count.
-func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) error {
-	c.keepCount(tx, count)
+func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) {
+	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
+		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
 	if len(messages) == 0 {
-		return nil
+		return
 	}
 	messages = c.withoutDeletedCopies(tx, turn, messages)
 	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {
-			return fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn)
+			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
 		}
-		if err := p.write(m, nil); err != nil {
-			return err
-		}
+		p.write(m, nil)
 		c.keepQuotes(tx, m)
 	}
-	return p.finish()
+	p.finish()
+}
+
+// Piece is one row of the outbox.
+type Piece struct {
+	Row     int64
+	Reply   string // id of the reply it is part of
+	Part    int    // from 0
+	Parts   int
+	To      []string
+	Text    string
+	Failure bool
+	Sending bool // it was handed to the connector before, and may have arrived
+}
+
+// Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
+// twice; replies are deduped by ID.
+func (out Outbox) Post(ctx context.Context, o Outcome) error {
+	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) error {
+		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
+			out.c.post(tx, o)
+		}
+		return nil
+	})
+}
+
+// post queues the pieces of a reply.
+func (c *Conversation) post(tx *Tx, o Outcome) {
+	if o.Reply == "" {
+		return
+	}
+	for part, text := range o.Pieces {
+		tx.Do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
+	}
+}
+
+// Unsent returns the pieces that still have to be sent, in sending order.
+func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
+	unsent, err := selectAlone(ctx, out.c.store, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_unsent
+		WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
+	return unsent, out.c.Fail("read outbox", err)
+}
+
+const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"
+
+func scanPiece(rows *sql.Rows, p *Piece) error {
+	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, fromJSON{&p.To}, &p.Text, &p.Failure, &p.Sending)
+}
+
+// Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
+// piece, or it was sent or dropped.
+func (out Outbox) Sending(ctx context.Context, row int64) error {
+	return out.mark(ctx, row, "state = 'sending'")
+}
+
+// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has
+// it, and no deletion would find a notice that repeats a message. ErrNotFound: there is no such piece,
+// or it was sent or dropped before.
+func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
+	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, Now())
+}
+
+// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
+// none.
+func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
+	err = out.c.store.View(ctx, func(tx *Tx) error {
+		p, err = First(Select(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
+			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
+		return err
+	})
+	return p, err
+}
+
+// Refused counts a refusal of a piece and returns how many there have been, across restarts.
+// ErrNotFound: there is no such piece, or it was sent or dropped.
+func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
+	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (int, error) {
+		return Value[int](tx, `UPDATE outbox SET refusals = refusals + 1
+			WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals`, row, out.c.id)
+	})
+}
+
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its
+// text. ErrNotFound: there is no such piece, or it was sent or dropped before.
+func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
+	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
+}
+
+// mark changes an unsent piece.
+func (out Outbox) mark(ctx context.Context, row int64, to string, args ...any) error {
+	return out.c.change(ctx, fmt.Sprintf("mark piece %d", row), "UPDATE outbox SET "+to+" WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		append(args, row, out.c.id)...)
 }

@@ -61,18 +61,7 @@ func TestFinishedTurn(t *testing.T) {
 		{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
 	}
 	check.That(t, reflect.DeepEqual(unsent(t, c), want), "outbox %+v", unsent(t, c))
-	// A piece is unsent until it is sent, and no other conversation can mark it.
-	other := find(t, c.Store(), "terminal:other").Outbox()
-	check.Error(t, other.Sent(ctx, 1, "p"), store.ErrNotFound)
-	check.Error(t, other.Drop(ctx, 1, "no"), store.ErrNotFound)
-	check.NoError(t, c.Outbox().Sending(ctx, 1))
-	pieces := unsent(t, c)
-	check.That(t, len(pieces) == 2 && pieces[0].Sending && !pieces[1].Sending, "%+v", pieces)
 	check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
-	check.Len(t, "pieces", unsent(t, c), 1)
-	check.Equal(t, "row of the piece", unsent(t, c)[0].Row, 2)
-	check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
-	check.Error(t, c.Outbox().Drop(ctx, 1, "late"), store.ErrNotFound)
 	// A retry counts, and a failure closes the turn without an assistant message.
 	turn = deliver(t, c, asking(9, "and now?"))[0].Turn
 	check.Equal(t, "attempt", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
@@ -141,6 +130,8 @@ func TestOutbox(t *testing.T) {
 	other := find(t, c.Store(), "terminal:other")
 	check.NoError(t, other.Outbox().Post(ctx, notice))
 	check.Len(t, "the id in another conversation", unsent(t, other), 5)
+	check.Error(t, other.Outbox().Sent(ctx, 1, "p"), store.ErrNotFound) // a piece of the first one
+	check.Error(t, other.Outbox().Drop(ctx, 1, "no"), store.ErrNotFound)
 	for want := 1; want <= 3; want++ {
 		if want == 3 { // across a restart
 			c = reopen(t, c)
@@ -149,6 +140,7 @@ func TestOutbox(t *testing.T) {
 	}
 	check.Equal(t, "refusals of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
 	check.NoError(t, c.Outbox().Sending(ctx, 2))
+	check.That(t, !unsent(t, c)[0].Sending && unsent(t, c)[1].Sending, "%+v", unsent(t, c))
 	for _, row := range []int64{1, 2} {
 		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
 	}
@@ -164,6 +156,7 @@ func TestOutbox(t *testing.T) {
 	check.Equal(t, "rows with the reason", number(t, c.Store(), dropped), 2)
 	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
 	wantUnfinished(t, c.Store(), other.Name())
+	check.Error(t, c.Outbox().Drop(ctx, 3, "late"), store.ErrNotFound)
 }
 
 func TestPauses(t *testing.T) {

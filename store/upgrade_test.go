@@ -45,7 +45,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 // listed returns the texts that a query finds in a database.
 func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
-	check.NoError(t, store.Observe(ctx, db, func(tx *store.Tx) (err error) {
+	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) (err error) {
 		found, err = store.Column[string](tx, query)
 		return err
 	}))
@@ -62,7 +62,13 @@ func wantRows(t *testing.T, what, dir, path string, columns, before map[string][
 		}
 		return
 	}
-	_, after := selected(t, path, namesNow(columns))
+	now := map[string][]string{}
+	for table, names := range columns {
+		for _, name := range names {
+			now[nameNow(table)] = append(now[nameNow(table)], nameNow(name))
+		}
+	}
+	_, after := selected(t, path, now)
 	for table, rows := range before {
 		if table == "unscrubbed" || slices.Contains(store.Derived, table) {
 			continue // the store erases when it opens, and builds what is derived again

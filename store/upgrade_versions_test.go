@@ -115,7 +115,7 @@ var versions = sync.OnceValue(func() (files []string) {
 			}
 		}
 		if version >= 5 && store.Fills[version] != nil {
-			must(0, store.Transact(ctx, db, store.Fills[version]))
+			must(0, store.Transact(ctx, db, store.ToWrite, store.Fills[version]))
 		}
 		must(0, db.Close())
 		files = append(files, string(must(os.ReadFile(store.File(dir)))))
@@ -140,17 +140,6 @@ func nameNow(name string) string {
 		"door": "connector", "staged_at": "ended_at", "prepared_at": "ended_at", "landed_at": "applied_at",
 	}
 	return cmp.Or(names[name], name)
-}
-
-// namesNow returns the columns of each table under their names since the sixth version.
-func namesNow(columns map[string][]string) map[string][]string {
-	now := map[string][]string{}
-	for table, names := range columns {
-		for _, name := range names {
-			now[nameNow(table)] = append(now[nameNow(table)], nameNow(name))
-		}
-	}
-	return now
 }
 
 // unkept is the text of a piece that was sent or dropped, which is not kept since the tenth version.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -24,11 +23,8 @@ type Backups struct {
 // BackupsName is the folder of backups in the data folder.
 const BackupsName = "backups"
 
-const (
-	backupPrefix = "cairn-"
-	backupTime   = "20060102T150405Z"
-	backupSuffix = ".db"
-)
+// backupName is the name of an automatic backup, in time's form.
+const backupName = "cairn-20060102T150405Z.db"
 
 // Run does what is due: it erases deleted text from the files, and makes a backup. A bot's
 // process calls it every few minutes.
@@ -65,10 +61,7 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 		age := now.Sub(backupMade(made[0]))
 		return age >= b.Every || age < 0, nil
 	}
-	err = u.store.View(ctx, func(tx *Tx) error {
-		due = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox")
-		return nil
-	})
+	err = u.store.row(ctx, []any{&due}, "SELECT EXISTS (SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox)")
 	return due, err
 }
 
@@ -88,21 +81,13 @@ func (b Backups) List(now time.Time) (files []string, err error) {
 		}
 	}
 	slices.Reverse(files) // names are times
-	later := 0
-	for later < len(files) && backupMade(files[later]).After(now) {
-		later++
-	}
-	return slices.Concat(files[later:], files[:later]), nil
+	past := max(slices.IndexFunc(files, func(file string) bool { return !backupMade(file).After(now) }), 0)
+	return slices.Concat(files[past:], files[:past]), nil
 }
 
 // backupMade returns the time in a backup's name; zero if the file is something else.
 func backupMade(file string) time.Time {
-	name, isOurs := strings.CutPrefix(filepath.Base(file), backupPrefix)
-	name, isDatabase := strings.CutSuffix(name, backupSuffix)
-	made, err := time.Parse(backupTime, name)
-	if !isOurs || !isDatabase || err != nil {
-		return time.Time{}
-	}
+	made, _ := time.Parse(backupName, filepath.Base(file))
 	return made
 }
 
@@ -119,7 +104,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 		return fmt.Errorf("make a backup: %w", err)
 	}
 	s.removeParts(b.Dir)
-	file := filepath.Join(b.Dir, backupPrefix+now.UTC().Format(backupTime)+backupSuffix)
+	file := filepath.Join(b.Dir, now.UTC().Format(backupName))
 	if _, err := s.backup(ctx, file, os.Rename); err != nil { // it replaces one of the same second
 		return err
 	}

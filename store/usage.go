@@ -1,4 +1,4 @@
-// Model usage in tokens, by conversation and day.
+// What the bot has learned about models by using them, and their usage in tokens, by conversation and day.
 
 package store
 
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // The purposes of a request to a model.
@@ -29,11 +30,8 @@ type Usage struct {
 
 // Add adds one request.
 func (u *Usage) Add(one llm.Usage) {
-	u.Requests++
-	u.Input += int64(one.Prompt)
-	u.Cached += int64(one.Cached)
-	u.Written += int64(one.Written)
-	u.Output += int64(one.Completion)
+	prompt, cached, written, output := int64(one.Prompt), int64(one.Cached), int64(one.Written), int64(one.Completion)
+	u.AddAll(Usage{Requests: 1, Input: prompt, Cached: cached, Written: written, Output: output})
 }
 
 // AddAll adds the numbers of another entry.
@@ -88,10 +86,7 @@ func scanUsage(rows *sql.Rows, u *Usage) error {
 
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
-	err = s.View(ctx, func(tx *Tx) error {
-		posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
-		return nil
-	})
+	err = s.row(ctx, []any{&posted}, "SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply)
 	return posted, Fail("look for reply "+reply, err)
 }
 
@@ -100,25 +95,25 @@ func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err erro
 // own. Undone summaries do not count.
 func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	type span struct{ from, to, tokens, since, till int64 } // what a summary covers, and from which seq on and before which it was shown
-	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64, err error) {
+	return read(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64) {
 		end := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", turns.c.id)
-		shown := list(tx, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
+		shown := List(tx, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
 			`SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
 				coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.version = k.ended_with), ?1),
 				coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = k.conversation AND k.from_seq BETWEEN s.from_seq AND s.to_seq), ?1))
 			FROM compactions k WHERE k.conversation = ?2 AND k.version IS NOT NULL AND k.next_seq IS NOT NULL
 			AND k.state IN ('applied', 'rolled_up', 'replaced')`, end, turns.c.id)
 		if len(shown) == 0 {
-			return 0, nil
+			return 0
 		}
 		tokens, answers := make([]int64, end+1), make([]int64, end+1) // at seq + 1: of the messages up to seq
 		low, high := turns.c.RowRange(1, end-1)
-		err = Each(tx, func(rows *sql.Rows) error {
+		tx.Fail(Each(tx, func(rows *sql.Rows) error {
 			var seq, n, answer int64
 			err := rows.Scan(&seq, &n, &answer)
 			tokens[seq+1], answers[seq+1] = n, answer
 			return err
-		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high)
+		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high))
 		for seq := range end {
 			tokens[seq+1] += tokens[seq]
 			answers[seq+1] += answers[seq]
@@ -127,6 +122,57 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 		for _, s := range shown {
 			saved += max(between(tokens, s.from, s.to+1)-s.tokens, 0) * max(between(answers, s.since, s.till), 0)
 		}
-		return saved, err
+		return saved
 	})
+}
+
+// factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request
+// shows whether it still holds. The factor belongs to the model and does not expire.
+const factTTL = 7 * 24 * time.Hour
+
+// List returns the known facts about each model, by its name and server.
+func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
+	known := make(map[string]llm.Facts)
+	err := ms.store.View(ctx, func(tx *Tx) error {
+		return Each(tx, func(rows *sql.Rows) error {
+			var name string
+			var f llm.Facts
+			var learned time.Time
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, utc(&learned)); err != nil {
+				return err
+			}
+			if time.Since(learned).Abs() > factTTL { // one from the future was learned while the clock was wrong
+				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
+			}
+			known[name] = f
+			return nil
+		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models")
+	})
+	return known, Fail("read what is known of models", err)
+}
+
+// Keep stores what is now known about a model.
+func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
+	if f.Factor == 0 { // not measured
+		f.Factor, f.Scale = 1, 100
+	}
+	// updated_at is the age of the limit and the refusals, not of the factor.
+	return ms.store.set(ctx, "keep "+model, `
+INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,
+  window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
+  wire = excluded.wire, wants_reasoning = excluded.wants_reasoning, refuses_forced = excluded.refuses_forced,
+  updated_at = CASE WHEN (window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced)
+    = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
+    AND abs(updated_at - excluded.updated_at) < ? THEN updated_at ELSE excluded.updated_at END`,
+		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
+		Now(), factTTL.Milliseconds())
+}
+
+// count returns the last count, if the head it belongs to is still the current one.
+func (c *Conversation) count(tx *Tx) (count transcript.Count) {
+	tx.Row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
+		Found(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
+	return count
 }

@@ -1,10 +1,9 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,45 +67,31 @@ func TestModels(t *testing.T) {
 func TestSaved(t *testing.T) {
 	c := imported(t, 10)
 	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = iif(id & 0xFFFF = 9, 90000, 100)")
-	seq, want := int64(11), int64(0)
-	answer := func(n int) {
-		t.Helper()
-		for range n {
-			turn := deliver(t, c, asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
+	seq, want := 11, int64(0)
+	for _, step := range []struct {
+		claim, do string
+		answers   int
+		more      int64
+	}{
+		{"nothing without summaries", "", 3, 0},
+		{"nothing before the next request", "sum 1-5", 0, 0},
+		{"by each request after it was applied", "", 3, 3 * (500 - 30)},
+		{"by two summaries", "sum 6-8", 2, 2*(500-30) + 2*(300-30)},
+		{"by a rollup, from then on", "roll 1-8; apply", 1, 800 - 30},
+		{"of a long message what a request would have shown", "sum 9-10", 1, 800 - 30 + 1000 + 100 - 30},
+		{"nothing by an undone one", "undo", 0, -(1000 + 100 - 30)},
+		{"nothing by an earlier session", "new", 4, 0},
+	} {
+		play(t, c, step.do)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30 WHERE kind <> 'placeholder'")
+		for range step.answers {
+			turn := deliver(t, c, asking(seq, fmt.Sprint("question ", seq)))[0].Turn
 			storetest.Finish(t, c, turn, turn+1, fmt.Sprint("reply-", turn))
-			seq = turn + 2
+			seq = int(turn) + 2
 		}
+		want += step.more
+		check.Equal(t, step.claim, check.Must(c.Turns().Saved(ctx, 1000))(t), want)
 	}
-	show := func(summary string) {
-		t.Helper()
-		play(t, c, summary)
-		storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30")
-	}
-	saved := func(claim string, more int64) {
-		t.Helper()
-		want += more
-		check.Equal(t, claim, check.Must(c.Turns().Saved(ctx, 1000))(t), want)
-	}
-	answer(3)
-	saved("nothing without summaries", 0)
-	show("sum 1-5")
-	saved("nothing before the next request", 0)
-	answer(3)
-	saved("by each request after it was applied", 3*(500-30))
-	show("sum 6-8")
-	answer(2)
-	saved("by two summaries", 2*(500-30)+2*(300-30))
-	show("roll 1-8; apply")
-	answer(1)
-	saved("by a rollup, from then on", 800-30)
-	show("sum 9-10")
-	answer(1)
-	saved("of a long message what a request would have shown", 800-30+1000+100-30)
-	undo(t, c)
-	saved("nothing by an undone one", -(1000 + 100 - 30))
-	startSession(t, c)
-	answer(4)
-	saved("nothing by an earlier session", 0)
 }
 
 func TestVitals(t *testing.T) {
@@ -135,44 +120,38 @@ func TestVitals(t *testing.T) {
 	check.That(t, check.ErrorOf(c.Store().Upkeep().Vitals(ctx)) != nil, "vitals of a closed store")
 }
 
+// TestOverrides: a step sets a key, or removes it, in the channel or in its thread; ^ follows what a thread has from its channel.
 func TestOverrides(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	above, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/3")
-	no := errors.New("no")
-	// set sets a key, nil: removes it, and checks which settings the check sees.
-	set := func(c *store.Conversation, key string, to any, refused error, want map[string]string) {
-		t.Helper()
-		var value *string
-		if text, ok := to.(string); ok {
-			value = &text
-		}
-		err := c.Settings().OverrideAll(ctx, map[string]*string{key: value}, "Ann", func(seen map[string]string) error {
-			check.That(t, maps.Equal(seen, want), "got asked %v, want %v", seen, want)
+	of := map[string]*store.Conversation{
+		"channel": find(t, s, "discord:1/2"), "thread": find(t, s, "discord:1/2/3"),
+		"another": find(t, s, "discord:1/3"), "its thread": find(t, s, "discord:1/2x/3"),
+	}
+	for _, step := range []struct{ where, set, seen, channel, thread string }{
+		{"channel", "focus=", "map[focus:]", "focus=", "focus=^"},
+		{"channel", "enabled=true", "map[enabled:true focus:]", "enabled=true focus=", "enabled=true^ focus=^"},
+		{"channel", "enabled=false", "map[enabled:false focus:]", "enabled=false focus=", "enabled=false^ focus=^"},
+		{"channel", "notify", "map[enabled:false focus:]", "enabled=false focus=", "enabled=false^ focus=^"}, // it was not set
+		{"channel", "refused=99", "map[enabled:false focus: refused:99]", "enabled=false focus=", "enabled=false^ focus=^"},
+		{"thread", "enabled=true", "map[enabled:true focus:]", "enabled=false focus=", "enabled=true focus=^"},
+		{"thread", "enabled", "map[enabled:false focus:]", "enabled=false focus=", "enabled=false^ focus=^"},
+		{"channel", "focus", "map[enabled:false]", "enabled=false", "enabled=false^"},
+	} {
+		key, value, isSet := strings.Cut(step.set, "=")
+		refused := map[string]error{"refused": errBroken}[key]
+		values := map[string]*string{key: map[bool]*string{true: &value}[isSet]}
+		err := of[step.where].Settings().OverrideAll(ctx, values, "Ann", func(seen map[string]string) error {
+			check.Equal(t, step.set+": what is checked", fmt.Sprint(seen), step.seen)
 			return refused
 		})
 		check.Error(t, err, refused)
-	}
-	holds := func(c *store.Conversation, want ...store.Override) {
-		t.Helper()
-		for i := range want {
-			want[i].By = "Ann"
+		for name, want := range map[string]string{"channel": step.channel, "thread": step.thread, "another": "", "its thread": ""} {
+			var has []string
+			for _, o := range check.Must(of[name].Settings().Set(ctx))(t) {
+				has = append(has, o.Key+"="+o.Value+map[bool]string{true: "^"}[o.Above])
+				check.Equal(t, "set by", o.By, "Ann")
+			}
+			check.Equal(t, name+" after "+step.set, strings.Join(has, " "), want)
 		}
-		check.EqualAll(t, c.Name(), check.Must(c.Settings().Set(ctx))(t), want)
 	}
-	set(above, "focus", "", nil, map[string]string{"focus": ""})
-	set(above, "enabled", "true", nil, map[string]string{"focus": "", "enabled": "true"})
-	set(above, "enabled", "false", nil, map[string]string{"focus": "", "enabled": "false"})
-	set(above, "notify", nil, nil, map[string]string{"focus": "", "enabled": "false"}) // it was not set
-	set(above, "keep_first", "99", no, map[string]string{"focus": "", "enabled": "false", "keep_first": "99"})
-	holds(above, store.Override{Key: "enabled", Value: "false"}, store.Override{Key: "focus"})
-	// A thread has its channel's, unless it has its own.
-	holds(thread, store.Override{Key: "enabled", Value: "false", Above: true}, store.Override{Key: "focus", Above: true})
-	set(thread, "enabled", "true", nil, map[string]string{"focus": "", "enabled": "true"})
-	holds(thread, store.Override{Key: "enabled", Value: "true"}, store.Override{Key: "focus", Above: true})
-	holds(above, store.Override{Key: "enabled", Value: "false"}, store.Override{Key: "focus"})
-	holds(find(t, s, "discord:1/3"))    // another channel
-	holds(find(t, s, "discord:1/2x/3")) // a thread of another channel
-	set(thread, "enabled", nil, nil, map[string]string{"focus": "", "enabled": "false"})
-	set(above, "focus", nil, nil, map[string]string{"enabled": "false"})
-	holds(thread, store.Override{Key: "enabled", Value: "false", Above: true})
 }

@@ -30,17 +30,13 @@ var ErrNoRoom = errors.New("not enough room on the disk")
 // that the files still hold it, see EraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx) error) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		var before, after int
-		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
-			return err
-		}
+		before := Get[int](tx, "SELECT total_changes()")
 		if err := f(tx); err != nil {
 			return err
 		}
-		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
-			return err
+		if Get[int](tx, "SELECT total_changes()") != before {
+			noteErasure(tx)
 		}
-		noteErasure(tx)
 		return nil
 	})
 }
@@ -56,17 +52,12 @@ func noteErasure(tx *Tx) {
 // is false if the files hold nothing deleted.
 func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = u.store.View(ctx, func(tx *Tx) error {
-		var oldest sql.NullInt64
-		if err := tx.QueryRow("SELECT min(id) FROM unscrubbed").Scan(&oldest); err != nil || !oldest.Valid {
-			return err
+		var oldest int64
+		if due = tx.Row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest); !due {
+			return nil
 		}
-		due = true
-		hours, err := traffic(tx, now.Add(-7*24*time.Hour))
-		if err != nil {
-			return err
-		}
-		when = nextQuietHour(hours, now)
-		if latest := At(oldest.Int64).Add(EraseWithin); latest.Before(when) {
+		when = nextQuietHour(traffic(tx, now.Add(-7*24*time.Hour)), now)
+		if latest := At(oldest).Add(EraseWithin); latest.Before(when) {
 			when = latest
 		}
 		return nil
@@ -76,17 +67,17 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 
 // traffic counts the messages stored since a time, by hour of the day in UTC; of each conversation
 // only the newest, because the times have no index.
-func traffic(tx *Tx, since time.Time) (hours [24]int, err error) {
+func traffic(tx *Tx, since time.Time) (hours [24]int) {
 	const newest = 1000
-	err = Each(tx, func(rows *sql.Rows) error {
+	tx.Fail(Each(tx, func(rows *sql.Rows) error {
 		var hour, n int
 		err := rows.Scan(&hour, &n)
 		hours[hour] = n
 		return err
 	}, `SELECT saved_at / 3600000 % 24, count(*) FROM conversations c
 		JOIN messages m ON m.id BETWEEN c.id << 32 | max(c.next_seq - ?1, 1) AND c.id << 32 | 4294967295
-		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli())
-	return hours, err
+		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli()))
+	return hours
 }
 
 // nextQuietHour returns when the hour with the least traffic begins, now if it already has; if
@@ -144,11 +135,11 @@ func (u Upkeep) Vacuum(ctx context.Context) error {
 	}
 	u.store.held.only.Lock()
 	defer u.store.held.only.Unlock()
-	if err := u.store.held.open(ctx, u.store.heldPath()); err != nil {
+	if err := u.store.held.open(ctx); err != nil {
 		return err
 	}
 	_, err = u.store.write.ExecContext(ctx, "VACUUM")
-	return errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
+	return errors.Join(err, u.store.held.deliver(context.WithoutCancel(ctx)))
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it. A reader of an older

@@ -91,9 +91,9 @@ func TestUnusableDatabase(t *testing.T) {
 		code  int
 		words []string
 	}{
-		"no database": {func(_ folder, file string) { os.WriteFile(file, []byte(strings.Repeat("hello ", 2000)), 0o600) }, exitDamaged, []string{"damaged", "`cairn doctor`", "`cairn restore FILE`"}},
-		"emptied":     {func(_ folder, file string) { os.Truncate(file, 0) }, exitDamaged, []string{"the file is empty", "`cairn doctor`", "`cairn restore FILE`"}},
-		"cut short":   {func(_ folder, file string) { os.Truncate(file, 20_000) }, exitDamaged, []string{"damaged", "`cairn restore FILE`"}},
+		"no database": {func(_ folder, file string) { os.WriteFile(file, []byte(strings.Repeat("hello ", 2000)), 0o600) }, exitDamaged, []string{"cairn.db is damaged, nothing was changed: file is not a database", "to restore: stop the bot, run `cairn"}},
+		"emptied":     {func(_ folder, file string) { os.Truncate(file, 0) }, exitDamaged, []string{"the file is empty", "to restore: stop the bot, run `cairn"}},
+		"cut short":   {func(_ folder, file string) { os.Truncate(file, 20_000) }, exitDamaged, []string{"damaged, nothing was changed", "to restore: stop the bot, run `cairn"}},
 		"newer":       {func(p folder, _ string) { p.execute("PRAGMA user_version = 99") }, exitDamaged, []string{"written by a newer cairn", "update cairn"}},
 		"another program's": {func(p folder, file string) {
 			os.Remove(file)
@@ -150,14 +150,17 @@ func TestReadOnlyFolder(t *testing.T) {
 	p.must("I like tea\n", "chat")
 	for _, c := range []struct {
 		args  []string
+		code  int
 		words []string
 	}{
-		{[]string{"chat"}, []string{"lock data folder: check who may read and write it"}},
-		{[]string{"backup", filepath.Join(p.dir, "covered", "b.db")}, []string{"check who may read and write it and its folder"}},
-		{[]string{"doctor"}, []string{"every page can be read", "cannot be used: check who may read and write it", "1 thing is wrong"}},
+		{[]string{"chat"}, exitFailed, []string{"lock data folder: check who may read and write it"}},
+		{[]string{"backup", filepath.Join(p.dir, "covered", "b.db")}, exitFailed, []string{"check who may read and write it and its folder"}},
+		{[]string{"doctor"}, exitFailed, []string{"every page can be read", "is not writable for the user who runs this", "1 thing is wrong"}},
+		{[]string{"transcript"}, 0, []string{"I like tea"}},
+		{[]string{"memories", "list"}, 0, []string{"no memories found"}},
 	} {
 		code, out := p.asNobody("hello\n", c.args...)
-		check.Equal(t, c.args[0]+": exit code", code, exitFailed)
+		check.Equal(t, c.args[0]+": exit code", code, c.code)
 		check.Contains(t, c.args[0], out, c.words...)
 	}
 }

@@ -124,13 +124,13 @@ func (d *doctor) data(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		d.report("data", d.withRemedy(err))
+		d.report("data", d.app.withRemedy(err))
 		return
 	}
 	fact := fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))
 	found, err := d.check(ctx, dir)
 	if err != nil {
-		d.report("data", d.withRemedy(err), fact)
+		d.report("data", d.app.withRemedy(err), fact)
 		return
 	}
 	d.report("data", store.Writable(dir), fact, d.backupFact())
@@ -138,7 +138,7 @@ func (d *doctor) data(ctx context.Context) {
 		d.report("data", errors.New(f.String()))
 	}
 	if len(found) > 0 {
-		d.report("data", errors.New(d.howToRestore()))
+		d.report("data", errors.New(d.app.howToRestore()))
 	}
 }
 
@@ -153,19 +153,19 @@ func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error)
 }
 
 // withRemedy adds to a damage error how to restore a backup.
-func (d *doctor) withRemedy(err error) error {
+func (a *app) withRemedy(err error) error {
 	if errors.Is(err, store.ErrDamaged) {
-		return fmt.Errorf("%w\n%s", err, d.howToRestore())
+		return fmt.Errorf("%w\n%s", err, a.howToRestore())
 	}
 	return err
 }
 
-func (d *doctor) howToRestore() string {
-	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&d.app.settings).Dir
-	if made, err := backupsOf(&d.app.settings).List(time.Now()); err == nil && len(made) > 0 {
+func (a *app) howToRestore() string {
+	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&a.settings).Dir
+	if made, err := backupsOf(&a.settings).List(time.Now()); err == nil && len(made) > 0 {
 		file = made[0] + "`, the newest backup"
 	}
-	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
+	return "to restore: stop the bot, run `cairn" + a.sameFolder() + " restore " + file +
 		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."
 }
 

@@ -26,7 +26,7 @@ func execute(ctx context.Context, a *app, args []string) int {
 	}
 	var stopped signalled
 	if err != nil && !errors.As(err, &stopped) {
-		fmt.Fprintln(a.err, "cairn:", a.secrets.mask(err.Error()))
+		fmt.Fprintln(a.err, "cairn:", a.secrets.mask(a.withRemedy(err).Error()))
 	}
 	return exitCode(err)
 }

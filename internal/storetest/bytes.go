@@ -5,6 +5,7 @@ package storetest
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,27 +32,38 @@ func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
 	return n
 }
 
+// Rows returns the rows of a query, with their columns joined by "|".
+func Rows(t check.Tester, s *store.Store, query string, args ...any) (found []string) {
+	t.Helper()
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
+		return store.Each(tx, func(rows *sql.Rows) error {
+			columns, err := rows.Columns()
+			values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			err = errors.Join(err, rows.Scan(into...))
+			for i, v := range values {
+				columns[i] = map[bool]string{true: v.String, false: "NULL"}[v.Valid]
+			}
+			found = append(found, strings.Join(columns, "|"))
+			return err
+		}, query, args...)
+	}))
+	return found
+}
+
 // Dump returns the rows of the tables that store a conversation: its messages, deliveries,
 // summaries, memories and settings, to compare two states of a database. It leaves out usage, tasks,
 // quotes, opt-outs, pending erasures, and what is known about models.
 func Dump(t testing.TB, s *store.Store) string {
 	t.Helper()
-	var out bytes.Buffer
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
-		for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-			check.NoError(t, store.Each(tx, func(rows *sql.Rows) error {
-				columns := check.Must(rows.Columns())(t)
-				values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-				for i := range values {
-					into[i] = &values[i]
-				}
-				err := rows.Scan(into...)
-				fmt.Fprintln(&out, table, values)
-				return err
-			}, "SELECT * FROM "+table))
+	var out strings.Builder
+	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
+		for _, row := range Rows(t, s, "SELECT * FROM "+table) {
+			fmt.Fprintln(&out, table, row)
 		}
-		return nil
-	}))
+	}
 	return out.String()
 }
 
@@ -107,17 +119,8 @@ func CountBytes(t *testing.T, dir, text string) map[string]int {
 // state.
 func WantPlan(t testing.TB, s *store.Store, query, by string, arguments ...any) {
 	t.Helper()
-	var plan []string
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
-		return store.Each(tx, func(rows *sql.Rows) error {
-			var n int
-			var step string
-			err := rows.Scan(&n, &n, &n, &step)
-			plan = append(plan, step)
-			return err
-		}, "EXPLAIN QUERY PLAN "+query, arguments...)
-	}))
-	if is := strings.Join(plan, "; "); !strings.Contains(is, by) || strings.Contains(is, "compactions_state") {
+	is := strings.Join(Rows(t, s, "EXPLAIN QUERY PLAN "+query, arguments...), "; ")
+	if !strings.Contains(is, by) || strings.Contains(is, "compactions_state") {
 		t.Errorf("%s\nis done by %s", query, is)
 	}
 }

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -151,7 +152,7 @@ func Message(t testing.TB, c *store.Conversation, seq int64) chat.Message {
 	return check.Must(c.Transcript().Message(Ctx, seq))(t)
 }
 
-// AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply.
+// AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply, which results may name.
 func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native string, results map[string]string) {
 	t.Helper()
 	var calls []llm.Call
@@ -163,7 +164,7 @@ func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native st
 		}
 	}
 	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: Day}}, rows...)
-	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: Day})
+	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: cmp.Or(results["reply"], "so it is"), Time: Day})
 	for i := range rows {
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = chat.TokensOf(rows[i])

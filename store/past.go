@@ -1,8 +1,22 @@
-// Gaps: messages that the bot may have missed while it was disconnected.
+// The past: messages from before the bot came, and those it may have missed while it was disconnected.
 
 package store
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/chat"
+)
+
+// Gap is a conversation that may have missed messages: those after the one with the platform ID
+// After.
+type Gap struct {
+	Conversation string
+	After        string
+}
 
 // Away records that every conversation of a connector may miss messages after the newest delivered
 // one, and returns all conversations of the connector that have a gap. A gap that is already open
@@ -48,9 +62,8 @@ func (c *Conversation) outermost(tx *Tx, order string) (id string) {
 // Gap reports whether the conversation may have missed messages, and the platform id of the message
 // after which they are missing; empty: nothing is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
-	err = h.c.View(ctx, "look for a gap", func(tx *Tx) error {
-		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
-	})
+	err = h.c.row(ctx, "look for a gap", []any{&after, &open},
+		"SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id)
 	return after, open, err
 }
 
@@ -68,16 +81,6 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
 
-// set is Store.set. An error names the conversation.
-func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
-	return c.store.set(ctx, tried+" of "+c.name, query, args...)
-}
-
-// change runs a statement, and returns ErrNotFound if it changes nothing.
-func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
-	return c.Update(ctx, tried, func(tx *Tx) error { return Changed(tx, query, args...) })
-}
-
 // FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages
 // were sent: some may have been delivered before the missed ones. last is the platform id from
 // which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot
@@ -85,31 +88,25 @@ func (c *Conversation) change(ctx context.Context, tried, query string, args ...
 // new. A crash between two pages loses nothing. It leaves out what people said before they asked to
 // be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
-	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int, err error) {
-		if fresh, err = h.c.deliverPast(tx, said); err != nil {
-			return 0, err
-		}
+	return write(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
+		fresh = h.c.deliverPast(tx, said)
 		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
-		return fresh, nil
+		return fresh
 	})
 }
 
 // deliverPast delivers messages of a platform's history, and sorts the inbox.
-func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int, err error) {
+func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, c.id, m.AuthorID, m.Time.UnixMilli())
-		r, err := c.deliver(tx, m)
-		if err != nil {
-			return 0, err
-		}
-		if r.Fresh {
+		if c.deliver(tx, m).Fresh {
 			fresh++
 		}
 	}
 	c.reorder(tx) // even if none is new, because platforms repeat messages in any order
-	return fresh, nil
+	return fresh
 }
 
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those
@@ -125,4 +122,95 @@ func (c *Conversation) reorder(tx *Tx) {
 	// Messages from before a requested session stay before it.
 	tx.Do(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
+}
+
+// Import appends messages of the past, which are not answered, and returns those that were new. It
+// is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
+// here.
+func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
+	return write(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
+		if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+			FROM conversations c WHERE id = ?`, h.c.id) {
+			tx.Fail(ErrLive)
+			return nil
+		}
+		added := h.c.writePast(tx, past)
+		if len(added) > 0 {
+			tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
+		}
+		return added
+	})
+}
+
+// CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody
+// else wrote, or at another time, or in other words, unless people have edited or deleted that one.
+func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
+	var other error // for the operator, who need not know what was tried
+	err := h.c.View(ctx, "look for known ids", func(tx *Tx) error {
+		for _, in := range past {
+			in = clean(in)
+			var author string
+			var at time.Time
+			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, local(&at)) {
+				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime))
+				return nil
+			}
+		}
+		return nil
+	})
+	return cmp.Or(err, other)
+}
+
+// ReadBack reports whether the messages from before the bot came have been read, or are not wanted.
+// first is the platform id of the oldest message that waits for an answer, before which to read;
+// empty: none waits.
+func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
+	err = h.c.row(ctx, "look what was read back", []any{&done, &first}, `SELECT read_back,
+		coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
+		FROM conversations c WHERE id = ?`, h.c.id)
+	return done, first, err
+}
+
+// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
+// answered, and returns those that were new. late are messages after them that may need an answer:
+// they are delivered. It notes that the past has been read; if it already has been, or is no longer
+// wanted, Backfill stores nothing. Waiting messages stay in the inbox.
+func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
+	return write(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
+		if !tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
+			return nil
+		}
+		h.c.deliverPast(tx, late)
+		added := h.c.writePast(tx, said)
+		if len(added) > 0 {
+			tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ?", h.c.id)
+		}
+		return added
+	})
+}
+
+// writePast writes those messages that are not known, each a turn of its own.
+func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) {
+	p := c.newAppender(tx)
+	for _, in := range past {
+		if in = clean(in); in.ID == "" {
+			tx.Fail(errNoID)
+		}
+		if is := c.delivery(tx, in.ID); is.left || is.waits {
+			continue
+		}
+		m := in.message()
+		m.Seq, m.Turn = p.next, p.next
+		m.Attachments = c.In(tx).StoreFiles(in.ID, in.Attachments)
+		c.resolve(tx, &m, nil)
+		if m.Seq == 1 {
+			c.inherit(tx)
+		}
+		p.write(m, TurnClosed)
+		added = append(added, m)
+	}
+	p.finish()
+	return added
 }
