@@ -92,6 +92,8 @@ func TestDurableFactsWithoutSpaces(t *testing.T) {
 		"旅館は一人12000円、夕食つき": true,
 		"我在波尔图开了一家面包店":     true,
 		"本当に？助かる！":         false,
+		"私の部屋はどこにありますか":    false,
+		"私の誕生日をいつ祝うの":      false,
 		"今天天气很好啊":          false,
 	} {
 		check.Equal(t, text+": remembered", len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0, want)
