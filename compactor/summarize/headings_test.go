@@ -23,7 +23,7 @@ func TestRefusalsInEachLanguage(t *testing.T) {
 		"印刷所が遅れているので、庭アプリの公開を5月9日に延期します。":                                                                        "申し訳ありませんが、この会話を要約することはできません。",
 		"因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。":                                                                            "抱歉，我无法总结这段对话。",
 	} {
-		check.That(t, Judge(declined, said("Ines: "+text)) != nil, "%s: accepted", declined)
+		check.That(t, judged(declined, said("Ines: "+text)) != nil, "%s: accepted", declined)
 	}
 }
 

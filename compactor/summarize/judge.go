@@ -8,41 +8,41 @@ import (
 	"cmp"
 	"math"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/chat"
 	"cairn/internal/lazy"
 	"cairn/internal/tokens"
 	"cairn/transcript"
 	"cairn/words"
 )
 
-// Judge returns why text is not acceptable as a summary of messages, in words for people; nil if it
-// is.
-func Judge(text string, messages []chat.Message) error {
-	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeItems(StripThoughts(text), items, "", "", MostOfSummary(items)); why != "" {
-		return why
-	}
-	return nil
+// Judge decides which texts can be the summary of a span.
+type Judge struct {
+	items []Item
+	span  func() vocabulary // read once, when a text first needs it
+}
+
+// JudgeOf returns the judge of the summaries of items.
+func JudgeOf(items []Item) Judge {
+	return Judge{items, sync.OnceValue(func() vocabulary { return vocabularyOf(items) })}
 }
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the
-// writer's prompt, before the summary before the span as it was shown, most the maximum length in
-// tokens.
-func JudgeItems(text string, items []Item, instructions, before string, most int) Refusal {
+// Refuses returns why a text cannot be the summary; "" if it can. instructions is the writer's prompt, before the
+// summary before the span as it was shown, most the maximum length in tokens.
+func (j Judge) Refuses(text, instructions, before string, most int) Refusal {
 	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, items):
+	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, j.items):
 		return refusedEcho
 	}
 	sentences := words.Sentences(said)
@@ -52,7 +52,7 @@ func JudgeItems(text string, items []Item, instructions, before string, most int
 	if tokens.Estimate(text) > most {
 		return RefusedLarge
 	}
-	span := vocabularyOf(items)
+	span := j.span()
 	e, declined := span.evidence(sentences)
 	switch {
 	case e.found >= span.minEvidence() && e.found >= span.minShare()*e.all:
