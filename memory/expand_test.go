@@ -163,10 +163,13 @@ func TestDeletionReachesToolResults(t *testing.T) {
 func TestRememberingDeletedMessage(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
-	d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, "assistant", "", 0)
-	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) error { return memory.CheckDraft(c, tx, &d, 1, 3) }))
+	var again func(tx *store.Tx) error
+	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) (err error) {
+		again, err = memory.CheckDraft(c, tx, summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, 3)
+		return err
+	}))
 	remove(t, c, 2)
-	err := c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Recheck(c, tx, &d) })
+	err := c.Store().Update(ctx, again)
 	check.Error(t, err, memory.ErrUnsaid)
 	// The model saves nothing of what it is asked when that is deleted.
 	remove(t, c, 3)
