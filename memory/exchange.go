@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/store"
 	"cairn/words"
 )
@@ -72,7 +71,7 @@ func CheckExported(all []Exported) error {
 
 // complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
-	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
+	d := draft{Memory: e.Memory}
 	if err := checkContent(&d); err != nil {
 		return err
 	}
@@ -193,11 +192,9 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	if !errors.Is(err, sql.ErrNoRows) {
 		return 0, false, err
 	}
-	sources, err := messagesHere(c, tx, e.Messages)
-	if err != nil {
-		return 0, false, err
-	}
-	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
+	said := messagesHere(c, tx, e.Messages)
+	d := draft{Memory: e.Memory, folded: folded, said: said}
+	d.Compaction = 0 // one of another data folder
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	var out *OptedOutError
 	if err := checkOptOuts(c, tx, d); errors.As(err, &out) {
@@ -206,50 +203,23 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	} else if err != nil {
 		return 0, false, err
 	}
-	was, expires := "", int64(0)
-	if e.State == "forgotten" {
-		was = "active"
-		if e.SupersededBy != 0 {
-			was = "superseded"
-		}
-	}
-	if !e.Expires.IsZero() {
-		expires = e.Expires.UnixMilli()
-	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
-		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
-		c.ID(), e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
-		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
-	if err != nil {
+	if id, err = insertMemory(c, tx, d); err != nil {
 		return 0, false, err
 	}
 	n.Fresh++
-	if err := addPeople(tx, id, d, true); err != nil {
-		return 0, false, err
-	}
-	n.Lost += len(e.Messages) - len(sources)
-	if _, err := addSources(c, tx, id, sources); err != nil {
-		return 0, false, err
-	}
-	store.IndexMemory(tx, id, e.Content, e.About)
-	return id, true, nil
+	n.Lost += len(e.Messages) - len(said)
+	return id, true, addPeople(tx, id, d, true)
 }
 
 // messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
 // by seq and time. A different message with the same seq does not count.
-func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []source, err error) {
+func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
-		var s source
-		where, args := "platform_id = ? AND role = 'user'", []any{m.ID}
 		if m.ID == "" {
-			where, args = "id = ? AND said_at = ?", []any{c.Row(m.Seq), m.Time.UnixMilli()}
+			found = append(found, c.In(tx).Messages(m.Seq, m.Seq, "AND said_at = ?", m.Time.UnixMilli())...)
+			continue
 		}
-		err := tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND deleted_at IS NULL AND "+where, append([]any{c.ID()}, args...)...).Scan(&s.seq, &s.author, &s.id)
-		if err == nil {
-			found = append(found, s)
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
+		found = append(found, c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), m.ID)...)
 	}
-	return inOrder(found), nil
+	return inOrder(found)
 }

@@ -10,28 +10,28 @@ import (
 )
 
 // endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or
-// a duration from said. Without a zone it is local. It returns milliseconds, 0 for an empty text.
-// An end in the past is an error.
-func endOf(text string, said, now time.Time) (int64, error) {
+// a duration from said. Without a zone it is local. An empty text has no end; one in the past is an
+// error.
+func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.EqualFold(text, "never") || strings.EqualFold(text, "none") {
-		return 0, nil
+		return end, nil
 	}
 	_, end, isTime := timeOf(text)
 	if !isTime {
 		length, isLength := lengthOf(text)
 		if !isLength {
-			return 0, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
+			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
 		}
 		end = said.Add(length)
 	}
 	if year := end.UTC().Year(); year > 9999 {
-		return 0, fmt.Errorf("expires is %q, which is too far away: leave it out", text)
+		return end, fmt.Errorf("expires is %q, which is too far away: leave it out", text)
 	}
 	if !end.After(now) {
-		return 0, fmt.Errorf("expires is %q, which has passed: leave it out if it still matters, else save nothing", text)
+		return end, fmt.Errorf("expires is %q, which has passed: leave it out if it still matters, else save nothing", text)
 	}
-	return end.UnixMilli(), nil
+	return end, nil
 }
 
 // timeForms are the formats of times, by how long the times last.

@@ -24,6 +24,6 @@ var (
 
 // CheckDraft checks a draft of the assistant from messages up to seq. The result checks it once more.
 func CheckDraft(c *store.Conversation, tx *store.Tx, m summarize.MemoryDraft, seq int64) (again func(tx *store.Tx) error, err error) {
-	d := draft{MemoryDraft: m, by: byAssistant}
+	d := draftOf(m, byAssistant)
 	return func(tx *store.Tx) error { return recheck(c, tx, &d) }, checkDraft(c, tx, &d, 1, seq)
 }

@@ -94,12 +94,12 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	if err != nil {
 		return "", err
 	}
-	if len(d.sources) == 0 {
+	if len(d.said) == 0 {
 		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
 	if i := slices.IndexFunc(j.drafts, func(known draft) bool { return known.folded == d.folded }); i >= 0 {
 		known := &j.drafts[i]
-		known.sources, known.supersedes = inOrder(slices.Concat(known.sources, d.sources)), cmp.Or(d.supersedes, known.supersedes)
+		known.said, known.supersedes = inOrder(slices.Concat(known.said, d.said)), cmp.Or(d.supersedes, known.supersedes)
 		return s.answer(note), nil
 	}
 	if *left <= 0 {
@@ -154,11 +154,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 				return nil, err
 			}
 			if id != 0 {
-				d.ID, d.MemoryDraft.Messages = id, nil
-				for _, s := range d.sources {
-					d.Messages = append(d.Messages, s.seq)
-				}
-				fresh = append(fresh, d.MemoryDraft)
+				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
 			}
 		}
 		return fresh, nil
@@ -169,11 +165,10 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 func (j *job) checkExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
-		d := draft{MemoryDraft: m, by: byExtractive}
-		if err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
-			continue
+		d := draftOf(m, byExtractive)
+		if err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err == nil && len(d.said) > 0 {
+			kept = append(kept, d)
 		}
-		kept = append(kept, d)
 	}
 	return kept
 }
@@ -187,22 +182,22 @@ const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?
 // memory's ID if the memory is new, else 0.
 func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	c := j.conversation
-	var unread []source
-	for _, s := range d.sources {
-		read, err := store.Value[bool](tx, wasRead, c.ID(), j.row.ID, s.seq, d.by == byExtractive)
+	var unread []chat.Message
+	for _, m := range d.said {
+		read, err := store.Value[bool](tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive)
 		if err != nil {
 			return 0, err
 		}
 		if !read {
-			unread = append(unread, s)
+			unread = append(unread, m)
 		}
 	}
 	if len(unread) == 0 {
 		return 0, nil
 	}
-	d.compaction = j.row.ID
-	if d.by != byExtractive { // an extractive draft quotes all of them
-		d.sources = unread
+	d.Compaction = j.row.ID
+	if d.By != byExtractive { // an extractive draft quotes all of them
+		d.said = unread
 	}
 	var out *OptedOutError
 	if err := recheck(c, tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it

@@ -21,7 +21,11 @@ type KeepRequest struct {
 // Keep saves what a person asks the bot to remember. The draft is checked like any other: a
 // *ContentError says what is wrong with it, an *OptedOutError who wants to be in no memory.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
-	s, _, err := remember(ms.c, ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
+	d := draftOf(w.MemoryDraft, byPerson)
+	if d.Speaker, d.SpeakerID = w.Person, w.PersonID; !w.Server {
+		d.Reach = "channel"
+	}
+	s, _, err := remember(ms.c, ctx, d)
 	return s, err
 }
 

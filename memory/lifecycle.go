@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/compactor/summarize"
 	"cairn/store"
 )
 
@@ -61,7 +60,7 @@ func (ms Memories) Purge(ctx context.Context, id int64) error {
 // with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
+		d := draft{Memory: Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
 		}

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -118,29 +119,36 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 		return s, err
 	}
 	s.ID, err = inOtherWords(c, tx, d, "forgotten")
-	if err != nil || s.ID == 0 || len(d.sources) == 0 {
+	if err != nil || s.ID == 0 || len(d.said) == 0 {
 		s.Fresh = true
 		return s, err
 	}
-	known, err := store.Value[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.sources))
-	s.Unwanted = known == len(d.sources)
+	known, err := store.Value[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.said))
+	s.Unwanted = known == len(d.said)
 	s.Fresh = !s.Unwanted
 	return s, err
 }
 
 func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64, err error) {
-	reach := "server"
-	if d.private {
-		reach = "channel"
+	was := "" // the state before it was forgotten
+	if d.State == "forgotten" {
+		if was = "active"; d.SupersededBy != 0 {
+			was = "superseded"
+		}
 	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, reach, made_by,
-		compaction, said_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0)) RETURNING id`,
-		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.About, reach, d.by,
-		d.compaction, d.saidAt(), store.Now(), d.expires).Scan(&id)
+	saved := d.SavedAt
+	if saved.IsZero() {
+		saved = time.Now()
+	}
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
+		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
+		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.Pinned, d.Speaker, d.About, cmp.Or(d.Reach, "server"), d.By,
+		d.Compaction, d.saidAt().UnixMilli(), saved.UnixMilli(), millis(d.Expires), max(d.Confirmed, 1), cmp.Or(d.State, "active"), was).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("write memory: %w", err)
 	}
-	if _, err := addSources(c, tx, id, d.sources); err != nil {
+	if _, err := addSources(c, tx, id, d.said); err != nil {
 		return 0, err
 	}
 	store.IndexMemory(tx, id, d.Content, d.About)
@@ -152,27 +160,32 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64, err e
 // with another end, or a person asks for one, it expires then; if it is repeated after its end
 // without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) error {
-	added, err := addSources(c, tx, id, d.sources)
-	if err != nil || added == 0 && len(d.sources) > 0 {
+	added, err := addSources(c, tx, id, d.said)
+	if err != nil || added == 0 && len(d.said) > 0 {
 		return err
 	}
 	m, err := readMemory(tx, id)
 	if err != nil {
 		return err
 	}
-	if m.State != "expired" && (d.expires == 0 || m.SpeakerID != d.speakerID && d.by != byPerson) { // no one else's words can end what a person said
-		d.expires = 0
-		if !m.Expires.IsZero() {
-			d.expires = m.Expires.UnixMilli()
-		}
+	if m.State != "expired" && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said
+		d.Expires = m.Expires
 	}
 	return store.Changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
-		d.expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
+		millis(d.Expires), d.By == byPerson && d.Reach != "channel", id) // a person who says it for the server means it
+}
+
+// millis returns a time as it is stored; 0 for none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // addSources notes the messages a memory comes from, and returns how many are new.
-func addSources(c *store.Conversation, tx *store.Tx, id int64, sources []source) (added int64, err error) {
-	result, err := tx.Exec("INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", id, rowsOf(c, sources))
+func addSources(c *store.Conversation, tx *store.Tx, id int64, messages []chat.Message) (added int64, err error) {
+	result, err := tx.Exec("INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", id, rowsOf(c, messages))
 	if err != nil {
 		return 0, fmt.Errorf("write the sources of memory %d: %w", id, err)
 	}
@@ -180,10 +193,10 @@ func addSources(c *store.Conversation, tx *store.Tx, id int64, sources []source)
 }
 
 // rowsOf returns the rows of messages, as an argument for json_each.
-func rowsOf(c *store.Conversation, sources []source) string {
+func rowsOf(c *store.Conversation, messages []chat.Message) string {
 	var rows []int64
-	for _, s := range sources {
-		rows = append(rows, c.Row(s.seq))
+	for _, m := range messages {
+		rows = append(rows, c.Row(m.Seq))
 	}
 	return jsonList(rows)
 }

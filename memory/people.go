@@ -54,26 +54,26 @@ const (
 // is about neither.
 func (d *draft) concern(named bool) {
 	d.people = nil
-	if d.speakerID != "" {
-		d.people = append(d.people, person{d.speakerID, d.speaker, roleSaid})
+	if d.SpeakerID != "" {
+		d.people = append(d.people, person{d.SpeakerID, d.Speaker, roleSaid})
 	}
 	var ids []string // of people with the name it is about, among the authors of its sources
-	for _, s := range d.sources {
-		if s.id == "" {
+	for _, m := range d.said {
+		if m.AuthorID == "" {
 			continue
 		}
-		if s.id != d.speakerID {
-			d.people = append(d.people, person{s.id, s.author, roleConfirmed})
+		if m.AuthorID != d.SpeakerID {
+			d.people = append(d.people, person{m.AuthorID, m.Author, roleConfirmed})
 		}
-		if s.author == d.About && !slices.Contains(ids, s.id) {
-			ids = append(ids, s.id)
+		if m.Author == d.About && !slices.Contains(ids, m.AuthorID) {
+			ids = append(ids, m.AuthorID)
 		}
 	}
 	if named && len(ids) == 1 {
-		d.aboutID = ids[0]
+		d.AboutID = ids[0]
 	}
-	if named && d.aboutID != "" {
-		d.people = append(d.people, person{d.aboutID, d.About, roleAbout})
+	if named && d.AboutID != "" {
+		d.people = append(d.people, person{d.AboutID, d.About, roleAbout})
 	}
 }
 
@@ -159,18 +159,11 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err
 	}
-	var there []source
-	for _, s := range d.sources {
-		if _, err := c.In(tx).Message(s.seq); err == nil {
-			there = append(there, s)
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	if len(there) == 0 && len(d.sources) > 0 {
+	named := len(d.said)
+	d.said = slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool { return len(c.In(tx).Messages(m.Seq, m.Seq, "")) == 0 })
+	if len(d.said) == 0 && named > 0 {
 		return errUnsaid
 	}
-	d.sources = there
 	return nil
 }
 

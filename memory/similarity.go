@@ -52,7 +52,7 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share f
 		`SELECT id, content, folded FROM memories m WHERE id IN (SELECT memory FROM memory_terms
 			WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ?)
 		AND state = ? AND about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
-		jsonList(terms), c.ID(), share*float64(len(terms)), state, d.About, d.aboutID)
+		jsonList(terms), c.ID(), share*float64(len(terms)), state, d.About, d.AboutID)
 }
 
 // termsOf returns the terms of a fact, each once, sorted.

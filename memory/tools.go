@@ -200,10 +200,10 @@ func plainJSON(value any) (string, error) {
 
 // runSave immediately saves what the model wants to keep while it talks.
 func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions) (string, error) {
-	d.by = byAssistant
-	if len(d.Messages) == 0 {
+	d.By = byAssistant
+	if len(d.Sources) == 0 {
 		var err error
-		if d.Messages, err = askedIn(c, ctx, o.Turn()); err != nil {
+		if d.Sources, err = askedIn(c, ctx, o.Turn()); err != nil {
 			return "", err
 		}
 	}
@@ -223,10 +223,7 @@ func askedIn(c *store.Conversation, ctx context.Context, turn int64) (seqs []int
 	if err == nil && len(said) == 0 {
 		err = errUnsaid
 	}
-	for _, m := range said {
-		seqs = append(seqs, m.Seq)
-	}
-	return seqs, err
+	return seqsOf(said), err
 }
 
 // saveTool returns memory_save: for the worker, which names the messages it read, or for a
