@@ -76,14 +76,11 @@ const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 // where returns the SQL condition that a memory matches the filter, apart from the query, and its
 // arguments.
 func (f Filter) where() (condition string, args []any) {
-	within, args := f.in.where()
+	within, args := f.in.where("reach")
 	conditions := []string{within}
 	add := func(condition string, with ...any) {
 		conditions = append(conditions, condition)
 		args = append(args, with...)
-	}
-	if shared, with := f.in.shares("reach"); shared != "" {
-		add(shared, with...)
 	}
 	switch f.State {
 	case "", "active":

@@ -86,7 +86,7 @@ func (x termIndex) Pairs(character string) ([]string, error) {
 // the first in order.
 func (x termIndex) Members(terms []string) (map[string]string, error) {
 	named := make(map[string]string)
-	within, args := x.in.where()
+	within, args := x.in.where("'server'") // names are shared
 	err := store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, name string
 		err := rows.Scan(&term, &name)

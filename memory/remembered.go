@@ -36,11 +36,7 @@ func newest(tx *store.Tx, f Filter) ([]weighed, error) {
 // newer first.
 func ranked(tx *store.Tx, f Filter) ([]weighed, error) {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
-	x.within, x.args = f.in.where()
-	if shared, with := f.in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves must reveal nothing, not even the spelling of a word
-		x.within += " AND " + shared
-		x.args = append(x.args, with...)
-	}
+	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
 	fitting, args := Filter{State: "current", in: f.in}.where()
 	if err := tx.QueryRow("SELECT count(*) FROM memories WHERE "+fitting, args...).Scan(&x.size); err != nil {
 		return nil, err

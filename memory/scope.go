@@ -28,21 +28,17 @@ type scope struct {
 func only(id int64) scope { return scope{own: []int64{id}} }
 
 // where returns the condition that limits a query to the scope, and its arguments. It tests the
-// column conversation, so that the query uses an index.
-func (s scope) where() (condition string, args []any) {
+// column conversation, so that the query uses an index. reach is the memory's: what other
+// conversations keep to themselves is left out.
+func (s scope) where(reach string) (condition string, args []any) {
 	if s.own == nil {
 		return "true", nil
 	}
-	return "conversation IN (SELECT value FROM json_each(?))", []any{jsonList(slices.Concat(s.own, s.others))}
-}
-
-// shares returns the condition that leaves out what other conversations keep to themselves, where
-// reach is the memory's; empty if the scope has no other conversations.
-func (s scope) shares(reach string) (condition string, args []any) {
-	if len(s.others) == 0 {
-		return "", nil
+	condition, args = "conversation IN (SELECT value FROM json_each(?))", []any{jsonList(slices.Concat(s.own, s.others))}
+	if len(s.others) > 0 {
+		condition, args = condition+" AND ("+reach+" = 'server' OR conversation IN (SELECT value FROM json_each(?)))", append(args, jsonList(s.own))
 	}
-	return "(" + reach + " = 'server' OR conversation IN (SELECT value FROM json_each(?)))", []any{jsonList(s.own)}
+	return condition, args
 }
 
 // scopeOf returns what the conversation recalls: its own memories; in a thread also those of its
