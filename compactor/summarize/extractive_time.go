@@ -4,6 +4,7 @@ package summarize
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,14 @@ import (
 // relative finds times that are meaningful only on the day they are mentioned.
 var relative = lazy.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
 	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
-	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
+	`(?:\d{1,3}|an?|` + strings.Join(numbers[1:], "|") + `) (?:day|week|month|year)s? ago)\b`)
+
+var (
+	daysFrom = map[string]int{
+		"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "tomorrow": 1, "day after tomorrow": 2,
+	}
+	numbers = strings.Fields("a one two three four five six seven eight nine ten")
+)
 
 // likened matches comparisons that only look like a time: "it feels like just yesterday".
 var likened = lazy.Pattern(`(?i)\blike (?:just |only |it was )*$`)
@@ -29,19 +37,15 @@ func withDates(text string, said time.Time, underDay bool) string {
 	}
 	var b strings.Builder
 	done := 0
-	for _, m := range relative().FindAllStringSubmatchIndex(text, -1) {
-		count, unit := "", ""
-		if m[2] >= 0 {
-			count, unit = strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
-		}
-		date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said)
+	for _, at := range relative().FindAllStringIndex(text, -1) {
+		date := resolve(strings.ToLower(text[at[0]:at[1]]), said)
 		if underDay {
 			date = besideDay(date, said)
 		}
 		added := " (" + date + ")" // perhaps already, in a summary
-		if date != "" && !strings.HasPrefix(text[m[1]:], added) && !likened().MatchString(text[:m[0]]) {
-			b.WriteString(text[done:m[1]] + added)
-			done = m[1]
+		if date != "" && !strings.HasPrefix(text[at[1]:], added) && !likened().MatchString(text[:at[0]]) {
+			b.WriteString(text[done:at[1]] + added)
+			done = at[1]
 		}
 	}
 	return b.String() + text[done:]
@@ -55,60 +59,36 @@ func besideDay(date string, said time.Time) string {
 	return strings.TrimSuffix(date, said.Format(" 2006"))
 }
 
-// resolve returns the date that a phrase means, "" if it is ambiguous. count and unit belong to
-// phrases like "3 weeks ago".
-func resolve(phrase, count, unit string, said time.Time) string {
+// resolve returns the date that a phrase means, "" if it is ambiguous.
+func resolve(phrase string, said time.Time) string {
 	day := func(n int) string { return said.AddDate(0, 0, n).Format(chat.DateFormat) }
-	if unit != "" {
-		return ago(number(count), unit, said)
+	if n, known := daysFrom[phrase]; known {
+		return day(n)
 	}
-	switch phrase {
-	case "day before yesterday":
-		return day(-2)
-	case "yesterday", "last night":
-		return day(-1)
-	case "today", "tonight":
-		return day(0)
-	case "tomorrow":
-		return day(1)
-	case "day after tomorrow":
-		return day(2)
+	phrase, ago := strings.CutSuffix(phrase, " ago")
+	which, unit, _ := strings.Cut(phrase, " ")
+	n, about := map[string]int{"last": -1, "next": 1}[which], ""
+	if ago {
+		n, about = -number(which), "about "
 	}
-	which, span, _ := strings.Cut(phrase, " ")
-	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
-	// The first of the month, because a month after the 31st could skip a month.
-	first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, said.Location())
-	switch {
-	case span == "year":
-		return strconv.Itoa(said.Year() + step)
-	case span == "month":
-		return first.AddDate(0, step, 0).Format("January 2006")
-	case step == 0:
+	switch unit = strings.TrimSuffix(unit, "s"); {
+	case unit == "year":
+		return about + strconv.Itoa(said.Year()+n)
+	case unit == "month": // from the first of the month, because a month after the 31st could skip a month
+		return about + time.Date(said.Year(), said.Month()+time.Month(n), 1, 0, 0, 0, 0, said.Location()).Format("January 2006")
+	case unit == "day":
+		return day(n)
+	case ago:
+		return about + day(7*n)
+	case n == 0:
 		return ""
 	}
 	// "Last Friday" may mean this week or the one before, and weeks start on different days, so it
 	// is left as it is.
-	if span != "week" && span != "weekend" {
-		span = strings.ToUpper(span[:1]) + span[1:]
+	if !strings.HasPrefix(unit, "week") {
+		unit = strings.ToUpper(unit[:1]) + unit[1:]
 	}
-	side := "before"
-	if step > 0 {
-		side = "after"
-	}
-	return fmt.Sprintf("the %s %s %s", span, side, day(0))
-}
-
-func ago(n int, unit string, said time.Time) string {
-	switch unit {
-	case "day":
-		return said.AddDate(0, 0, -n).Format(chat.DateFormat)
-	case "week":
-		return "about " + said.AddDate(0, 0, -7*n).Format(chat.DateFormat)
-	case "month":
-		first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, said.Location())
-		return "about " + first.AddDate(0, -n, 0).Format("January 2006")
-	}
-	return "about " + strconv.Itoa(said.Year()-n)
+	return fmt.Sprintf("the %s %s %s", unit, map[int]string{-1: "before", 1: "after"}[n], day(0))
 }
 
 // number parses a number that relative matches.
@@ -116,10 +96,5 @@ func number(word string) int {
 	if n, err := strconv.Atoi(word); err == nil {
 		return n
 	}
-	for i, name := range []string{"a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"} {
-		if strings.EqualFold(word, name) {
-			return i + 1
-		}
-	}
-	return 1 // an, one
+	return max(slices.Index(numbers, word), 1) // 1: a, an
 }
