@@ -89,7 +89,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 			t.own = true
 		case unicode.IsNumber(first):
 			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
-		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
+		case !start && isName(word, word, first, names) && !timeWords[word]:
 			named++
 		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
 			t.tells, t.own = true, t.own || start // "Got a tattoo"
@@ -99,12 +99,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		}
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
-	for _, term := range distinct(words.Content(text)) {
-		if !talkWords()[term] && !names[term] {
-			t.concrete++
-		}
-	}
-	t.concrete += float64(min(named, 2))
+	t.concrete = float64(concrete(distinct(words.Content(text)), names) + min(named, 2))
 	return t
 }
 

@@ -53,9 +53,11 @@ func (j Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return RefusedLarge
 	}
 	span := j.span()
-	e, declined := span.evidence(sentences)
+	found, all, declined := span.evidence(sentences)
+	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
 	switch {
-	case e.found >= span.minEvidence() && e.found >= span.minShare()*e.all:
+	case found >= least && found >= share*all:
 		return ""
 	case declined || refusing().MatchString(text):
 		return RefusedDeclined
@@ -106,19 +108,9 @@ func vocabularyOf(items []Item) vocabulary {
 	return v
 }
 
-// minEvidence returns how much evidence a summary of the span needs.
-func (v vocabulary) minEvidence() float64 { return max(min(v.size/wordsPerEvidence, maxEvidence), 1) }
-
-// minShare returns the minimum share of a summary's evidence that must be in the span.
-func (v vocabulary) minShare() float64 {
-	return min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
-}
-
-// evidence is the weighted number of a text's keys: all, and those found in its span.
-type evidence struct{ found, all float64 }
-
-// evidence weighs the sentences that do not decline; declined reports whether any sentence does.
-func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
+// evidence weighs the keys of the sentences that do not decline: all, and those found in the span. declined
+// reports whether any sentence declines.
+func (v vocabulary) evidence(sentences []string) (found, all float64, declined bool) {
 	seen := map[string]bool{}
 	for _, sentence := range sentences {
 		if Declines(sentence) {
@@ -130,17 +122,17 @@ func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 				continue
 			}
 			seen[k.short] = true
-			weight, found := k.weight(), v.keys[k.short] || v.keys[k.stem]
-			if k.name || k.number && found && len(k.short) > 1 { // a number not in the span may be a sum or a date
+			weight, known := k.weight(), v.keys[k.short] || v.keys[k.stem]
+			if k.name || k.number && known && len(k.short) > 1 { // a number not in the span may be a sum or a date
 				weight *= specific
 			}
-			e.all += weight
-			if found {
-				e.found += weight
+			all += weight
+			if known {
+				found += weight
 			}
 		}
 	}
-	return e, declined
+	return found, all, declined
 }
 
 // key is the form in which words are compared.
