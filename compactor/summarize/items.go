@@ -37,23 +37,18 @@ const (
 // labelledText is a text with the label around it in the material.
 type labelledText struct{ name, attributes, text string }
 
-// part returns part i of n, inside the label's tags.
-func (l labelledText) part(text string, i, n int) string {
-	attributes := l.attributes
-	if n > 1 {
-		attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, n)
-	}
-	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(text), l.name)
-}
-
 // items returns the label's text in parts of at most most tokens. of is the message or summary they
 // are parts of.
 func (l labelledText) items(most int, of chat.Message, from, to int64) (items []Item) {
 	parts := splitText(l.text, most)
 	of.Attachments = nil // their text is part of the message's
 	for i, part := range parts {
+		attributes := l.attributes
+		if len(parts) > 1 {
+			attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, len(parts))
+		}
 		of.Text = part
-		text := l.part(part, i, len(parts))
+		text := fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(part), l.name)
 		items = append(items, Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: of.Turn, From: from, To: to, Said: of})
 	}
 	return items
@@ -181,9 +176,7 @@ func Omitted(c transcript.Summary) Item {
 }
 
 // labels are all labels that the worker and other agents read.
-var (
-	labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
-)
+var labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
 
 // EscapeLabels escapes a text for use between labels.
 func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
