@@ -20,7 +20,7 @@ type Span struct{ From, To time.Time }
 func Dates(text string, now time.Time) []Span {
 	d := dater{now: now, day: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), tokens: dateTokens(text)}
 	for d.at < len(d.tokens) {
-		if !d.read() {
+		if !d.readNumeric() && !d.readNamed() && !d.readYear() && !d.readRelative() {
 			d.at++
 		}
 	}
@@ -67,9 +67,9 @@ func dateTokens(text string) []dateToken {
 				t.next = runes[i]
 			}
 			tokens = append(tokens, t)
-		case unicode.IsLetter(r) && !isUnspaced(r):
+		case unicode.IsLetter(r) && !IsUnspaced(r):
 			var word []byte
-			for i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsMark(runes[i])) && !isUnspaced(runes[i]) {
+			for i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsMark(runes[i])) && !IsUnspaced(runes[i]) {
 				if len(word) < MaxTerm {
 					word = appendFolded(word, runes[i])
 				}
@@ -97,11 +97,6 @@ func (d *dater) token(i int) dateToken {
 		return d.tokens[i]
 	}
 	return dateToken{number: -1}
-}
-
-// read parses a time at the current token, and reports whether there is one.
-func (d *dater) read() bool {
-	return d.readNumeric() || d.readNamed() || d.readYear() || d.readRelative()
 }
 
 func isYear(t dateToken) bool { return t.digits == 4 && t.number >= 1900 && t.number < 2200 }

@@ -6,31 +6,20 @@ import (
 	"strings"
 )
 
-// readRelative parses a time relative to now.
+// readRelative parses a time relative to now: "yesterday", "last week", "3 weeks ago", "vor drei Tagen".
 func (d *dater) readRelative() bool {
-	t, next := d.token(d.at), d.token(d.at+1)
-	switch word := t.word; {
-	case yesterdays[word]:
-		d.addDays(-1, 1)
+	word := d.token(d.at).word
+	if days, known := nearDays[word]; known {
+		d.addDays(days, 1)
 		d.at++
 		return true
-	case todays[word]:
-		d.addDays(0, 1)
-		d.at++
-		return true
-	case lasts[word]:
-		if d.last(next.word) {
-			d.at += 2
-			return true
-		}
 	}
-	return d.readAgo()
-}
-
-// readAgo parses "3 weeks ago", "two months ago", "vor drei Tagen".
-func (d *dater) readAgo() bool {
+	if lasts[word] && d.last(d.token(d.at+1).word) {
+		d.at += 2
+		return true
+	}
 	at := d.at
-	german := d.token(at).word == "vor"
+	german := word == "vor"
 	if german {
 		at++
 	}
@@ -38,10 +27,7 @@ func (d *dater) readAgo() bool {
 	if n < 0 {
 		n = counts[d.token(at).word]
 	}
-	if n <= 0 || n > 1000 || !german && d.token(at+2).word != "ago" {
-		return false
-	}
-	if !d.ago(d.token(at+1).word, n) {
+	if n <= 0 || n > 1000 || !german && d.token(at+2).word != "ago" || !d.ago(d.token(at+1).word, n) {
 		return false
 	}
 	d.at = at + 2
@@ -92,8 +78,7 @@ func (d *dater) ago(unit string, n int) bool {
 }
 
 var (
-	yesterdays   = readSet("yesterday gestern")
-	todays       = readSet("today heute")
+	nearDays     = readNumbers("yesterday gestern today heute", -1, -1, 0, 0)
 	lasts        = readSet("last past previous letzte letzten letztes letzter vorige vorigen voriges")
 	leadsToMonth = readSet("in on of since until till by during last this early late mid before after im seit bis anfang ende")
 )

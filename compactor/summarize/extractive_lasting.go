@@ -20,7 +20,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 	text := strings.ReplaceAll(s.alone, "’", "'")
 	t, kind := traitsOf(text, names), cueIn(text)
 	if foreign(text) { // its verbs are not known
-		if strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, pairedScripts...) }) { // words are not separated by spaces
+		if strings.ContainsFunc(text, words.IsUnspaced) { // words are not separated by spaces
 			t.own, t.figure = t.own || ownSigns().MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
 		}
 		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.own || t.figure)) {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"cairn/chat"
+	"cairn/internal/lazy"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -137,36 +138,21 @@ const minPart = 40
 // Lean returns a text without what no summary should contain: secrets and encoded data.
 func Lean(text string) string { return withoutData(secrets.Mask(text)) }
 
-func isBase64(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '='
-}
+// dataRun matches a run of base64 or hex. Up to maxDataRun it may be a word, a hash or an address.
+var dataRun = lazy.Pattern(`[A-Za-z0-9+/=]+`)
 
-// maxDataRun is the maximum length of a run of base64 or hex: words, hashes and addresses are
-// shorter.
 const maxDataRun = 300
 
 func withoutData(text string) string {
-	if len(text) < maxDataRun {
+	if len(text) <= maxDataRun {
 		return text
 	}
-	var b strings.Builder
-	done, started := 0, 0
-	for i := 0; i <= len(text); i++ {
-		if i < len(text) && isBase64(text[i]) {
-			continue
+	return dataRun().ReplaceAllStringFunc(text, func(run string) string {
+		if len(run) <= maxDataRun {
+			return run
 		}
-		if i-started > maxDataRun {
-			b.WriteString(text[done:started])
-			fmt.Fprintf(&b, "[data: %d characters]", i-started)
-			done = i
-		}
-		started = i + 1
-	}
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
+		return fmt.Sprintf("[data: %d characters]", len(run))
+	})
 }
 
 // Omitted returns an item for a row that the model refuses to summarize.

@@ -164,7 +164,7 @@ func keysOf(text string) (keys []key) {
 				k.number = true
 				k.short = cmp.Or(strings.TrimLeft(w.Folded, "0"), "0")
 				k.stem = k.short
-			case unicode.In(runes[0], pairedScripts...):
+			case words.IsUnspaced(runes[0]):
 				k.pair = true
 			default:
 				k.name = unicode.IsUpper(capital) && !first
@@ -184,9 +184,6 @@ func keysOf(text string) (keys []key) {
 	}
 	return keys
 }
-
-// pairedScripts are split into pairs of characters.
-var pairedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // shortKey is how many letters of a word are compared: if they are equal, it is more often one word
 // with two endings than two words.
