@@ -51,7 +51,7 @@ type verdictsOf struct {
 	Example string `json:"example,omitempty"` // a text that was misjudged
 }
 
-func (v *verdicts) judge(recording, kind string, good bool, text string, items []summarize.Item, judge summarize.Judge) {
+func (v *verdicts) judge(recording, kind string, good bool, text string, items []summarize.Item, judge *summarize.Judge) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)

@@ -21,13 +21,13 @@ type worker struct {
 	model    llm.Model
 	window   int // of the model, in tokens
 	texts    prompts.Texts
-	prompt   string          // its system prompt
-	agent    string          // the chat model's system prompt, for reference
-	around   around          // what surrounds the span, for reference
-	target   int             // tokens the summary should have
-	limit    int             // tokens it may have
-	memories int             // most memories that there may be after its part of the span
-	judge    summarize.Judge // of this chunk's summaries
+	prompt   string           // its system prompt
+	agent    string           // the chat model's system prompt, for reference
+	around   around           // what surrounds the span, for reference
+	target   int              // tokens the summary should have
+	limit    int              // tokens it may have
+	memories int              // most memories that there may be after its part of the span
+	judge    *summarize.Judge // of this chunk's summaries
 	refusal  summarize.Refusal
 	textOnly bool   // asks for plain text without tools, as for a recap: it need not be much shorter
 	calls    *int   // calls of the model for this chunk

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"math"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,16 +17,14 @@ import (
 	"cairn/words"
 )
 
-// Judge decides which texts can be the summary of a span.
+// Judge decides which texts can be the summary of a span. It belongs to one goroutine.
 type Judge struct {
 	items []Item
-	span  func() vocabulary // read once, when a text first needs it
+	span  vocabulary // read when a text first needs it
 }
 
 // JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) Judge {
-	return Judge{items, sync.OnceValue(func() vocabulary { return vocabularyOf(items) })}
-}
+func JudgeOf(items []Item) *Judge { return &Judge{items: items} }
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.
@@ -35,7 +32,7 @@ func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSu
 
 // Refuses returns why a text cannot be the summary; "" if it can. instructions is the writer's prompt, before the
 // summary before the span as it was shown, most the maximum length in tokens.
-func (j Judge) Refuses(text, instructions, before string, most int) Refusal {
+func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
@@ -52,7 +49,10 @@ func (j Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if tokens.Estimate(text) > most {
 		return RefusedLarge
 	}
-	span := j.span()
+	if j.span.keys == nil {
+		j.span = vocabularyOf(j.items)
+	}
+	span := j.span
 	found, all, declined := span.evidence(sentences)
 	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
 	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
