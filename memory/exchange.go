@@ -35,14 +35,14 @@ type Source struct {
 // database. It ignores Query, Sort, Limit and Offset. The messages are complete. ErrNotFound: there is no
 // such conversation.
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
-	f.Sort = "id"
 	return ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) error {
-		all, err := newest(tx, f)
+		chosen, args := f.where()
+		all, err := store.Column[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...)
 		if err != nil {
 			return err
 		}
-		for _, one := range all {
-			m, from, err := readComplete(tx, one.id)
+		for _, id := range all {
+			m, from, err := readComplete(tx, id)
 			if err != nil {
 				return err
 			}

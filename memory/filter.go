@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -104,7 +105,7 @@ func (f Filter) where() (condition string, args []any) {
 	}
 	if f.About != "" {
 		add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
-			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = memories.id AND role = 'about' AND author_id = ?))`, jsonList(f.about), f.About)
+			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id = ?))`, jsonList(f.about), f.About)
 	}
 	return strings.Join(conditions, " AND "), args
 }
@@ -149,20 +150,21 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 // f.Conversation. ErrNotFound: there is no such conversation.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) error {
-		choose := newest
-		if strings.TrimSpace(f.Query) != "" {
-			choose = ranked
+		if f.Limit <= 0 {
+			f.Limit = math.MaxInt
 		}
-		chosen, err := choose(tx, f)
-		if err != nil {
+		if strings.TrimSpace(f.Query) == "" {
+			chosen, args := f.where()
+			if total, err = store.Value[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...); err != nil {
+				return err
+			}
+			found, err = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
 			return err
 		}
+		chosen, err := ranked(tx, f)
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
-		if f.Limit > 0 {
-			chosen = chosen[:min(f.Limit, len(chosen))]
-		}
-		for _, w := range chosen {
+		for _, w := range chosen[:min(f.Limit, len(chosen))] {
 			m, err := readMemory(tx, w.id)
 			if err != nil {
 				return err
@@ -170,7 +172,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			m.Score, m.Parts = w.Total, w.Parts
 			found = append(found, m)
 		}
-		return nil
+		return err
 	})
 	return found, total, err
 }

@@ -17,7 +17,7 @@ import (
 	"cairn/transcript"
 )
 
-// job is one compaction on its way from running to prepared. It belongs to one goroutine.
+// job implements summarize.Job. It belongs to one goroutine.
 type job struct {
 	conversation *store.Conversation
 	row          transcript.Summary // as it was when the job started
@@ -34,10 +34,8 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 	return &job{conversation: r.c, row: row}, nil
 }
 
-// ID returns the ID of the row.
 func (j *job) ID() int64 { return j.row.ID }
 
-// Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
 		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
@@ -45,8 +43,6 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.M
 	})
 }
 
-// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
-// For the job's own row it returns the rows to fold, in their current state.
 func (j *job) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
 	if rollup == j.row.ID {
 		return j.conversation.Compactions().Rows(ctx, j.row.Children)
@@ -62,13 +58,11 @@ func (j *job) Tools(draftLimit int) []llm.Tool {
 	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })}
 }
 
-// Mark returns a function that discards the drafts kept since.
 func (j *job) Mark() (takeBack func()) {
 	kept := slices.Clone(j.drafts)
 	return func() { j.drafts = slices.Clone(kept) }
 }
 
-// Kept returns the number of drafts kept so far.
 func (j *job) Kept() int { return len(j.drafts) }
 
 // keep accepts a draft that passes the checks.
@@ -110,7 +104,6 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	return s.answer(note), nil
 }
 
-// Fail makes the row failed; cause is in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
 	return j.conversation.Compactions().Fail(ctx, j.row.ID, cause)
 }

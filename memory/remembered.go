@@ -25,13 +25,6 @@ type weighed struct {
 	search.Score
 }
 
-// newest selects memories without a query.
-func newest(tx *store.Tx, f Filter) ([]weighed, error) {
-	chosen, args := f.where()
-	return store.Select(tx, func(rows *sql.Rows, m *weighed) error { return rows.Scan(&m.id) },
-		"SELECT id FROM memories WHERE "+chosen+" ORDER BY "+f.order(), args...)
-}
-
 // ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the
 // newer first.
 func ranked(tx *store.Tx, f Filter) ([]weighed, error) {

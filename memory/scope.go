@@ -1,6 +1,6 @@
-// Scopes: whose memories a conversation recalls. Code derives them from names and from what
-// connectors report about a place, never from what a user asks for.
-
+// Package memory keeps facts beyond the conversation: what workers, the bot and people save, and
+// what a question recalls. It knows what memories are and how they live; their rows, and the
+// messages they come from, are in package store. Package search ranks what a question finds.
 package memory
 
 import (
@@ -11,14 +11,38 @@ import (
 	"cairn/store"
 )
 
+// Memories are those that one conversation may recall, which changes only its own, or those of all
+// conversations.
+type Memories struct {
+	store *store.Store
+	c     *store.Conversation // nil: all conversations
+}
+
+// Of returns the memories that a conversation may recall.
+func Of(c *store.Conversation) Memories { return Memories{c.Store(), c} }
+
+// In returns the memories of all conversations of a store. Only Of has what a conversation alone
+// does: Keep, Recall, Completed, Shared, Tools and Records.
+func In(s *store.Store) Memories { return Memories{store: s} }
+
+// Records are what a conversation's compactor needs: its summaries, and jobs that save memories.
+type Records struct {
+	store.Compactions
+	c *store.Conversation
+}
+
+// Records returns what the conversation's compactor needs.
+func (ms Memories) Records() Records { return Records{ms.c.Compactions(), ms.c} }
+
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
 	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) (bool, error) { return inPool(ms.c, tx) })
 	return ms.c.Store().Sharing.Load(), here, err
 }
 
-// scope is the set of conversations, by number, that a query searches. The zero value means all
-// of them: only the shell uses it.
+// scope is the set of conversations, by number, that a query searches. Code derives it from names
+// and from what connectors report about a place, never from what a user asks for. The zero value
+// means all of them: only the shell uses it.
 type scope struct {
 	own    []int64 // all of their memories
 	others []int64 // only those of their memories that may be shared

@@ -34,7 +34,7 @@ func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics
 	var all []Memory
 	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) (err error) {
 		where, args := f.where()
-		all, err = ReadMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE "+where+")", args...)
+		all, err = ReadMemories(tx, "WHERE "+where, args...)
 		return err
 	})
 	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
