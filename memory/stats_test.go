@@ -87,19 +87,6 @@ func TestStatistics(t *testing.T) {
 	check.Error(t, check.ErrorOf(memory.In(s).Statistics(ctx, memory.Filter{Conversation: "terminal:lost"})), store.ErrNotFound)
 }
 
-func TestUntil(t *testing.T) {
-	now := time.Date(2026, 5, 10, 12, 0, 0, 0, time.Local)
-	for text, want := range map[string]time.Time{
-		"2026-05-08":       time.Date(2026, 5, 9, 0, 0, 0, 0, time.Local),
-		"2026-04":          time.Date(2026, 5, 1, 0, 0, 0, 0, time.Local),
-		"2026-05-08T15:00": time.Date(2026, 5, 8, 15, 0, 0, 0, time.Local),
-		"7d":               now.AddDate(0, 0, -7),
-	} {
-		check.Equal(t, text, check.Must(memory.Until(text, now))(t), want)
-	}
-	check.That(t, check.ErrorOf(memory.Until("soon", now)) != nil, "soon is accepted as a time")
-}
-
 func TestSearchMemories(t *testing.T) {
 	c := newTalk(t)
 	s := c.Store()
