@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,11 +36,7 @@ type Source struct {
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
 	return ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) error {
 		chosen, args := f.where()
-		all, err := store.Column[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...)
-		if err != nil {
-			return err
-		}
-		for _, id := range all {
+		for _, id := range store.Values[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...) {
 			m, from, err := readComplete(tx, id)
 			if err != nil {
 				return err
@@ -133,23 +128,18 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	}
 	err = ms.store.Update(ctx, func(tx *store.Tx) error {
 		n = ImportResult{}
-		newest, err := store.Value[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
-		if err != nil {
-			return err
-		}
+		newest := store.Get[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
 		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
 		for i, e := range all {
+			var err error
 			if rows[i], fresh[i], err = importMemory(tx, e, newest, &n); err != nil {
 				return err
 			}
 		}
 		for i, e := range all {
 			next, there := at[e.SupersededBy]
-			if e.SupersededBy == 0 || !there || rows[next] == 0 || !fresh[i] || e.State == "active" || all[next].Conversation != e.Conversation {
-				continue
-			}
-			if _, err := tx.Exec(linkMemory, rows[next], rows[i]); err != nil {
-				return err
+			if e.SupersededBy != 0 && there && rows[next] != 0 && fresh[i] && e.State != "active" && all[next].Conversation == e.Conversation {
+				tx.Do(linkMemory, rows[next], rows[i])
 			}
 		}
 		return nil
@@ -176,21 +166,15 @@ const isHere = `SELECT id FROM (
 // importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
 // the last memory from before the import.
 func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool, err error) {
-	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
-		return 0, false, err
-	}
+	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
 	c, err := tx.Conversation(e.Conversation)
 	if err != nil {
 		return 0, false, err
 	}
 	folded := words.Fold(e.Content)
-	err = tx.QueryRow(isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest).Scan(&id)
-	if err == nil {
+	if id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest); id != 0 {
 		n.Known++
 		return id, false, nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return 0, false, err
 	}
 	said := messagesHere(c, tx, e.Messages)
 	d := draft{Memory: e.Memory, folded: folded, said: said}
@@ -203,12 +187,11 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	} else if err != nil {
 		return 0, false, err
 	}
-	if id, err = insertMemory(c, tx, d); err != nil {
-		return 0, false, err
-	}
+	id = insertMemory(c, tx, d)
+	addPeople(tx, id, d, true)
 	n.Fresh++
 	n.Lost += len(e.Messages) - len(said)
-	return id, true, addPeople(tx, id, d, true)
+	return id, true, nil
 }
 
 // messagesHere finds the messages that a memory came from: by the platform's id, or, without one,

@@ -123,17 +123,12 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 		}
 		f.in = only(c.ID())
 	}
-	err := ms.store.View(ctx, func(tx *store.Tx) (err error) {
+	err := ms.store.View(ctx, func(tx *store.Tx) error {
 		if ms.c != nil {
-			if f.in, err = scopeOf(ms.c, tx); err != nil {
-				return err
-			}
+			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			names, err := store.Column[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
-			if err != nil {
-				return err
-			}
+			names := store.Values[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
 			f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
 		}
 		return do(tx, f)
@@ -155,11 +150,9 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 		}
 		if strings.TrimSpace(f.Query) == "" {
 			chosen, args := f.where()
-			if total, err = store.Value[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...); err != nil {
-				return err
-			}
-			found, err = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
-			return err
+			total = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
+			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+			return nil
 		}
 		chosen, err := ranked(tx, f)
 		total = len(chosen)
@@ -188,8 +181,8 @@ func (ms Memories) Completed(ctx context.Context, typed string, limit int) (foun
 		args = append(args, " "+word)
 	}
 	err = ms.c.View(ctx, "complete a memory", func(tx *store.Tx) error {
-		found, err = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
-		return err
+		found = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
+		return nil
 	})
 	return found, err
 }

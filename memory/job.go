@@ -39,7 +39,8 @@ func (j *job) ID() int64 { return j.row.ID }
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
 		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
-		return found, markUnremembered(j.conversation, tx, found)
+		markUnremembered(j.conversation, tx, found)
+		return found, nil
 	})
 }
 
@@ -73,14 +74,9 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		if err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
 			return err
 		}
-		if note, err = checkSuperseded(j.conversation, tx, &d); err != nil {
-			return err
-		}
-		if s, err = sameAs(j.conversation, tx, d); err != nil {
-			return err
-		}
-		s.Superseded = d.supersedes
-		if !s.Fresh {
+		note = checkSuperseded(j.conversation, tx, &d)
+		s = sameAs(j.conversation, tx, d)
+		if s.Superseded = d.supersedes; !s.Fresh {
 			s.Memory, err = readMemory(tx, s.ID)
 		}
 		return err
@@ -133,9 +129,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		case len(extractive) > 0:
 			extracted = byExtractive
 		}
-		if _, err := tx.Exec("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID); err != nil {
-			return nil, err
-		}
+		tx.Do("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID)
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			if err := j.retireReplaced(tx); err != nil {
 				return nil, err
@@ -168,23 +162,16 @@ func (j *job) checkExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []
 
 // wasRead reports whether memories were saved from message ?3 with another row than ?2: by a
 // worker, or, if ?4, by either summarizer.
-const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
-	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4))`
+const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
+	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)`
 
 // save writes one draft with those of its messages that it may be saved from. It returns the
 // memory's ID if the memory is new, else 0.
 func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	c := j.conversation
-	var unread []chat.Message
-	for _, m := range d.said {
-		read, err := store.Value[bool](tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive)
-		if err != nil {
-			return 0, err
-		}
-		if !read {
-			unread = append(unread, m)
-		}
-	}
+	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
+		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive)
+	})
 	if len(unread) == 0 {
 		return 0, nil
 	}
@@ -225,9 +212,7 @@ func (j *job) retireReplaced(tx *store.Tx) error {
 	}
 	for _, s := range spans {
 		low, high := c.RowRange(s.From, s.To)
-		if _, err := tx.Exec(retire, c.ID(), low, high); err != nil {
-			return err
-		}
+		tx.Do(retire, c.ID(), low, high)
 	}
 	return nil
 }

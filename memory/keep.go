@@ -33,14 +33,12 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var note string
 	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
-		next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-		if err != nil {
+		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
+		if err := checkDraft(c, tx, &d, 1, next-1); err != nil {
 			return err
 		}
-		if err = checkDraft(c, tx, &d, 1, next-1); err == nil {
-			note, err = checkSuperseded(c, tx, &d)
-		}
-		return err
+		note = checkSuperseded(c, tx, &d)
+		return nil
 	})
 	if err != nil {
 		return s, "", err
@@ -70,18 +68,18 @@ func (s Saved) answer(note string) string {
 
 // checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may
 // not, or shows the memory that a draft which names none may supersede.
-func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string, err error) {
+func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string) {
 	if d.supersedes == 0 {
-		m, found, err := closest(c, tx, *d)
-		if err != nil || !found {
-			return "", err
+		m, found := closest(c, tx, *d)
+		if !found {
+			return ""
 		}
-		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
+		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id)
 	}
 	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned", d.supersedes, c.ID())
 	if !fits { // what people pinned they want kept
 		note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}
-	return note, nil
+	return note
 }

@@ -19,10 +19,8 @@ import (
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
 		err := store.Changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
-		if err != nil {
-			return err
-		}
-		return forgetCopiesOf(tx, c, m.ID, false)
+		forgetCopiesOf(tx, c, m.ID, false)
+		return err
 	})
 }
 
@@ -50,10 +48,9 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 // that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		if err := DeleteMemory(c, tx, m); err != nil {
-			return err
-		}
-		return forgetCopiesOf(tx, c, id, true)
+		DeleteMemory(c, tx, m)
+		forgetCopiesOf(tx, c, id, true)
+		return nil
 	})
 }
 
@@ -76,7 +73,8 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		}
 		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
 		store.IndexMemory(tx, id, d.Content, m.About)
-		return forgetCopiesOf(tx, c, id, true)
+		forgetCopiesOf(tx, c, id, true)
+		return nil
 	})
 }
 
@@ -120,63 +118,47 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 }
 
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
-func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) error {
+func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) {
 	if seqs := c.In(tx).ForgetQuotes([]int64{id}, answers); len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
 		c.In(tx).NextVersion()
 	}
-	return nil
 }
 
 // relinkChain links what a memory superseded to the one that superseded it; if there is none, what it
 // superseded is current again, unless another current memory says the same.
-func relinkChain(tx *store.Tx, id int64) error {
-	_, err := tx.Exec(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
+func relinkChain(tx *store.Tx, id int64) {
+	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
 		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
 		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, id)
-	if err == nil {
-		_, err = tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
-	}
-	return err
+	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 }
 
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes,
 // and returns, those without another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64, err error) {
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64) {
 	low, high := c.RowRange(seq, seq)
-	from, err := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
-	if err != nil {
-		return nil, err
-	}
+	from := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
 	for _, m := range from {
 		if lose != nil && !lose(m) {
 			continue
 		}
-		if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high); err != nil {
-			return nil, err
-		}
+		tx.Do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high)
 		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}
-		if err := DeleteMemory(c, tx, m); err != nil {
-			return nil, fmt.Errorf("delete memory %d: %w", m.ID, err)
-		}
+		DeleteMemory(c, tx, m)
 		gone = append(gone, m.ID)
 	}
-	return gone, nil
+	return gone
 }
 
-func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
+func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) {
 	store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About)
-	for _, table := range []string{"memory_people", "memory_sources"} {
-		if _, err := tx.Exec("DELETE FROM "+table+" WHERE memory = ?", m.ID); err != nil {
-			return err
-		}
-	}
-	if err := relinkChain(tx, m.ID); err != nil {
-		return err
-	}
-	return store.Changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.ID())
+	tx.Do("DELETE FROM memory_people WHERE memory = ?", m.ID)
+	tx.Do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
+	relinkChain(tx, m.ID)
+	tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
 }
 
 // endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or

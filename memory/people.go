@@ -5,7 +5,6 @@ package memory
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -78,35 +77,30 @@ func (d *draft) concern(named bool) {
 }
 
 // addPeople records whom a memory concerns; fresh means that the memory is new.
-func addPeople(tx *store.Tx, id int64, d draft, fresh bool) error {
+func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 	for _, p := range d.people {
 		if p.role == roleSaid && !fresh {
 			p.role = roleConfirmed
 		}
-		if _, err := tx.Exec("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, p.id, p.role); err != nil {
-			return fmt.Errorf("write whom memory %d concerns: %w", id, err)
-		}
+		tx.Do("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, p.id, p.role)
 	}
-	return nil
 }
 
 // checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns has opted
 // out, or anyone whom it names, see namesOut.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
-	out, err := optedOut(c, tx)
-	if err != nil {
-		return err
-	}
+	out := optedOut(c, tx)
 	for _, p := range d.people {
 		if slices.Contains(out, p.id) {
 			return &OptedOutError{p.id, p.name}
 		}
 	}
 	var named *OptedOutError
-	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
-	written := strings.FieldsFunc(possessive.Replace(d.Content+" "+d.About), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	text := possessive.Replace(d.Content + " " + d.About)
+	said := " " + words.Fold(text) + " "
+	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	root, _ := store.RootOf(c.Name())
-	err = store.Each(tx, func(rows *sql.Rows) error {
+	err := store.Each(tx, func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
@@ -149,8 +143,8 @@ func common(name string) bool {
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
 // optedOut returns the platform's ids of those who opted out.
-func optedOut(c *store.Conversation, tx *store.Tx) ([]string, error) {
-	return store.Column[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
+func optedOut(c *store.Conversation, tx *store.Tx) []string {
+	return store.Values[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 }
 
 // recheck checks a draft again in the transaction that saves it: since the first check its sources
@@ -169,10 +163,9 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 
 // markUnremembered marks the messages of people who have opted out, and what a task's parent
 // sends it: a briefing repeats what is remembered where it was said.
-func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) error {
-	out, err := optedOut(c, tx)
+func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) {
+	out := optedOut(c, tx)
 	for i, m := range messages {
 		messages[i].Unremembered = slices.Contains(out, m.AuthorID) || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 	}
-	return err
 }

@@ -50,20 +50,14 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 }
 
 func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, err error) {
-	next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-	if err != nil {
-		return nil, err
-	}
+	next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
 	from, before := int64(1), next
 	if q.Before > 0 {
 		before = min(q.Before, next)
 	}
 	if !q.Since.IsZero() {
 		low, high := c.RowRange(1, before-1)
-		from, err = store.Value[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
-		if err != nil {
-			return nil, err
-		}
+		from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
 	}
 	if q.Now.IsZero() {
 		q.Now = time.Now()

@@ -31,9 +31,7 @@ func ranked(tx *store.Tx, f Filter) ([]weighed, error) {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
 	fitting, args := Filter{State: "current", in: f.in}.where()
-	if err := tx.QueryRow("SELECT count(*) FROM memories WHERE "+fitting, args...).Scan(&x.size); err != nil {
-		return nil, err
-	}
+	x.size = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+fitting, args...)
 	query := search.Parse(f.Query, f.Asker, time.Now())
 	scores, err := query.Scores(x)
 	if err != nil {

@@ -36,7 +36,7 @@ func (ms Memories) Records() Records { return Records{ms.c.Compactions(), ms.c} 
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
-	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) (bool, error) { return inPool(ms.c, tx) })
+	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) (bool, error) { return inPool(ms.c, tx), nil })
 	return ms.c.Store().Sharing.Load(), here, err
 }
 
@@ -68,50 +68,38 @@ func (s scope) where(reach string) (condition string, args []any) {
 // scopeOf returns what the conversation recalls: its own memories; in a thread also those of its
 // channel; in a channel those of its threads that all its readers may read; and, where memories
 // are shared, those of the server's public channels.
-func scopeOf(c *store.Conversation, tx *store.Tx) (in scope, err error) {
-	in = only(c.ID())
-	channel, _ := c.HangsOn()
-	if channel != "" {
-		var above []int64
-		above, err = store.Column[int64](tx, "SELECT id FROM conversations WHERE name = ?", channel)
-		in.own = append(in.own, above...)
+func scopeOf(c *store.Conversation, tx *store.Tx) scope {
+	in := only(c.ID())
+	if channel, _ := c.HangsOn(); channel != "" {
+		in.own = append(in.own, store.Values[int64](tx, "SELECT id FROM conversations WHERE name = ?", channel)...)
 	} else {
-		in.own, err = conversationsBelow(c, tx, in.own, c.Name(), "audience <> ''")
+		in.own = append(in.own, conversationsBelow(c, tx, c.Name(), "audience <> ''")...)
 	}
-	if err != nil {
-		return in, err
+	if inPool(c, tx) {
+		in.others = conversationsBelow(c, tx, serverOf(c), "audience = 'server'")
 	}
-	pooled, err := inPool(c, tx)
-	if err != nil || !pooled {
-		return in, err
-	}
-	in.others, err = conversationsBelow(c, tx, nil, serverOf(c), "audience = 'server'")
-	return in, err
+	return in
 }
 
 // serverOf returns the connector and server part of the name; empty if it has none.
 func serverOf(c *store.Conversation) string {
-	server, _, there := strings.Cut(c.Name(), "/")
-	if !there {
+	server, rest, _ := strings.Cut(c.Name(), "/")
+	if rest == "" {
 		return ""
 	}
 	return server
 }
 
 // inPool reports whether the conversation shares its memories with others.
-func inPool(c *store.Conversation, tx *store.Tx) (bool, error) {
-	if !c.Store().Sharing.Load() || serverOf(c) == "" {
-		return false, nil
-	}
-	return store.Value[bool](tx, "SELECT audience = 'server' FROM conversations WHERE id = ?", c.ID())
+func inPool(c *store.Conversation, tx *store.Tx) bool {
+	return c.Store().Sharing.Load() && serverOf(c) != "" && store.Exists(tx, "SELECT 1 FROM conversations WHERE id = ? AND audience = 'server'", c.ID())
 }
 
-// conversationsBelow appends the other conversations below a channel or a server that meet a condition and
+// conversationsBelow returns the other conversations below a channel or a server that meet a condition and
 // have memories. Names are compared as bytes: no character in them is special.
-func conversationsBelow(c *store.Conversation, tx *store.Tx, found []int64, name, condition string) ([]int64, error) {
-	more, err := store.Column[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
+func conversationsBelow(c *store.Conversation, tx *store.Tx, name, condition string) []int64 {
+	return store.Values[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
 		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id)`, name+"/", name+"0", c.ID()) // 0 comes right after /
-	return append(found, more...), err
 }
 
 // Share sets whether the public channels of a server recall each other's memories: if true, all

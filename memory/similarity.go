@@ -23,14 +23,13 @@ func factWords(content string) []string {
 // inOtherWords returns the oldest memory in a state, about the same person, that says the same as a draft: the same
 // words that count, in the same order, so numbers, names, negations, tenses and who does what to whom are the same. 0:
 // there is none.
-func inOtherWords(c *store.Conversation, tx *store.Tx, d draft, state string) (id int64, err error) {
-	near, err := similar(c, tx, d, state, 1) // weightless words are not terms
-	for _, m := range near {
+func inOtherWords(c *store.Conversation, tx *store.Tx, d draft, state string) int64 {
+	for _, m := range similar(c, tx, d, state, 1) { // weightless words are not terms
 		if m.folded == d.folded || sameFact(d.Content, m.content) {
-			return m.id, err
+			return m.id
 		}
 	}
-	return 0, err
+	return 0
 }
 
 func sameFact(a, b string) bool {
@@ -46,9 +45,9 @@ type candidate struct {
 
 // similar finds memories in a state, about the same person as a draft, that have at least a given
 // share of its terms, oldest first.
-func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) ([]candidate, error) {
+func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) []candidate {
 	terms := termsOf(d.Content)
-	return store.Select(tx, func(rows *sql.Rows, m *candidate) error { return rows.Scan(&m.id, &m.content, &m.folded) },
+	return store.List(tx, func(rows *sql.Rows, m *candidate) error { return rows.Scan(&m.id, &m.content, &m.folded) },
 		`SELECT id, content, folded FROM memories m WHERE id IN (SELECT memory FROM memory_terms
 			WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ?)
 		AND state = ? AND about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
@@ -67,18 +66,14 @@ const minSimilarity = 0.5
 
 // closest finds the active memory that is most like a draft but says something else: the draft may
 // supersede it. found is false if none is similar enough.
-func closest(c *store.Conversation, tx *store.Tx, d draft) (most candidate, found bool, err error) {
-	near, err := similar(c, tx, d, "active", minSimilarity)
-	if err != nil {
-		return most, false, err
-	}
+func closest(c *store.Conversation, tx *store.Tx, d draft) (most candidate, found bool) {
 	is, best := termsOf(d.Content), minSimilarity
-	for _, m := range near {
+	for _, m := range similar(c, tx, d, "active", minSimilarity) {
 		says := termsOf(m.content)
 		all := len(termsOf(d.Content + "\n" + m.content))
 		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {
 			most, best, found = m, share, true
 		}
 	}
-	return most, found, nil
+	return most, found
 }

@@ -32,10 +32,10 @@ type Statistics struct {
 // ErrNotFound: there is no such conversation.
 func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	var all []Memory
-	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) (err error) {
+	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) error {
 		where, args := f.where()
-		all, err = ReadMemories(tx, "WHERE "+where, args...)
-		return err
+		all = ReadMemories(tx, "WHERE "+where, args...)
+		return nil
 	})
 	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
 	for _, m := range all {

@@ -118,5 +118,5 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 	tx.Do(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND addressed AND deleted_at IS NULL)`,
 		store.TurnClosed, low, high, turnLow, turnHigh, m.Turn)
-	return memory.ForgetFrom(c, tx, m.Seq, nil)
+	return memory.ForgetFrom(c, tx, m.Seq, nil), nil
 }

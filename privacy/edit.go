@@ -29,10 +29,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) err
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	gone, err := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	if err != nil {
-		return err
-	}
+	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
 	if seqs := c.In(tx).ForgetQuotes(gone, true); len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...)
 	}

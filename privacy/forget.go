@@ -195,15 +195,10 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 }
 
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
-	theirs, err := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
-	if err != nil {
-		return false, err
-	}
+	theirs := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
 	var gone []int64
 	for _, m := range theirs {
-		if err := memory.DeleteMemory(c, tx, m); err != nil {
-			return false, err
-		}
+		memory.DeleteMemory(c, tx, m)
 		gone = append(gone, m.ID)
 	}
 	e.Seqs = append(e.Seqs, c.In(tx).ForgetQuotes(gone, true)...)

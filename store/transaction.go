@@ -137,6 +137,14 @@ func list[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...a
 	return all
 }
 
+// List is list, for other packages.
+func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
+	return list(tx, scan, query, args...)
+}
+
+// Values is Column; if it fails, so does everything after it, see Do.
+func Values[T any](tx *Tx, query string, args ...any) []T { return list(tx, scanOne[T], query, args...) }
+
 // appendTo returns a function that scans a row and appends it.
 func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
