@@ -154,7 +154,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
 			return nil
 		}
-		chosen, err := ranked(tx, f)
+		chosen := ranked(tx, f)
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
 		for _, w := range chosen[:min(f.Limit, len(chosen))] {
@@ -165,7 +165,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			m.Score, m.Parts = w.Total, w.Parts
 			found = append(found, m)
 		}
-		return err
+		return nil
 	})
 	return found, total, err
 }

@@ -63,11 +63,7 @@ func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, e
 		q.Now = time.Now()
 	}
 	query := search.Parse(q.Text, q.Asker, q.Now.Local())
-	hits, err := query.Messages(newMessageIndex(c, tx, before, q.Since), from, before-1, q.Limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, hit := range hits {
+	for _, hit := range query.Messages(newMessageIndex(c, tx, before, q.Since), from, before-1, q.Limit) {
 		m, err := c.In(tx).Message(hit.Seq)
 		if err != nil {
 			return nil, err

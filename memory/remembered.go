@@ -27,19 +27,16 @@ type weighed struct {
 
 // ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the
 // newer first.
-func ranked(tx *store.Tx, f Filter) ([]weighed, error) {
+func ranked(tx *store.Tx, f Filter) []weighed {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
 	fitting, args := Filter{State: "current", in: f.in}.where()
 	x.size = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+fitting, args...)
 	query := search.Parse(f.Query, f.Asker, time.Now())
-	scores, err := query.Scores(x)
-	if err != nil {
-		return nil, err
-	}
+	scores := query.Scores(x)
 	fitting, args = f.where()
 	now := time.Now()
-	chosen, err := store.Select(tx, func(rows *sql.Rows, m *weighed) error {
+	chosen := store.List(tx, func(rows *sql.Rows, m *weighed) error {
 		var is Memory
 		var saidAt int64
 		err := rows.Scan(&m.id, &saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
@@ -56,7 +53,7 @@ func ranked(tx *store.Tx, f Filter) ([]weighed, error) {
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
 	}
-	return chosen, err
+	return chosen
 }
 
 // lasting is the share of its importance that a memory keeps at any age: a question may be about

@@ -143,7 +143,9 @@ func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...a
 }
 
 // Values is Column; if it fails, so does everything after it, see Do.
-func Values[T any](tx *Tx, query string, args ...any) []T { return list(tx, scanOne[T], query, args...) }
+func Values[T any](tx *Tx, query string, args ...any) []T {
+	return list(tx, scanOne[T], query, args...)
+}
 
 // appendTo returns a function that scans a row and appends it.
 func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {

@@ -136,21 +136,18 @@ func Stems(text string) []string {
 // StemsToFind returns, by term, the stems of the words of text with which to search other texts:
 // those of its language, none for English. If the language cannot be detected, as with two or three
 // words, they are those of each language that spoken returns.
-func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]string, error) {
+func StemsToFind(text string, spoken func() []string) map[string][]string {
 	var codes []string
 	switch at, evidence, _ := languageOf(text); {
 	case at >= 0 && evidence > 1:
 		codes = []string{languages[at].code}
 	case at >= 0 || evidence == 0:
-		var err error
-		if codes, err = spoken(); err != nil {
-			return nil, err
-		}
+		codes = spoken()
 	}
 	stems := make(map[string][]string)
 	in := slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return !slices.Contains(codes, l.code) })
 	if len(in) == 0 {
-		return stems, nil
+		return stems
 	}
 	cut(text, false, func(w Word, raw string) {
 		for _, l := range in {
@@ -159,7 +156,7 @@ func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]str
 			}
 		}
 	})
-	return stems, nil
+	return stems
 }
 
 // of returns the stem of a word; "" if it has none.

@@ -61,42 +61,31 @@ func spread(postings []Posting) []place {
 
 // traces reads the places of the question's terms, the rarest first, up to postingsRead, but at
 // least some of the rarest.
-func (q *Query) traces(in Transcript) ([]trace, error) {
-	if err := q.lookUp(in); err != nil {
-		return nil, err
-	}
+func (q *Query) traces(in Transcript) (all []trace) {
+	q.lookUp(in)
 	rarest := slices.Clone(q.terms)
 	slices.SortStableFunc(rarest, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
 	rest := postingsRead
-	var all []trace
 	for i, of := range rarest {
 		t := trace{term: of, common: of.frequency > rest}
 		if !t.common || i == 0 {
-			postings, err := t.read(func(term string) ([]Posting, error) { return in.Postings(term, rest) })
-			if err != nil {
-				return nil, err
-			}
+			postings := t.read(func(term string) []Posting { return in.Postings(term, rest) })
 			postings = postings[max(len(postings)-rest, 0):]
 			rest -= len(postings)
 			t.places = spread(postings)
 		}
 		all = append(all, t)
 	}
-	return all, nil
+	return all
 }
 
 // complete reads what traces left out, around the messages that matter.
-func complete(traces []trace, in Transcript, seqs []int64) error {
+func complete(traces []trace, in Transcript, seqs []int64) {
 	for i := range traces {
 		if t := &traces[i]; t.common {
-			postings, err := t.read(func(term string) ([]Posting, error) { return in.Around(term, seqs) })
-			if err != nil {
-				return err
-			}
-			t.places = spread(postings)
+			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
 		}
 	}
-	return nil
 }
 
 // scores returns the score by words of all places of the traces between the messages from and to,

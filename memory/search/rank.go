@@ -47,18 +47,14 @@ type term struct {
 
 // read reads the postings of the term and of its stems, by document. If several of them find a
 // word, it counts as often as for the one that finds it most.
-func (t term) read(postings func(term string) ([]Posting, error)) (all []Posting, err error) {
+func (t term) read(postings func(term string) []Posting) (all []Posting) {
 	for _, text := range append([]string{t.text}, t.stems...) {
-		more, err := postings(text)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
+		all = append(all, postings(text)...)
 	}
 	slices.SortFunc(all, func(x, y Posting) int {
 		return cmp.Or(cmp.Compare(x.Document, y.Document), cmp.Compare(y.Count, x.Count))
 	})
-	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document }), nil
+	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document })
 }
 
 // idf returns the worth of a term that occurs in frequency of all documents.
