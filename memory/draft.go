@@ -166,7 +166,7 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 	}
 	low, high := c.RowRange(from, to)
 	known := false
-	err := store.Each(tx, func(rows *sql.Rows) error {
+	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
 		if strings.EqualFold(name, about) {
@@ -175,8 +175,8 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return err
 	}, `SELECT author, iif(min(author_id) = max(author_id), min(author_id), '') FROM messages
 		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
-	if err == nil && !known && d.By == byPerson {
+	if !known && d.By == byPerson {
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}
-	return err
+	return nil
 }

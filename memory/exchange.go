@@ -180,12 +180,9 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	d := draft{Memory: e.Memory, folded: folded, said: said}
 	d.Compaction = 0 // one of another data folder
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
-	var out *OptedOutError
-	if err := checkOptOuts(c, tx, d); errors.As(err, &out) {
+	if checkOptOuts(c, tx, d) != nil {
 		n.Out++
 		return 0, false, nil
-	} else if err != nil {
-		return 0, false, err
 	}
 	id = insertMemory(c, tx, d)
 	addPeople(tx, id, d, true)

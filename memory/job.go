@@ -179,11 +179,8 @@ func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	if d.By != byExtractive { // an extractive draft quotes all of them
 		d.said = unread
 	}
-	var out *OptedOutError
-	if err := recheck(c, tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
+	if recheck(c, tx, &d) != nil { // since the worker saved it
 		return 0, nil
-	} else if err != nil {
-		return 0, err
 	}
 	s, err := saveDraft(c, tx, d)
 	if !s.Fresh {

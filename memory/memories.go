@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -91,12 +90,8 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error
 	}
 	addPeople(tx, s.ID, d, s.Fresh)
 	if d.supersedes != 0 && d.supersedes != s.ID {
-		err := store.Changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.ID())
-		if err == nil {
-			s.Superseded = d.supersedes
-		} else if !errors.Is(err, store.ErrNotFound) { // forgotten or pinned in the meantime
-			return s, err
-		}
+		s.Superseded = store.Get[int64](tx, `UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ?
+			AND state = 'active' AND NOT pinned RETURNING id`, s.ID, d.supersedes, c.ID()) // 0: forgotten or pinned in the meantime
 	}
 	s.Memory, err = readMemory(tx, s.ID)
 	return s, err

@@ -100,7 +100,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	said := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	root, _ := store.RootOf(c.Name())
-	err := store.Each(tx, func(rows *sql.Rows) error {
+	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
@@ -115,10 +115,10 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 		}
 		return err
 	}, namesOut, c.Connector(), c.Name(), root, store.ParentOf(root))
-	if err == nil && named != nil {
+	if named != nil {
 		return named
 	}
-	return err
+	return nil
 }
 
 // namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the

@@ -45,32 +45,26 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
-	q.Limit = min(q.Limit, maxFound)
-	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) ([]Found, error) { return recallIn(ms.c, tx, q) })
-}
-
-func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, err error) {
-	next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-	from, before := int64(1), next
-	if q.Before > 0 {
-		before = min(q.Before, next)
-	}
-	if !q.Since.IsZero() {
-		low, high := c.RowRange(1, before-1)
-		from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
-	}
 	if q.Now.IsZero() {
 		q.Now = time.Now()
 	}
 	query := search.Parse(q.Text, q.Asker, q.Now.Local())
-	for _, hit := range query.Messages(newMessageIndex(c, tx, before, q.Since), from, before-1, q.Limit) {
-		m, err := c.In(tx).Message(hit.Seq)
-		if err != nil {
-			return nil, err
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found, err error) {
+		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
+		if q.Before > 0 {
+			before = min(q.Before, before)
 		}
-		found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
-	}
-	return found, nil
+		if !q.Since.IsZero() {
+			low, high := ms.c.RowRange(1, before-1)
+			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
+		}
+		for _, hit := range query.Messages(newMessageIndex(ms.c, tx, before, q.Since), from, before-1, min(q.Limit, maxFound)) {
+			for _, m := range ms.c.In(tx).Messages(hit.Seq, hit.Seq, "") {
+				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
+			}
+		}
+		return found, nil
+	})
 }
 
 // Passage returns the part of the message most relevant to the question, at most most characters
