@@ -136,11 +136,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 			}
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
-			id, err := j.save(tx, d)
-			if err != nil {
-				return nil, err
-			}
-			if id != 0 {
+			if id := j.save(tx, d); id != 0 {
 				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
 			}
 		}
@@ -167,26 +163,25 @@ const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 
 // save writes one draft with those of its messages that it may be saved from. It returns the
 // memory's ID if the memory is new, else 0.
-func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
+func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
 	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
 		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive)
 	})
 	if len(unread) == 0 {
-		return 0, nil
+		return 0
 	}
 	d.Compaction = j.row.ID
 	if d.By != byExtractive { // an extractive draft quotes all of them
 		d.said = unread
 	}
 	if recheck(c, tx, &d) != nil { // since the worker saved it
-		return 0, nil
+		return 0
 	}
-	s, err := saveDraft(c, tx, d)
-	if !s.Fresh {
-		return 0, err
+	if s := saveDraft(c, tx, d); s.Fresh {
+		return s.ID
 	}
-	return s.ID, err
+	return 0
 }
 
 // retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if

@@ -47,7 +47,11 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 		if err := recheck(c, tx, &d); err != nil {
 			return err
 		}
-		s, err = saveDraft(c, tx, d)
+		s = saveDraft(c, tx, d)
+		if s.Unwanted {
+			return nil
+		}
+		s.Memory, err = readMemory(tx, s.ID)
 		return err
 	})
 	return s, s.answer(note), err

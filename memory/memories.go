@@ -77,12 +77,13 @@ type Saved struct {
 }
 
 // saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone
-// says it: the row gains the sources it did not have, and is confirmed if there were any.
-func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
-	s = sameAs(c, tx, d)
+// says it: the row gains the sources it did not have, and is confirmed if there were any. Of the
+// memory it returns only the ID.
+func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
+	s := sameAs(c, tx, d)
 	switch {
 	case s.Unwanted:
-		return s, nil
+		return s
 	case s.Fresh:
 		s.ID = insertMemory(c, tx, d)
 	default:
@@ -93,8 +94,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error
 		s.Superseded = store.Get[int64](tx, `UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ?
 			AND state = 'active' AND NOT pinned RETURNING id`, s.ID, d.supersedes, c.ID()) // 0: forgotten or pinned in the meantime
 	}
-	s.Memory, err = readMemory(tx, s.ID)
-	return s, err
+	return s
 }
 
 // sameAs determines whether a memory already says what the draft says; if so, ID is that memory's.
