@@ -121,7 +121,13 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		if stale, err := c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages); err != nil || stale {
 			return nil, err
 		}
-		extractive := j.checkExtractive(tx, summary.Memories)
+		var extractive []draft
+		for _, m := range summary.Memories { // invalid ones are skipped
+			d := draftOf(m, byExtractive)
+			if err := checkDraft(c, tx, &d, row.From, row.To); err == nil && len(d.said) > 0 {
+				extractive = append(extractive, d)
+			}
+		}
 		extracted := ""
 		switch {
 		case j.row.By == transcript.Worker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
@@ -142,18 +148,6 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		}
 		return fresh, nil
 	})
-}
-
-// checkExtractive checks the drafts of the extractive summarizer and skips invalid ones.
-func (j *job) checkExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []draft {
-	var kept []draft
-	for _, m := range memories {
-		d := draftOf(m, byExtractive)
-		if err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err == nil && len(d.said) > 0 {
-			kept = append(kept, d)
-		}
-	}
-	return kept
 }
 
 // wasRead reports whether memories were saved from message ?3 with another row than ?2: by a

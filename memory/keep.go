@@ -74,11 +74,11 @@ func (s Saved) answer(note string) string {
 // not, or shows the memory that a draft which names none may supersede.
 func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string) {
 	if d.supersedes == 0 {
-		m, found := closest(c, tx, *d)
-		if !found {
+		m := closest(c, tx, *d)
+		if m.ID == 0 {
 			return ""
 		}
-		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id)
+		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.ID, m.Content, m.ID)
 	}
 	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned", d.supersedes, c.ID())
 	if !fits { // what people pinned they want kept

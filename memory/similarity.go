@@ -4,7 +4,6 @@
 package memory
 
 import (
-	"database/sql"
 	"slices"
 	"strings"
 
@@ -25,8 +24,8 @@ func factWords(content string) []string {
 // there is none.
 func inOtherWords(c *store.Conversation, tx *store.Tx, d draft, state string) int64 {
 	for _, m := range similar(c, tx, d, state, 1) { // weightless words are not terms
-		if m.folded == d.folded || sameFact(d.Content, m.content) {
-			return m.id
+		if words.Fold(m.Content) == d.folded || sameFact(d.Content, m.Content) {
+			return m.ID
 		}
 	}
 	return 0
@@ -37,20 +36,13 @@ func sameFact(a, b string) bool {
 	return len(is) > 0 && slices.Equal(is, factWords(b))
 }
 
-// candidate is a memory that may say the same as a draft.
-type candidate struct {
-	id              int64
-	content, folded string
-}
-
 // similar finds memories in a state, about the same person as a draft, that have at least a given
 // share of its terms, oldest first.
-func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) []candidate {
+func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) []Memory {
 	terms := termsOf(d.Content)
-	return store.List(tx, func(rows *sql.Rows, m *candidate) error { return rows.Scan(&m.id, &m.content, &m.folded) },
-		`SELECT id, content, folded FROM memories m WHERE id IN (SELECT memory FROM memory_terms
+	return ReadMemories(tx, `WHERE id IN (SELECT memory FROM memory_terms
 			WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ?)
-		AND state = ? AND about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
+		AND m.state = ? AND m.about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
 		jsonList(terms), c.ID(), share*float64(len(terms)), state, d.About, d.AboutID)
 }
 
@@ -65,15 +57,15 @@ func termsOf(content string) []string {
 const minSimilarity = 0.5
 
 // closest finds the active memory that is most like a draft but says something else: the draft may
-// supersede it. found is false if none is similar enough.
-func closest(c *store.Conversation, tx *store.Tx, d draft) (most candidate, found bool) {
+// supersede it. Its ID is 0 if none is similar enough.
+func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
 	is, best := termsOf(d.Content), minSimilarity
 	for _, m := range similar(c, tx, d, "active", minSimilarity) {
-		says := termsOf(m.content)
-		all := len(termsOf(d.Content + "\n" + m.content))
+		says := termsOf(m.Content)
+		all := len(termsOf(d.Content + "\n" + m.Content))
 		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {
-			most, best, found = m, share, true
+			most, best = m, share
 		}
 	}
-	return most, found
+	return most
 }

@@ -79,8 +79,8 @@ func (d *dater) ago(unit string, n int) bool {
 
 var (
 	nearDays     = readNumbers("yesterday gestern today heute", -1, -1, 0, 0)
-	lasts        = readSet("last past previous letzte letzten letztes letzter vorige vorigen voriges")
-	leadsToMonth = readSet("in on of since until till by during last this early late mid before after im seit bis anfang ende")
+	lasts        = Set("last past previous letzte letzten letztes letzter vorige vorigen voriges")
+	leadsToMonth = Set("in on of since until till by during last this early late mid before after im seit bis anfang ende")
 )
 
 var monthNames = readNumbers(`january jan januar janner februar february feb marz march mar april apr may mai june jun juni july jul juli

@@ -108,10 +108,10 @@ func goesOn(rest string) bool {
 var lettersWithPoints = lazy.Pattern(`^\p{L}(?:\.\p{L})+$`)
 
 // neverLast are abbreviations that precede what they belong to.
-var neverLast = readSet(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)
+var neverLast = Set(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)
 
 // maybeLast are abbreviations that may also end a sentence.
-var maybeLast = readSet(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
+var maybeLast = Set(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
 mon tue tues wed thu thur thurs fri sat sun min max hr hrs sec ca nr al bzw usw ave blvd`)
 
 // IsQuestion reports whether text is a question: it has a question mark of any script, ends in a particle that asks,

@@ -93,16 +93,16 @@ func concrete(terms []string, speakers map[string]bool) (n int) {
 }
 
 // terms returns the terms of a list of words.
-func terms(list string) map[string]bool { return set(words.Terms(list)...) }
+func terms(list string) map[string]bool { return words.Set(strings.Join(words.Terms(list), " ")) }
 
 var (
-	timeWords = set(strings.Fields(`yesterday today tonight tomorrow ago week weeks weekend month months
+	timeWords = words.Set(`yesterday today tonight tomorrow ago week weeks weekend month months
 year years monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-september october november december summer winter spring fall autumn birthday anniversary`)...)
+september october november december summer winter spring fall autumn birthday anniversary`)
 
-	selfWords = set(strings.Fields(`i i'm i've i'd i'll im ive my mine myself me we we're we've we'll our us`)...)
+	selfWords = words.Set(`i i'm i've i'd i'll im ive my mine myself me we we're we've we'll our us`)
 
-	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
+	youWords = words.Set(`you your you're you've you'd you'll yours yourself`)
 
 	// talkWords are words of small talk: two sentences of them mean the same.
 	talkWords = lazy.Set(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
@@ -111,8 +111,8 @@ appreciate see talk chat catch care bye goodbye later soon time day keep go know
 definitely totally absolutely exactly right true hope wait believe share tell say let come up always stay enjoy
 morning night evening excited exciting beautiful`, terms)
 
-	interjections = set(strings.Fields(`hey hi hello yo wow oh ooh ah aha haha hahaha lol hmm hm um uh well yeah yep yes yup
+	interjections = words.Set(`hey hi hello yo wow oh ooh ah aha haha hahaha lol hmm hm um uh well yeah yep yes yup
 ok okay cool nice great awesome amazing sure right absolutely definitely totally exactly aw aww awww
 woah whoa yay congrats congratulations sorry damn gosh no nope bye cheers ugh man dude so anyway btw true agreed
-fantastic wonderful`)...)
+fantastic wonderful`)
 )

@@ -15,6 +15,7 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/lazy"
+	"cairn/words"
 )
 
 // tighten removes from a sentence its link to the one before, words of mere emphasis, and articles,
@@ -76,12 +77,12 @@ func spare(word, last, next string) bool {
 var (
 	// holds are words whose meaning depends on the small word before them: "a few", "the more", "just
 	// one", "so far".
-	holds = set(strings.Fields(`few little lot lots bit while couple day week month year hour minute night time past piece
+	holds = words.Set(`few little lot lots bit while couple day week month year hour minute night time past piece
 single half third quarter dozen hundred thousand million one two three four five six seven eight nine ten more less
 most least as like other others only first last next same best worst per better sooner way end rest whole point sort
-kind blast fan part break look try far much many that about under over`)...)
-	holdsArticle = set(strings.Fields(`as once twice times such half many what how too`)...)
-	beings       = set(strings.Fields(`is was are were be been am i'm it's that's he's she's we're they're you're feel felt feels look looks looked`)...)
+kind blast fan part break look try far much many that about under over`)
+	holdsArticle = words.Set(`as once twice times such half many what how too`)
+	beings       = words.Set(`is was are were be been am i'm it's that's he's she's we're they're you're feel felt feels look looks looked`)
 )
 
 // plain returns a word in lower case without the punctuation around it.
@@ -99,8 +100,8 @@ func startsSmall(text string) bool {
 // negative reports whether a word negates what follows.
 func negative(word string) bool { return strings.HasSuffix(word, "n't") || negations[word] }
 
-var negations = set(strings.Fields(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
-dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)...)
+var negations = words.Set(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
+dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)
 
 // isEnglish reports whether a sentence has at least two common English words and no letters outside
 // ASCII.
@@ -114,9 +115,9 @@ func isEnglish(text string) bool {
 	return n >= 2 && !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) })
 }
 
-var englishWords = set(strings.Fields(`the and of with i'm i've it's that this these those have had my your his her their our i
+var englishWords = words.Set(`the and of with i'm i've it's that this these those have had my your his her their our i
 you we they she were been to for from about which who when there would could should i'll i'd we're they're don't
-didn't can't just really`)...)
+didn't can't just really`)
 
 // relative finds times that are meaningful only on the day they are mentioned.
 var relative = lazy.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +

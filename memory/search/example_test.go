@@ -14,7 +14,7 @@ import (
 // talk is a transcript in memory: message n has the seq n+1.
 type talk []search.Message
 
-func (t talk) Size() int                    { return len(t) }
+func (t talk) Size() int           { return len(t) }
 func (t talk) Languages() []string { return nil }
 func (t talk) Messages(seqs []int64) (found []search.Message) {
 	for _, seq := range slices.Sorted(slices.Values(seqs)) {
