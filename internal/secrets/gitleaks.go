@@ -72,13 +72,11 @@ var rules = sync.OnceValue(func() []*rule {
 		r.Allowlists = append(r.Allowlists, file.Allowlist, hashes)
 	}
 	slices.SortStableFunc(file.Rules, func(a, b *rule) int { return cmp.Compare(a.isGeneric(), b.isGeneric()) })
-	var all []*rule
-	for _, o := range own {
-		all = append(all, ownRule(o.name, o.keyword, o.regex, o.real))
-	}
-	return append(append(all, file.Rules...), ownRule("private key", "-----BEGIN ", cutKey, nil))
+	return slices.Concat(own, file.Rules, []*rule{ownRule("private key", "-----BEGIN ", cutKey, nil)})
 })
 
+// ownRule returns a rule of a kind of secret. keyword is part of every secret of the kind, in any case: a quick
+// test, because most texts have none. The group of regex is the secret; without groups the whole match is.
 func ownRule(name, keyword, regex string, real func(match string) bool) *rule {
 	return &rule{ID: name, Keywords: []string{strings.ToLower(keyword)}, Entropy: -1, form: lazy.Pattern(regex), own: true, real: real}
 }

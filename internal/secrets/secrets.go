@@ -37,35 +37,30 @@ const maxPasses = 8
 
 // own are rules besides gitleaks' that come before them. If two may match the same text, the more
 // specific one is first.
-var own = []struct {
-	name    string
-	keyword string                  // part of every secret of the kind, in any case: a quick test, because most texts have none
-	regex   string                  // its group is the secret; without groups the whole match is
-	real    func(match string) bool // nil: all are
-}{
-	{"Anthropic key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{16,}`, nil},
-	{"OpenAI key", "sk-", `sk-[A-Za-z0-9_-]{20,}`, hasLongRun},
-	{"Slack token", "xox", `xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`, nil},
-	{"Slack webhook", "hooks.slack.com/", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`, nil},
-	{"Discord webhook", "/webhooks/", `/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`, nil},
-	{botTokens, ".", `\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`, nil},
-	{"Discord token", "mfa.", `mfa\.[A-Za-z0-9_-]{60,}`, nil},
-	{"Telegram token", ":A", `[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`, nil},
-	{"AWS key", "secret", `(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`, nil},
-	{"Google token", "ya29.", `ya29\.[A-Za-z0-9_-]{20,}`, nil},
-	{"Google secret", "GOCSPX-", `GOCSPX-[A-Za-z0-9_-]{20,}`, nil},
-	{"Groq key", "gsk_", `gsk_[A-Za-z0-9]{40,}`, nil},
-	{"Replicate token", "r8_", `r8_[A-Za-z0-9]{30,}`, nil},
-	{"xAI key", "xai-", `xai-[A-Za-z0-9]{60,}`, nil},
-	{"NVIDIA key", "nvapi-", `nvapi-[A-Za-z0-9_-]{40,}`, nil},
-	{"Tailscale key", "tskey-", `tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`, nil},
-	{"Docker token", "dckr_", `dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, nil},
-	{"Stripe webhook secret", "whsec_", `whsec_[A-Za-z0-9+/]{24,}={0,2}`, nil},
-	{"New Relic key", "NRAK-", `NRAK-[A-Z0-9]{27}`, nil},
-	{"web token", "eyJ", `eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`, nil},
-	{"password", "://", `://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`, nil},
-	{"bearer token", "bearer", `\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`, hasDigitAndLetter},
-	{"password", "=", `[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`, isNoPlaceholder},
+var own = []*rule{
+	ownRule("Anthropic key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{16,}`, nil),
+	ownRule("OpenAI key", "sk-", `sk-[A-Za-z0-9_-]{20,}`, hasLongRun),
+	ownRule("Slack token", "xox", `xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`, nil),
+	ownRule("Slack webhook", "hooks.slack.com/", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`, nil),
+	ownRule("Discord webhook", "/webhooks/", `/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`, nil),
+	ownRule(botTokens, ".", `\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`, nil),
+	ownRule("Discord token", "mfa.", `mfa\.[A-Za-z0-9_-]{60,}`, nil),
+	ownRule("Telegram token", ":A", `[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`, nil),
+	ownRule("AWS key", "secret", `(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`, nil),
+	ownRule("Google token", "ya29.", `ya29\.[A-Za-z0-9_-]{20,}`, nil),
+	ownRule("Google secret", "GOCSPX-", `GOCSPX-[A-Za-z0-9_-]{20,}`, nil),
+	ownRule("Groq key", "gsk_", `gsk_[A-Za-z0-9]{40,}`, nil),
+	ownRule("Replicate token", "r8_", `r8_[A-Za-z0-9]{30,}`, nil),
+	ownRule("xAI key", "xai-", `xai-[A-Za-z0-9]{60,}`, nil),
+	ownRule("NVIDIA key", "nvapi-", `nvapi-[A-Za-z0-9_-]{40,}`, nil),
+	ownRule("Tailscale key", "tskey-", `tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`, nil),
+	ownRule("Docker token", "dckr_", `dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, nil),
+	ownRule("Stripe webhook secret", "whsec_", `whsec_[A-Za-z0-9+/]{24,}={0,2}`, nil),
+	ownRule("New Relic key", "NRAK-", `NRAK-[A-Z0-9]{27}`, nil),
+	ownRule("web token", "eyJ", `eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`, nil),
+	ownRule("password", "://", `://[^\s/:@?<>"'`+"`"+`]*:([^\s/?<>"'`+"`"+`]+)@`, nil),
+	ownRule("bearer token", "bearer", `\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`, hasDigitAndLetter),
+	ownRule("password", "=", `[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'`+"`"+`]{4,}[^\s"'`+"`"+`.,;:)>\]}。]))`, isNoPlaceholder),
 }
 
 // cutKey is the beginning of a private key that breaks off, of which gitleaks' rules know only whole
