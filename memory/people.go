@@ -18,15 +18,8 @@ import (
 type person struct {
 	id   string // the platform's; never empty
 	name string
-	role string // said, confirmed, about
+	role string // said: they said it first; confirmed: they said it after someone else; about: it is about them
 }
-
-// How a person is involved in a memory.
-const (
-	roleSaid      = "said"      // they said it first
-	roleConfirmed = "confirmed" // they said it after someone else
-	roleAbout     = "about"     // it is about them
-)
 
 // OptedOutError says that a draft was not saved because it concerns someone who has opted out of
 // memories. Its text is for the model that made the draft.
@@ -54,7 +47,7 @@ const (
 func (d *draft) concern(named bool) {
 	d.people = nil
 	if d.SpeakerID != "" {
-		d.people = append(d.people, person{d.SpeakerID, d.Speaker, roleSaid})
+		d.people = append(d.people, person{d.SpeakerID, d.Speaker, "said"})
 	}
 	var ids []string // of people with the name it is about, among the authors of its sources
 	for _, m := range d.said {
@@ -62,7 +55,7 @@ func (d *draft) concern(named bool) {
 			continue
 		}
 		if m.AuthorID != d.SpeakerID {
-			d.people = append(d.people, person{m.AuthorID, m.Author, roleConfirmed})
+			d.people = append(d.people, person{m.AuthorID, m.Author, "confirmed"})
 		}
 		if m.Author == d.About && !slices.Contains(ids, m.AuthorID) {
 			ids = append(ids, m.AuthorID)
@@ -72,15 +65,15 @@ func (d *draft) concern(named bool) {
 		d.AboutID = ids[0]
 	}
 	if named && d.AboutID != "" {
-		d.people = append(d.people, person{d.AboutID, d.About, roleAbout})
+		d.people = append(d.people, person{d.AboutID, d.About, "about"})
 	}
 }
 
 // addPeople records whom a memory concerns; fresh means that the memory is new.
 func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 	for _, p := range d.people {
-		if p.role == roleSaid && !fresh {
-			p.role = roleConfirmed
+		if p.role == "said" && !fresh {
+			p.role = "confirmed"
 		}
 		tx.Do("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, p.id, p.role)
 	}

@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -71,23 +70,16 @@ var rules = sync.OnceValue(func() []*rule {
 		}
 		r.Allowlists = append(r.Allowlists, file.Allowlist, hashes)
 	}
-	slices.SortStableFunc(file.Rules, func(a, b *rule) int { return cmp.Compare(a.isGeneric(), b.isGeneric()) })
-	return slices.Concat(own, file.Rules, []*rule{ownRule("private key", "-----BEGIN ", cutKey, nil)})
+	// The generic rule matches much of what other rules match more specifically.
+	at := slices.IndexFunc(file.Rules, func(r *rule) bool { return r.ID == "generic-api-key" })
+	last := []*rule{file.Rules[at], ownRule("private key", "-----BEGIN ", cutKey, nil)}
+	return slices.Concat(own, slices.Delete(file.Rules, at, at+1), last)
 })
 
 // ownRule returns a rule of a kind of secret. keyword is part of every secret of the kind, in any case: a quick
 // test, because most texts have none. The group of regex is the secret; without groups the whole match is.
 func ownRule(name, keyword, regex string, real func(match string) bool) *rule {
 	return &rule{ID: name, Keywords: []string{strings.ToLower(keyword)}, Entropy: -1, form: lazy.Pattern(regex), own: true, real: real}
-}
-
-// isGeneric returns 1 for the rule that matches much of what other rules match more specifically,
-// else 0.
-func (r *rule) isGeneric() int {
-	if r.ID == "generic-api-key" {
-		return 1
-	}
-	return 0
 }
 
 func (a *allowlist) compileLater() {

@@ -103,7 +103,7 @@ func alphanumeric(c byte) bool {
 // digits, with both.
 func hasLongRun(match string) bool {
 	for _, run := range strings.FieldsFunc(match, func(r rune) bool { return r == '-' || r == '_' }) {
-		if len(run) >= 16 && strings.ContainsAny(run, "0123456789") && strings.Trim(run, "0123456789") != "" {
+		if len(run) >= 16 && hasDigitAndLetter(run) {
 			return true
 		}
 	}
