@@ -55,13 +55,10 @@ func draftOf(m summarize.MemoryDraft, by string) draft {
 
 // saidAt is when it was said first; now, if it comes from no message.
 func (d draft) saidAt() time.Time {
-	switch {
-	case !d.SaidAt.IsZero():
-		return d.SaidAt
-	case len(d.said) > 0:
-		return d.said[0].Time
+	if len(d.said) > 0 {
+		return cmp.Or(d.SaidAt, d.said[0].Time)
 	}
-	return time.Now()
+	return cmp.Or(d.SaidAt, time.Now())
 }
 
 // checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to

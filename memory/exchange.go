@@ -79,9 +79,7 @@ func (e *Exported) complete() error {
 		e.By = byExtractive
 	}
 	e.About, e.Confirmed = cmp.Or(e.About, e.Speaker), max(e.Confirmed, 1)
-	if e.SavedAt.IsZero() {
-		e.SavedAt = e.SaidAt
-	}
+	e.SavedAt = cmp.Or(e.SavedAt, e.SaidAt)
 	switch {
 	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
 		return fmt.Errorf("there is no state %q: use one of active, expired, superseded, forgotten, replaced", e.State)

@@ -122,15 +122,11 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 			was = "superseded"
 		}
 	}
-	saved := d.SavedAt
-	if saved.IsZero() {
-		saved = time.Now()
-	}
 	id = store.Get[int64](tx, `INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
 		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
 		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.Pinned, d.Speaker, d.About, cmp.Or(d.Reach, "server"), d.By,
-		d.Compaction, d.saidAt().UnixMilli(), saved.UnixMilli(), millis(d.Expires), max(d.Confirmed, 1), cmp.Or(d.State, "active"), was)
+		d.Compaction, d.saidAt().UnixMilli(), cmp.Or(d.SavedAt, time.Now()).UnixMilli(), millis(d.Expires), max(d.Confirmed, 1), cmp.Or(d.State, "active"), was)
 	addSources(c, tx, id, d.said)
 	store.IndexMemory(tx, id, d.Content, d.About)
 	return id

@@ -51,10 +51,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
-	if q.Now.IsZero() {
-		q.Now = time.Now()
-	}
-	query := search.Parse(q.Text, q.Asker, q.Now.Local())
+	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found, err error) {
 		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
 		if q.Before > 0 {

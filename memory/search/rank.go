@@ -1,4 +1,5 @@
-// Ranking by words: BM25 that also counts neighbours.
+// Ranking by words: where in a transcript, and near which messages, the terms of a question occur, and BM25 that
+// also counts neighbours.
 
 package search
 
@@ -180,35 +181,34 @@ func complete(traces []trace, in Transcript, seqs []int64) {
 
 // scores returns the score by words of all places of the traces between the messages from and to,
 // by seq: the best of them are examined further.
-func scores(traces []trace, from, to int64) []scored {
-	var all []scored
-	heads := make([]int, len(traces)) // the next place of each
+func scores(traces []trace, from, to int64) (all []scored) {
+	heads := make([]int, len(traces))
+	next := func(n int) place { // of a trace
+		if heads[n] < len(traces[n].places) {
+			return traces[n].places[heads[n]]
+		}
+		return place{seq: math.MaxInt64}
+	}
 	for {
-		next := to + 1
-		for n, t := range traces {
-			if heads[n] < len(t.places) {
-				next = min(next, t.places[heads[n]].seq)
+		seq, length := to+1, 0
+		for n := range traces {
+			if p := next(n); p.seq < seq {
+				seq, length = p.seq, p.length
+			} else if p.seq == seq {
+				length = max(length, p.length)
 			}
 		}
-		if next > to {
+		if seq > to {
 			return all
 		}
-		s, length := scored{document: next}, 0
+		s := scored{document: seq}
 		for n, t := range traces {
-			if heads[n] < len(t.places) && t.places[heads[n]].seq == next {
-				length = max(length, t.places[heads[n]].length)
-			}
-		}
-		if length == 0 {
-			length = ordinary
-		}
-		for n, t := range traces {
-			if heads[n] < len(t.places) && t.places[heads[n]].seq == next {
-				s.score += t.gain(t.places[heads[n]].near, length)
+			if p := next(n); p.seq == seq {
+				s.score += t.gain(p.near, cmp.Or(length, ordinary))
 				heads[n]++
 			}
 		}
-		if next >= from {
+		if seq >= from {
 			all = append(all, s)
 		}
 	}
