@@ -46,18 +46,17 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 			results[0].Calls = []string{tokens.Clip(calls, max(b.Budget()-40-tokens.Estimate(results[0].Text), 20))}
 		}
 	}
-	type answer struct {
-		Messages []shown `json:"messages"`
-		Next     int64   `json:"next,omitempty"` // where the next page starts
-		To       int64   `json:"to,omitempty"`
-	}
 	return fitting(b.Budget, &results, func() any {
-		full := answer{results, next, last}
+		full := struct {
+			Messages []shown `json:"messages"`
+			Next     int64   `json:"next,omitempty"` // where the next page starts
+			To       int64   `json:"to,omitempty"`
+		}{Messages: results, Next: next}
 		if n := len(results); n < len(page) {
 			full.Next = page[n].Seq
 		}
-		if full.Next == 0 {
-			full.To = 0
+		if full.Next != 0 {
+			full.To = last
 		}
 		return full
 	})

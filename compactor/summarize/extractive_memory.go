@@ -68,9 +68,6 @@ type note struct {
 
 // Memories returns the memories in messages, like Extract, without a summary.
 func Memories(messages []chat.Message, most int) []MemoryDraft {
-	if most <= 0 {
-		return nil
-	}
 	return draftMemories(messages, sentencesOf(messages, ""), most)
 }
 

@@ -26,8 +26,11 @@ const (
 // typo of. It leaves out names of members, misspelt or not: the question is about these people.
 func (q *Query) lookUp(in Index) {
 	stems := words.StemsToFind(q.text, in.Languages)
-	if q.single && isUnspaced(q.words[0].Term) {
-		stems[q.words[0].Term] = in.Pairs(q.words[0].Term)
+	if q.single { // one character of a script without spaces is indexed in pairs of characters, see words.Terms
+		term := q.words[0].Term
+		if r, size := utf8.DecodeRuneInString(term); size == len(term) && words.IsUnspaced(r) {
+			stems[term] = in.Pairs(term)
+		}
 	}
 	var terms []string
 	for _, w := range q.words {
@@ -63,13 +66,6 @@ func (q *Query) lookUp(in Index) {
 	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
 	q.terms = q.terms[:min(len(q.terms), maxTerms)]
 	slices.SortFunc(q.terms, func(a, b term) int { return cmp.Compare(a.text, b.text) })
-}
-
-// isUnspaced reports whether a term is one character of a script, from Thai on, whose words have no
-// spaces between them: they are indexed in pairs of characters, see words.Terms.
-func isUnspaced(term string) bool {
-	first, size := utf8.DecodeRuneInString(term)
-	return first >= '\u0e00' && size == len(term)
 }
 
 // correct returns, for the words of the question that occur nowhere, the terms that they may be
