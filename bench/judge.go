@@ -51,7 +51,7 @@ type verdictsOf struct {
 	Example string `json:"example,omitempty"` // a text that was misjudged
 }
 
-func (v *verdicts) judge(recording, kind string, good bool, text string, span []summarize.Item) {
+func (v *verdicts) judge(recording, kind string, good bool, text string, items []summarize.Item, judge *summarize.Judge) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
@@ -59,9 +59,9 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, span []
 	}
 	k := &v.Kinds[at]
 	k.Texts++
-	if why := summarize.JudgeItems(summarize.StripThoughts(text), span, "", "", summarize.MostOfSummary(span)); (why == "") != good {
+	if why := judge.Refuses(summarize.StripThoughts(text), "", "", summarize.MostOfSummary(items)); (why == "") != good {
 		k.Wrong++
-		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, why)
+		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(items), text, why)
 	}
 }
 
@@ -116,12 +116,13 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	for _, m := range span {
 		tokens += chat.TokensOf(m)
 	}
+	judge := summarize.JudgeOf(items)
 	good := func(kind, text string) {
 		if text != "" {
-			v.judge(r.name, kind, true, text, items)
+			v.judge(r.name, kind, true, text, items, judge)
 		}
 	}
-	bad := func(kind, text string) { v.judge(r.name, kind, false, text, items) }
+	bad := func(kind, text string) { v.judge(r.name, kind, false, text, items, judge) }
 	good("extractive summary", summarize.Extract(span, tokens/5, 0, "").Text)
 	good("sentences with names", namedSentences(span, tokens/5))
 	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))

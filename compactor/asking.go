@@ -231,7 +231,7 @@ var handIn = llm.Tool{
 // longer than it should be is shortened later.
 func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string, error) {
 	text := summarize.TextOf(string(arguments))
-	t.why = t.w.judge(text, items)
+	t.why = t.w.refuses(text, items)
 	switch {
 	case t.why == summarize.RefusedLarge:
 		tokens, most := tokens.Estimate(text), min(t.w.limit, summarize.MostOfSummary(items))
@@ -253,17 +253,17 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 		return "", why
 	}
 	text := summarize.TextOf(resp.Message.Text)
-	if why := w.judge(text, items); why != "" {
+	if why := w.refuses(text, items); why != "" {
 		return "", why
 	}
 	return text, nil
 }
 
-// judge returns why a text cannot be a summary of items; "" if it can.
-func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
+// refuses returns why a text cannot be a summary of items; "" if it can.
+func (w worker) refuses(text string, items []summarize.Item) summarize.Refusal {
 	most := summarize.MostOfSummary(items)
 	if w.textOnly {
 		most = w.limit
 	}
-	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), most)
+	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), most)
 }

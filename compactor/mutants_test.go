@@ -56,8 +56,8 @@ var mutants = map[string]mutant{
 `, `
 	if BUG {
 		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) error {
-			_, err := j.save(tx, d)
-			return err
+			j.save(tx, d)
+			return nil
 		})
 		return s.answer(note), err
 	}OLD`, "./store", "TestCoverage"},

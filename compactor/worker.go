@@ -22,12 +22,13 @@ type worker struct {
 	model    llm.Model
 	window   int // of the model, in tokens
 	texts    prompts.Texts
-	prompt   string // its system prompt
-	agent    string // the chat model's system prompt, for reference
-	around   around // what surrounds the span, for reference
-	target   int    // tokens the summary should have
-	limit    int    // tokens it may have
-	memories int    // most memories that there may be after its part of the span
+	prompt   string           // its system prompt
+	agent    string           // the chat model's system prompt, for reference
+	around   around           // what surrounds the span, for reference
+	target   int              // tokens the summary should have
+	limit    int              // tokens it may have
+	memories int              // most memories that there may be after its part of the span
+	judge    *summarize.Judge // of this chunk's summaries
 	refusal  summarize.Refusal
 	textOnly bool   // asks for plain text without tools, as for a recap: it need not be much shorter
 	calls    *int   // calls of the model for this chunk
@@ -183,7 +184,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 
 // chunkWithRetry retries a refused text once, with the reason and more room for the answer.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
-	w.calls = new(int)
+	w.calls, w.judge = new(int), summarize.JudgeOf(items)
 	takeBack := w.record.Mark()
 	text, err = w.attempt(ctx, items)
 	var why summarize.Refusal

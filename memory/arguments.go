@@ -50,7 +50,7 @@ func readDraft(arguments json.RawMessage) (d draft, err error) {
 	if err := json.Unmarshal(arguments, &a); err != nil {
 		return d, errors.New(`the arguments cannot be read: send one object, {"content": "…", "kind": "fact", "messages": [3]}`)
 	}
-	d.by, d.Content, d.Kind, d.until = byWorker, string(a.Content), strings.ToLower(string(a.Kind)), string(a.Expires)
+	d.By, d.Content, d.Kind, d.until = byWorker, string(a.Content), strings.ToLower(string(a.Kind)), string(a.Expires)
 	if d.Kind == "person" {
 		d.Kind = "identity"
 	}
@@ -60,7 +60,7 @@ func readDraft(arguments json.RawMessage) (d draft, err error) {
 		if err != nil || seq != float64(int64(seq)) {
 			return d, fmt.Errorf("messages holds %q: send a list of integers, [3, 4]", written)
 		}
-		d.Messages = append(d.Messages, int64(seq))
+		d.Sources = append(d.Sources, int64(seq))
 	}
 	if d.Importance, err = importanceOf(string(a.Importance)); err != nil {
 		return d, err

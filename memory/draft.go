@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -38,37 +39,26 @@ var Kinds = func() (names []string) {
 // maxContent is the maximum length of a memory, in characters: it is one fact, not a story.
 const maxContent = 1000
 
-// draft is a memory that is not written yet.
+// draft is a memory that is not written yet. What its maker leaves out is zero: Reach is "server", SavedAt now.
 type draft struct {
-	summarize.MemoryDraft
-	supersedes int64 // the memory it supersedes; 0: none
-	by         string
-	folded     string   // see words.Fold
-	sources    []source // of Messages, in order
-	speaker    string   // who said it; from the sources, if there are any
-	speakerID  string   // the platform's; empty: not known
-	aboutID    string   // of the person it is about
-	until      string   // when it ends, as a model wrote it; "": never
-	expires    int64    // the same, in milliseconds; 0: never
-	private    bool     // it is not shared with other conversations
-	people     []person // whom it concerns
-	compaction int64    // the row it is saved with; 0: none
+	Memory                    // Sources: the messages that its maker names
+	supersedes int64          // the memory it supersedes; 0: none
+	folded     string         // see words.Fold
+	said       []chat.Message // the messages it comes from, in order
+	until      string         // when it ends, as a model wrote it; "": never
+	people     []person       // whom it concerns
 }
 
-// source is a message a memory comes from.
-type source struct {
-	seq    int64
-	author string // empty: unknown
-	id     string // of the author
-	saidAt int64
+func draftOf(m summarize.MemoryDraft, by string) draft {
+	return draft{Memory: Memory{Kind: m.Kind, Content: m.Content, Importance: m.Importance, About: m.About, Sources: m.Messages, By: by}}
 }
 
 // saidAt is when it was said first; now, if it comes from no message.
-func (d draft) saidAt() int64 {
-	if len(d.sources) == 0 {
-		return store.Now()
+func (d draft) saidAt() time.Time {
+	if len(d.said) > 0 {
+		return cmp.Or(d.SaidAt, d.said[0].Time)
 	}
-	return d.sources[0].saidAt
+	return cmp.Or(d.SaidAt, time.Now())
 }
 
 // checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to
@@ -77,15 +67,13 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
 	}
-	if d.sources, err = sourcesOf(c, tx, d.Messages, from, to); err != nil {
+	if d.said, err = sourcesOf(c, tx, d.Sources, from, to); err != nil {
 		return err
 	}
-	for _, s := range d.sources {
-		if d.speaker == "" {
-			d.speaker = s.author
-		}
-		if d.speakerID == "" && d.speaker == s.author {
-			d.speakerID = s.id
+	for _, m := range d.said {
+		d.Speaker = cmp.Or(d.Speaker, m.Author)
+		if d.SpeakerID == "" && d.Speaker == m.Author {
+			d.SpeakerID = m.AuthorID
 		}
 	}
 	named := d.About != ""
@@ -96,7 +84,7 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err
 	}
-	d.expires, err = endOf(d.until, store.At(d.saidAt()), time.Now())
+	d.Expires, err = endOf(d.until, d.saidAt(), time.Now())
 	return err
 }
 
@@ -132,7 +120,7 @@ func kindIndex(kind string) (int, error) {
 
 // sourcesOf finds the messages that a draft names. Those out of range do not count, but at least one
 // must be in range.
-func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []source, err error) {
+func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []chat.Message, err error) {
 	for _, seq := range seqs {
 		if seq < from || seq > to {
 			continue
@@ -141,11 +129,10 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 		if len(named) == 0 {
 			return nil, fmt.Errorf("there is no message %d", seq)
 		}
-		s := source{seq: seq, saidAt: named[0].Time.UnixMilli()}
-		if named[0].Role == llm.RoleUser {
-			s.author, s.id = named[0].Author, named[0].AuthorID
+		if named[0].Role != llm.RoleUser {
+			named[0].Author, named[0].AuthorID = "", ""
 		}
-		found = append(found, s)
+		found = append(found, named...)
 	}
 	if len(seqs) > 0 && len(found) == 0 {
 		return nil, fmt.Errorf("message %d is none of yours: messages has numbers from %d to %d", seqs[0], from, to)
@@ -154,32 +141,39 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 }
 
 // inOrder sorts sources, each message once.
-func inOrder(all []source) []source {
-	slices.SortFunc(all, func(x, y source) int { return cmp.Compare(x.seq, y.seq) })
-	return slices.CompactFunc(all, func(x, y source) bool { return x.seq == y.seq })
+func inOrder(all []chat.Message) []chat.Message {
+	slices.SortFunc(all, func(x, y chat.Message) int { return cmp.Compare(x.Seq, y.Seq) })
+	return slices.CompactFunc(all, func(x, y chat.Message) bool { return x.Seq == y.Seq })
+}
+
+func seqsOf(messages []chat.Message) (seqs []int64) {
+	for _, m := range messages {
+		seqs = append(seqs, m.Seq)
+	}
+	return seqs
 }
 
 // checkAbout finds the person who speaks in [from, to] and whom a draft is about. What a model says of
 // anybody else is the speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
-	d.About, d.aboutID = d.speaker, d.speakerID
-	if about == "" || strings.EqualFold(about, d.speaker) {
+	d.About, d.AboutID = d.Speaker, d.SpeakerID
+	if about == "" || strings.EqualFold(about, d.Speaker) {
 		return nil
 	}
 	low, high := c.RowRange(from, to)
 	known := false
-	err := store.Each(tx, func(rows *sql.Rows) error {
+	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
 		if strings.EqualFold(name, about) {
-			d.About, d.aboutID, known = name, id, true
+			d.About, d.AboutID, known = name, id, true
 		}
 		return err
 	}, `SELECT author, iif(min(author_id) = max(author_id), min(author_id), '') FROM messages
 		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
-	if err == nil && !known && d.by == byPerson {
+	if !known && d.By == byPerson {
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}
-	return err
+	return nil
 }

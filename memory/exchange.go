@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/store"
 	"cairn/words"
 )
@@ -36,14 +34,10 @@ type Source struct {
 // database. It ignores Query, Sort, Limit and Offset. The messages are complete. ErrNotFound: there is no
 // such conversation.
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
-	f.Sort = "id"
 	return ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) error {
-		all, err := newest(tx, f)
-		if err != nil {
-			return err
-		}
-		for _, one := range all {
-			m, from, err := readComplete(tx, one.id)
+		chosen, args := f.where()
+		for _, id := range store.Values[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...) {
+			m, from, err := readComplete(tx, id)
 			if err != nil {
 				return err
 			}
@@ -72,7 +66,7 @@ func CheckExported(all []Exported) error {
 
 // complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
-	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
+	d := draft{Memory: e.Memory}
 	if err := checkContent(&d); err != nil {
 		return err
 	}
@@ -85,9 +79,7 @@ func (e *Exported) complete() error {
 		e.By = byExtractive
 	}
 	e.About, e.Confirmed = cmp.Or(e.About, e.Speaker), max(e.Confirmed, 1)
-	if e.SavedAt.IsZero() {
-		e.SavedAt = e.SaidAt
-	}
+	e.SavedAt = cmp.Or(e.SavedAt, e.SaidAt)
 	switch {
 	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
 		return fmt.Errorf("there is no state %q: use one of active, expired, superseded, forgotten, replaced", e.State)
@@ -134,23 +126,18 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	}
 	err = ms.store.Update(ctx, func(tx *store.Tx) error {
 		n = ImportResult{}
-		newest, err := store.Value[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
-		if err != nil {
-			return err
-		}
+		newest := store.Get[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
 		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
 		for i, e := range all {
+			var err error
 			if rows[i], fresh[i], err = importMemory(tx, e, newest, &n); err != nil {
 				return err
 			}
 		}
 		for i, e := range all {
 			next, there := at[e.SupersededBy]
-			if e.SupersededBy == 0 || !there || rows[next] == 0 || !fresh[i] || e.State == "active" || all[next].Conversation != e.Conversation {
-				continue
-			}
-			if _, err := tx.Exec(linkMemory, rows[next], rows[i]); err != nil {
-				return err
+			if e.SupersededBy != 0 && there && rows[next] != 0 && fresh[i] && e.State != "active" && all[next].Conversation == e.Conversation {
+				tx.Do(linkMemory, rows[next], rows[i])
 			}
 		}
 		return nil
@@ -177,79 +164,40 @@ const isHere = `SELECT id FROM (
 // importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
 // the last memory from before the import.
 func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool, err error) {
-	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
-		return 0, false, err
-	}
+	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
 	c, err := tx.Conversation(e.Conversation)
 	if err != nil {
 		return 0, false, err
 	}
 	folded := words.Fold(e.Content)
-	err = tx.QueryRow(isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest).Scan(&id)
-	if err == nil {
+	if id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest); id != 0 {
 		n.Known++
 		return id, false, nil
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return 0, false, err
-	}
-	sources, err := messagesHere(c, tx, e.Messages)
-	if err != nil {
-		return 0, false, err
-	}
-	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
+	said := messagesHere(c, tx, e.Messages)
+	d := draft{Memory: e.Memory, folded: folded, said: said}
+	d.Compaction = 0 // one of another data folder
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
-	var out *OptedOutError
-	if err := checkOptOuts(c, tx, d); errors.As(err, &out) {
+	if checkOptOuts(c, tx, d) != nil {
 		n.Out++
 		return 0, false, nil
-	} else if err != nil {
-		return 0, false, err
 	}
-	was, expires := "", int64(0)
-	if e.State == "forgotten" {
-		was = "active"
-		if e.SupersededBy != 0 {
-			was = "superseded"
-		}
-	}
-	if !e.Expires.IsZero() {
-		expires = e.Expires.UnixMilli()
-	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
-		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
-		c.ID(), e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
-		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
-	if err != nil {
-		return 0, false, err
-	}
+	id = insertMemory(c, tx, d)
+	addPeople(tx, id, d, true)
 	n.Fresh++
-	if err := addPeople(tx, id, d, true); err != nil {
-		return 0, false, err
-	}
-	n.Lost += len(e.Messages) - len(sources)
-	if _, err := addSources(c, tx, id, sources); err != nil {
-		return 0, false, err
-	}
-	store.IndexMemory(tx, id, e.Content, e.About)
+	n.Lost += len(e.Messages) - len(said)
 	return id, true, nil
 }
 
 // messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
 // by seq and time. A different message with the same seq does not count.
-func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []source, err error) {
+func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
-		var s source
-		where, args := "platform_id = ? AND role = 'user'", []any{m.ID}
 		if m.ID == "" {
-			where, args = "id = ? AND said_at = ?", []any{c.Row(m.Seq), m.Time.UnixMilli()}
+			found = append(found, c.In(tx).Messages(m.Seq, m.Seq, "AND said_at = ?", m.Time.UnixMilli())...)
+			continue
 		}
-		err := tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND deleted_at IS NULL AND "+where, append([]any{c.ID()}, args...)...).Scan(&s.seq, &s.author, &s.id)
-		if err == nil {
-			found = append(found, s)
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
+		found = append(found, c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), m.ID)...)
 	}
-	return inOrder(found), nil
+	return inOrder(found)
 }

@@ -11,29 +11,13 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/tokens"
-	"cairn/llm"
 	"cairn/store"
 )
 
 // expandAtMost is the maximum number of messages on one page of expand.
 const expandAtMost = 200
 
-// expandTool returns the tool expand, bound to the conversation: it cannot read others.
-func expandTool(c *store.Conversation, o ToolOptions) llm.Tool {
-	return llm.Tool{
-		Name:        "expand",
-		Description: "Read messages of this conversation word for word: those a summary stands for, by their numbers, or by the compaction's id. Long ranges come in pages: go on from next.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"from":{"type":"integer","description":"number of the first message"},` +
-			`"to":{"type":"integer","description":"number of the last message"},` +
-			`"compaction":{"type":"integer","description":"id, in place of a range"}}}`),
-		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			return runExpand(c, ctx, arguments, o)
-		},
-	}
-}
-
-func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string, error) {
 	var a struct{ From, To, Compaction int64 }
 	if err := json.Unmarshal(arguments, &a); err != nil {
 		return "", fmt.Errorf("the arguments cannot be read (%w): from, to and compaction are integers", err)
@@ -41,7 +25,7 @@ func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
 		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
 	}
-	page, next, last, err := expandPage(c, ctx, a.Compaction, a.From, a.To)
+	page, next, last, err := b.page(ctx, a.Compaction, a.From, a.To)
 	if err != nil {
 		return "", err
 	}
@@ -56,36 +40,35 @@ func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	if len(results) == 0 {
 		return "", errors.New("no messages stand there, or they were deleted")
 	}
-	if o.Budget != nil { // one alone must fit too
-		results[0].Text = tokens.Clip(results[0].Text, max(o.Budget()-40, 40))
+	if b.Budget != nil { // one alone must fit too
+		results[0].Text = tokens.Clip(results[0].Text, max(b.Budget()-40, 40))
 		if calls := strings.Join(results[0].Calls, "\n"); calls != "" {
-			results[0].Calls = []string{tokens.Clip(calls, max(o.Budget()-40-tokens.Estimate(results[0].Text), 20))}
+			results[0].Calls = []string{tokens.Clip(calls, max(b.Budget()-40-tokens.Estimate(results[0].Text), 20))}
 		}
 	}
-	type answer struct {
-		Messages []shown `json:"messages"`
-		Next     int64   `json:"next,omitempty"` // where the next page starts
-		To       int64   `json:"to,omitempty"`
-	}
-	return fitting(o, &results, func() any {
-		full := answer{results, next, last}
+	return fitting(b.Budget, &results, func() any {
+		full := struct {
+			Messages []shown `json:"messages"`
+			Next     int64   `json:"next,omitempty"` // where the next page starts
+			To       int64   `json:"to,omitempty"`
+		}{Messages: results, Next: next}
 		if n := len(results); n < len(page) {
 			full.Next = page[n].Seq
 		}
-		if full.Next == 0 {
-			full.To = 0
+		if full.Next != 0 {
+			full.To = last
 		}
 		return full
 	})
 }
 
-// expandPage reads one page of the messages of a compaction, from from on if that is given, or of
+// page reads one page of the messages of a compaction, from from on if that is given, or of
 // [from, to]. next is where the next page starts, 0 if there is none, and last the end of the
 // range.
-func expandPage(c *store.Conversation, ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
-	err = c.Store().View(ctx, func(tx *store.Tx) error {
+func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
+	err = b.c.Store().View(ctx, func(tx *store.Tx) error {
 		if compaction > 0 {
-			row, err := c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
+			row, err := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
 			if errors.Is(err, store.ErrNotFound) {
 				return fmt.Errorf("there is no compaction %d in this conversation", compaction)
 			}
@@ -94,7 +77,7 @@ func expandPage(c *store.Conversation, ctx context.Context, compaction, from, to
 			}
 			from, to = max(from, row.From), row.To
 		}
-		page, next = c.In(tx).Page(from, to, expandAtMost)
+		page, next = b.c.In(tx).Page(from, to, expandAtMost)
 		return nil
 	})
 	return page, next, to, err

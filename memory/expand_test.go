@@ -92,25 +92,6 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 	check.That(t, len(p.Messages) == 1 && p.Next == 0, "got %+v", p)
 }
 
-func TestExpandIsScopedToConversation(t *testing.T) {
-	c := imported(t, 10)
-	there := find(t, c.Store(), "terminal:there")
-	deliver(t, there, said(1, "a"), said(2, "b"))
-	j := worker(t, there, 1, 2)
-	finish(t, j)
-	for arguments, want := range map[string]string{
-		fmt.Sprintf(`{"compaction": %d}`, j.ID()): "no compaction",
-		`{"from": 4294967297, "to": 8589934592}`:  "no messages",
-		`{"from": 11, "to": 20}`:                  "no messages",
-		`{"from": 5, "to": 4}`:                    "name a range",
-		`{"from": -5, "to": 4}`:                   "name a range",
-		`{}`:                                      "name a range",
-		`{"from": "x"}`:                           "are integers",
-	} {
-		check.ErrorContains(t, arguments, check.ErrorOf(expandPage(t, c, 1000, arguments)), want)
-	}
-}
-
 const secret = storetest.Secret
 
 func TestDeletionReachesToolResults(t *testing.T) {
@@ -163,10 +144,13 @@ func TestDeletionReachesToolResults(t *testing.T) {
 func TestRememberingDeletedMessage(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
-	d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, "assistant", "", 0)
-	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) error { return memory.CheckDraft(c, tx, &d, 1, 3) }))
+	var again func(tx *store.Tx) error
+	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) (err error) {
+		again, err = memory.CheckDraft(c, tx, summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, 3)
+		return err
+	}))
 	remove(t, c, 2)
-	err := c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Recheck(c, tx, &d) })
+	err := c.Store().Update(ctx, again)
 	check.Error(t, err, memory.ErrUnsaid)
 	// The model saves nothing of what it is asked when that is deleted.
 	remove(t, c, 3)
@@ -246,6 +230,13 @@ func TestTools(t *testing.T) {
 		{"memory_search", `{"query": 7}`, "query and kind are texts"},
 		{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},
 		{"recall", `[]`, "cannot be read"},
+		{"expand", `{"compaction": 1}`, "no compaction"},
+		{"expand", `{"from": 4294967297, "to": 8589934592}`, "no messages"},
+		{"expand", `{"from": 11, "to": 20}`, "no messages"},
+		{"expand", `{"from": 5, "to": 4}`, "name a range"},
+		{"expand", `{"from": -5, "to": 4}`, "name a range"},
+		{"expand", `{}`, "name a range"},
+		{"expand", `{"from": "x"}`, "are integers"},
 	} {
 		check.ErrorContains(t, test.arguments, check.ErrorOf(storetest.Call(tools, test.name, test.arguments)), test.want)
 	}

@@ -19,24 +19,11 @@ const (
 var (
 	EndOf     = endOf
 	ErrUnsaid = errUnsaid
-	FactWords = factWords
 	SameFact  = sameFact
 )
 
-type Draft = draft
-
-// DraftOf returns a draft by a maker, of a speaker by the platform's id, until a time in milliseconds.
-func DraftOf(m summarize.MemoryDraft, by, speaker string, expires int64) Draft {
-	return draft{MemoryDraft: m, by: by, folded: m.Content, speakerID: speaker, expires: expires}
-}
-
-func CheckDraft(c *store.Conversation, tx *store.Tx, d *Draft, from, to int64) error {
-	return checkDraft(c, tx, d, from, to)
-}
-
-func Recheck(c *store.Conversation, tx *store.Tx, d *Draft) error { return recheck(c, tx, d) }
-
-func Insert(c *store.Conversation, tx *store.Tx, d Draft) error {
-	_, err := insertMemory(c, tx, d)
-	return err
+// CheckDraft checks a draft of the assistant from messages up to seq. The result checks it once more.
+func CheckDraft(c *store.Conversation, tx *store.Tx, m summarize.MemoryDraft, seq int64) (again func(tx *store.Tx) error, err error) {
+	d := draftOf(m, byAssistant)
+	return func(tx *store.Tx) error { return recheck(c, tx, &d) }, checkDraft(c, tx, &d, 1, seq)
 }

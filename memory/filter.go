@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -76,14 +77,11 @@ const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 // where returns the SQL condition that a memory matches the filter, apart from the query, and its
 // arguments.
 func (f Filter) where() (condition string, args []any) {
-	within, args := f.in.where()
+	within, args := f.in.where("reach")
 	conditions := []string{within}
 	add := func(condition string, with ...any) {
 		conditions = append(conditions, condition)
 		args = append(args, with...)
-	}
-	if shared, with := f.in.shares("reach"); shared != "" {
-		add(shared, with...)
 	}
 	switch f.State {
 	case "", "active":
@@ -107,7 +105,7 @@ func (f Filter) where() (condition string, args []any) {
 	}
 	if f.About != "" {
 		add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
-			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = memories.id AND role = 'about' AND author_id = ?))`, jsonList(f.about), f.About)
+			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id = ?))`, jsonList(f.about), f.About)
 	}
 	return strings.Join(conditions, " AND "), args
 }
@@ -125,17 +123,12 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 		}
 		f.in = only(c.ID())
 	}
-	err := ms.store.View(ctx, func(tx *store.Tx) (err error) {
+	err := ms.store.View(ctx, func(tx *store.Tx) error {
 		if ms.c != nil {
-			if f.in, err = scopeOf(ms.c, tx); err != nil {
-				return err
-			}
+			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			names, err := store.Column[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
-			if err != nil {
-				return err
-			}
+			names := store.Values[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
 			f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
 		}
 		return do(tx, f)
@@ -152,20 +145,19 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 // f.Conversation. ErrNotFound: there is no such conversation.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) error {
-		choose := newest
-		if strings.TrimSpace(f.Query) != "" {
-			choose = ranked
+		if f.Limit <= 0 {
+			f.Limit = math.MaxInt
 		}
-		chosen, err := choose(tx, f)
-		if err != nil {
-			return err
+		if strings.TrimSpace(f.Query) == "" {
+			chosen, args := f.where()
+			total = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
+			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+			return nil
 		}
+		chosen := ranked(tx, f)
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
-		if f.Limit > 0 {
-			chosen = chosen[:min(f.Limit, len(chosen))]
-		}
-		for _, w := range chosen {
+		for _, w := range chosen[:min(f.Limit, len(chosen))] {
 			m, err := readMemory(tx, w.id)
 			if err != nil {
 				return err
@@ -189,8 +181,8 @@ func (ms Memories) Completed(ctx context.Context, typed string, limit int) (foun
 		args = append(args, " "+word)
 	}
 	err = ms.c.View(ctx, "complete a memory", func(tx *store.Tx) error {
-		found, err = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
-		return err
+		found = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
+		return nil
 	})
 	return found, err
 }

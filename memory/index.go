@@ -44,81 +44,75 @@ type termIndex struct {
 
 func (x termIndex) Size() int { return x.size }
 
-func (x termIndex) Frequencies(terms []string) (map[string]int, error) {
+func (x termIndex) Frequencies(terms []string) map[string]int {
 	most := -1 // no limit
 	if x.sampled {
 		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
 	frequencies := make(map[string]int, len(terms))
-	err := store.Each(x.tx, func(rows *sql.Rows) error {
+	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
 		var term, found string
 		if err := rows.Scan(&term, &found); err != nil {
 			return err
 		}
 		var n, oldest int
-		if _, err := fmt.Sscanf(found, "%d %d", &n, &oldest); err != nil {
-			return err
-		}
+		_, err := fmt.Sscanf(found, "%d %d", &n, &oldest)
 		if n == most {
 			n = n * x.size / max(x.size+1-oldest, n)
 		}
 		frequencies[term] = n
-		return nil
+		return err
 	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(d), 0) FROM
 		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j
 		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term = j.value AND `+x.within+")",
 		slices.Concat(x.args, []any{most, jsonList(terms)}, x.args)...)
-	return frequencies, err
+	return frequencies
 }
 
-func (x termIndex) Languages() ([]string, error) {
-	return store.Column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE term > j.value || ':' AND term < j.value || ';' AND "+x.spoken+")", jsonList(words.Languages()))
+func (x termIndex) Languages() []string {
+	return store.Values[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE term > j.value || ':' AND term < j.value || ';' AND "+x.spoken+")", jsonList(words.Languages()))
 }
 
 // Pairs goes from term to term, for which it needs no more steps than there are different ones.
-func (x termIndex) Pairs(character string) ([]string, error) {
+func (x termIndex) Pairs(character string) []string {
 	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
-	return store.Column[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
+	return store.Values[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
 		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
 }
 
 // Members returns the names of members that contain the terms; if several contain the same term,
 // the first in order.
-func (x termIndex) Members(terms []string) (map[string]string, error) {
+func (x termIndex) Members(terms []string) map[string]string {
 	named := make(map[string]string)
-	within, args := x.in.where()
-	err := store.Each(x.tx, func(rows *sql.Rows) error {
+	within, args := x.in.where("'server'") // names are shared
+	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
 		var term, name string
 		err := rows.Scan(&term, &name)
 		named[term] = name
 		return err
 	}, "SELECT term, min(name) FROM members WHERE term IN (SELECT value FROM json_each(?)) AND "+within+" GROUP BY term", append([]any{jsonList(terms)}, args...)...)
-	return named, err
+	return named
 }
 
-func (x termIndex) Postings(term string, limit int) ([]search.Posting, error) {
+func (x termIndex) Postings(term string, limit int) []search.Posting {
 	return x.packed(`SELECT `+x.document+` d, tf, length FROM `+x.table+` WHERE term = ? AND `+x.within+` ORDER BY d DESC LIMIT ?`,
 		slices.Concat([]any{term}, x.args, []any{limit})...)
 }
 
 // packed reads postings, ordered by document. They come as one text, because handing over a row
 // costs three times as much as reading it.
-func (x termIndex) packed(query string, args ...any) ([]search.Posting, error) {
-	var text sql.NullString
-	err := x.tx.QueryRow("SELECT group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)) FROM ("+query+")", args...).Scan(&text)
-	if err != nil || text.String == "" {
-		return nil, err
+func (x termIndex) packed(query string, args ...any) []search.Posting {
+	text := store.Get[string](x.tx, "SELECT coalesce(group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)), '') FROM ("+query+")", args...)
+	if text == "" {
+		return nil
 	}
-	list := make([]search.Posting, 0, strings.Count(text.String, ",")+1)
-	for number := range strings.SplitSeq(text.String, ",") {
-		v, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, err
-		}
+	list := make([]search.Posting, 0, strings.Count(text, ",")+1)
+	for number := range strings.SplitSeq(text, ",") {
+		v, _ := strconv.ParseInt(number, 10, 64)
 		list = append(list, search.Posting{Document: v >> 16, Count: int(v >> 8 & 255), Length: int(v & 255)})
 	}
 	slices.SortFunc(list, func(x, y search.Posting) int { return cmp.Compare(x.Document, y.Document) })
-	return slices.Compact(list), nil
+	return slices.Compact(list)
 }
 
 // messageIndex indexes the messages of one conversation before a seq.
@@ -136,14 +130,14 @@ func newMessageIndex(c *store.Conversation, tx *store.Tx, before int64, since ti
 	}, c, since}
 }
 
-func (x messageIndex) Around(term string, seqs []int64) ([]search.Posting, error) {
+func (x messageIndex) Around(term string, seqs []int64) []search.Posting {
 	return x.packed(`SELECT m.seq d, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
 		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, jsonList(seqs), term, search.Reach, search.Reach)
 }
 
 // Messages reads messages, except those that are empty or repeat what is found elsewhere.
-func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error) {
-	err = store.Each(x.tx, func(rows *sql.Rows) error {
+func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
+	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
 		var m search.Message
 		var role llm.Role
 		var saidAt int64
@@ -168,7 +162,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
 		WHERE deleted_at IS NULL AND said_at >= ?`, jsonList(seqs), x.c.Row(0), x.since.UnixMilli())
-	return found, err
+	return found
 }
 
 // jsonList returns a list as an argument for json_each.

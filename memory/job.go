@@ -17,7 +17,7 @@ import (
 	"cairn/transcript"
 )
 
-// job is one compaction on its way from running to prepared. It belongs to one goroutine.
+// job implements summarize.Job. It belongs to one goroutine.
 type job struct {
 	conversation *store.Conversation
 	row          transcript.Summary // as it was when the job started
@@ -34,19 +34,16 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 	return &job{conversation: r.c, row: row}, nil
 }
 
-// ID returns the ID of the row.
 func (j *job) ID() int64 { return j.row.ID }
 
-// Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
 		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
-		return found, markUnremembered(j.conversation, tx, found)
+		markUnremembered(j.conversation, tx, found)
+		return found, nil
 	})
 }
 
-// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
-// For the job's own row it returns the rows to fold, in their current state.
 func (j *job) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
 	if rollup == j.row.ID {
 		return j.conversation.Compactions().Rows(ctx, j.row.Children)
@@ -62,13 +59,11 @@ func (j *job) Tools(draftLimit int) []llm.Tool {
 	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })}
 }
 
-// Mark returns a function that discards the drafts kept since.
 func (j *job) Mark() (takeBack func()) {
 	kept := slices.Clone(j.drafts)
 	return func() { j.drafts = slices.Clone(kept) }
 }
 
-// Kept returns the number of drafts kept so far.
 func (j *job) Kept() int { return len(j.drafts) }
 
 // keep accepts a draft that passes the checks.
@@ -79,14 +74,9 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		if err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
 			return err
 		}
-		if note, err = checkSuperseded(j.conversation, tx, &d); err != nil {
-			return err
-		}
-		if s, err = sameAs(j.conversation, tx, d); err != nil {
-			return err
-		}
-		s.Superseded = d.supersedes
-		if !s.Fresh {
+		note = checkSuperseded(j.conversation, tx, &d)
+		s = sameAs(j.conversation, tx, d)
+		if s.Superseded = d.supersedes; !s.Fresh {
 			s.Memory, err = readMemory(tx, s.ID)
 		}
 		return err
@@ -94,12 +84,12 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	if err != nil {
 		return "", err
 	}
-	if len(d.sources) == 0 {
+	if len(d.said) == 0 {
 		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
 	if i := slices.IndexFunc(j.drafts, func(known draft) bool { return known.folded == d.folded }); i >= 0 {
 		known := &j.drafts[i]
-		known.sources, known.supersedes = inOrder(slices.Concat(known.sources, d.sources)), cmp.Or(d.supersedes, known.supersedes)
+		known.said, known.supersedes = inOrder(slices.Concat(known.said, d.said)), cmp.Or(d.supersedes, known.supersedes)
 		return s.answer(note), nil
 	}
 	if *left <= 0 {
@@ -110,7 +100,6 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	return s.answer(note), nil
 }
 
-// Fail makes the row failed; cause is in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
 	return j.conversation.Compactions().Fail(ctx, j.row.ID, cause)
 }
@@ -132,7 +121,13 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
 			return nil, nil
 		}
-		extractive := j.checkExtractive(tx, summary.Memories)
+		var extractive []draft
+		for _, m := range summary.Memories { // invalid ones are skipped
+			d := draftOf(m, byExtractive)
+			if err := checkDraft(c, tx, &d, row.From, row.To); err == nil && len(d.said) > 0 {
+				extractive = append(extractive, d)
+			}
+		}
 		extracted := ""
 		switch {
 		case j.row.By == transcript.Worker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
@@ -140,81 +135,47 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		case len(extractive) > 0:
 			extracted = byExtractive
 		}
-		if _, err := tx.Exec("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID); err != nil {
-			return nil, err
-		}
+		tx.Do("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID)
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			if err := j.retireReplaced(tx); err != nil {
 				return nil, err
 			}
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
-			id, err := j.save(tx, d)
-			if err != nil {
-				return nil, err
-			}
-			if id != 0 {
-				d.ID, d.MemoryDraft.Messages = id, nil
-				for _, s := range d.sources {
-					d.Messages = append(d.Messages, s.seq)
-				}
-				fresh = append(fresh, d.MemoryDraft)
+			if id := j.save(tx, d); id != 0 {
+				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
 			}
 		}
 		return fresh, nil
 	})
 }
 
-// checkExtractive checks the drafts of the extractive summarizer and skips invalid ones.
-func (j *job) checkExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []draft {
-	var kept []draft
-	for _, m := range memories {
-		d := draft{MemoryDraft: m, by: byExtractive}
-		if err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
-			continue
-		}
-		kept = append(kept, d)
-	}
-	return kept
-}
-
 // wasRead reports whether memories were saved from message ?3 with another row than ?2: by a
 // worker, or, if ?4, by either summarizer.
-const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
-	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4))`
+const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
+	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)`
 
 // save writes one draft with those of its messages that it may be saved from. It returns the
 // memory's ID if the memory is new, else 0.
-func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
+func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
-	var unread []source
-	for _, s := range d.sources {
-		read, err := store.Value[bool](tx, wasRead, c.ID(), j.row.ID, s.seq, d.by == byExtractive)
-		if err != nil {
-			return 0, err
-		}
-		if !read {
-			unread = append(unread, s)
-		}
-	}
+	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
+		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive)
+	})
 	if len(unread) == 0 {
-		return 0, nil
+		return 0
 	}
-	d.compaction = j.row.ID
-	if d.by != byExtractive { // an extractive draft quotes all of them
-		d.sources = unread
+	d.Compaction = j.row.ID
+	if d.By != byExtractive { // an extractive draft quotes all of them
+		d.said = unread
 	}
-	var out *OptedOutError
-	if err := recheck(c, tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
-		return 0, nil
-	} else if err != nil {
-		return 0, err
+	if recheck(c, tx, &d) != nil { // since the worker saved it
+		return 0
 	}
-	s, err := saveDraft(c, tx, d)
-	if !s.Fresh {
-		return 0, err
+	if s := saveDraft(c, tx, d); s.Fresh {
+		return s.ID
 	}
-	return s.ID, err
+	return 0
 }
 
 // retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if
@@ -237,9 +198,7 @@ func (j *job) retireReplaced(tx *store.Tx) error {
 	}
 	for _, s := range spans {
 		low, high := c.RowRange(s.From, s.To)
-		if _, err := tx.Exec(retire, c.ID(), low, high); err != nil {
-			return err
-		}
+		tx.Do(retire, c.ID(), low, high)
 	}
 	return nil
 }

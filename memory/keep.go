@@ -21,7 +21,11 @@ type KeepRequest struct {
 // Keep saves what a person asks the bot to remember. The draft is checked like any other: a
 // *ContentError says what is wrong with it, an *OptedOutError who wants to be in no memory.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
-	s, _, err := remember(ms.c, ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
+	d := draftOf(w.MemoryDraft, byPerson)
+	if d.Speaker, d.SpeakerID = w.Person, w.PersonID; !w.Server {
+		d.Reach = "channel"
+	}
+	s, _, err := remember(ms.c, ctx, d)
 	return s, err
 }
 
@@ -29,14 +33,12 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var note string
 	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
-		next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-		if err != nil {
+		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
+		if err := checkDraft(c, tx, &d, 1, next-1); err != nil {
 			return err
 		}
-		if err = checkDraft(c, tx, &d, 1, next-1); err == nil {
-			note, err = checkSuperseded(c, tx, &d)
-		}
-		return err
+		note = checkSuperseded(c, tx, &d)
+		return nil
 	})
 	if err != nil {
 		return s, "", err
@@ -45,7 +47,11 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 		if err := recheck(c, tx, &d); err != nil {
 			return err
 		}
-		s, err = saveDraft(c, tx, d)
+		s = saveDraft(c, tx, d)
+		if s.Unwanted {
+			return nil
+		}
+		s.Memory, err = readMemory(tx, s.ID)
 		return err
 	})
 	return s, s.answer(note), err
@@ -66,18 +72,18 @@ func (s Saved) answer(note string) string {
 
 // checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may
 // not, or shows the memory that a draft which names none may supersede.
-func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string, err error) {
+func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string) {
 	if d.supersedes == 0 {
-		m, found, err := closest(c, tx, *d)
-		if err != nil || !found {
-			return "", err
+		m := closest(c, tx, *d)
+		if m.ID == 0 {
+			return ""
 		}
-		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
+		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.ID, m.Content, m.ID)
 	}
 	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned", d.supersedes, c.ID())
 	if !fits { // what people pinned they want kept
 		note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}
-	return note, nil
+	return note
 }

@@ -1,4 +1,4 @@
-// The life of a memory: people forget, restore, pin, edit or purge it.
+// The life of a memory: people forget, restore, pin, edit or purge it, or it ends by itself.
 
 package memory
 
@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
-	"cairn/compactor/summarize"
 	"cairn/store"
 )
 
@@ -17,10 +19,8 @@ import (
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
 		err := store.ChangeRow(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
-		if err != nil {
-			return err
-		}
-		return forgetCopiesOf(tx, c, m.ID, false)
+		forgetCopiesOf(tx, c, m.ID, false)
+		return err
 	})
 }
 
@@ -48,10 +48,9 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 // that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		if err := DeleteMemory(c, tx, m); err != nil {
-			return err
-		}
-		return forgetCopiesOf(tx, c, id, true)
+		DeleteMemory(c, tx, m)
+		forgetCopiesOf(tx, c, id, true)
+		return nil
 	})
 }
 
@@ -61,7 +60,7 @@ func (ms Memories) Purge(ctx context.Context, id int64) error {
 // with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
+		d := draft{Memory: Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
 		}
@@ -74,7 +73,8 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		}
 		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
 		store.IndexMemory(tx, id, d.Content, m.About)
-		return forgetCopiesOf(tx, c, id, true)
+		forgetCopiesOf(tx, c, id, true)
+		return nil
 	})
 }
 
@@ -118,61 +118,126 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 }
 
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
-func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) error {
+func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) {
 	if seqs := c.In(tx).ForgetQuotes([]int64{id}, answers); len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
 		c.In(tx).NextVersion()
 	}
-	return nil
 }
 
 // relinkChain links what a memory superseded to the one that superseded it; if there is none, what it
 // superseded is current again, unless another current memory says the same.
-func relinkChain(tx *store.Tx, id int64) error {
-	_, err := tx.Exec(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
+func relinkChain(tx *store.Tx, id int64) {
+	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
 		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
 		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, id)
-	if err == nil {
-		_, err = tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
-	}
-	return err
+	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 }
 
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes,
 // and returns, those without another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64, err error) {
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64) {
 	low, high := c.RowRange(seq, seq)
-	from, err := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
-	if err != nil {
-		return nil, err
-	}
+	from := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
 	for _, m := range from {
 		if lose != nil && !lose(m) {
 			continue
 		}
-		if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high); err != nil {
-			return nil, err
-		}
+		tx.Do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high)
 		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}
-		if err := DeleteMemory(c, tx, m); err != nil {
-			return nil, fmt.Errorf("delete memory %d: %w", m.ID, err)
-		}
+		DeleteMemory(c, tx, m)
 		gone = append(gone, m.ID)
 	}
-	return gone, nil
+	return gone
 }
 
-func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
+func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) {
 	store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About)
-	for _, table := range []string{"memory_people", "memory_sources"} {
-		if _, err := tx.Exec("DELETE FROM "+table+" WHERE memory = ?", m.ID); err != nil {
-			return err
+	tx.Do("DELETE FROM memory_people WHERE memory = ?", m.ID)
+	tx.Do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
+	relinkChain(tx, m.ID)
+	tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
+}
+
+// endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or
+// a duration from said. Without a zone it is local. An empty text has no end; one in the past is an
+// error.
+func endOf(text string, said, now time.Time) (end time.Time, err error) {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.EqualFold(text, "never") || strings.EqualFold(text, "none") {
+		return end, nil
+	}
+	_, end, isTime := timeOf(text)
+	if !isTime {
+		length, isLength := lengthOf(text)
+		if !isLength {
+			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
+		}
+		end = said.Add(length)
+	}
+	if year := end.UTC().Year(); year > 9999 {
+		return end, fmt.Errorf("expires is %q, which is too far away: leave it out", text)
+	}
+	if !end.After(now) {
+		return end, fmt.Errorf("expires is %q, which has passed: leave it out if it still matters, else save nothing", text)
+	}
+	return end, nil
+}
+
+// timeForms are the formats of times, by how long the times last.
+var timeForms = []struct {
+	months, days int
+	forms        []string
+}{
+	{0, 0, []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}},
+	{0, 1, []string{time.DateOnly}},
+	{1, 0, []string{"2006-01"}},
+}
+
+// timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is
+// local.
+func timeOf(text string) (start, end time.Time, ok bool) {
+	for _, f := range timeForms {
+		for _, form := range f.forms {
+			if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+				return t, t.AddDate(0, f.months, f.days), true
+			}
 		}
 	}
-	if err := relinkChain(tx, m.ID); err != nil {
-		return err
+	return start, end, false
+}
+
+// lengthOf parses a duration of at most 100 years: "36h", "3d", "2w".
+func lengthOf(text string) (time.Duration, bool) {
+	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) {
+			return time.Duration(n*hours) * time.Hour, n > 0 && n <= 100*365*24/hours
+		}
 	}
-	return store.ChangeRow(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.ID())
+	length, err := time.ParseDuration(text)
+	return length, err == nil && length > 0
+}
+
+// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as
+// "36h", "7d" or "2w". Without a zone it is local.
+func Ago(text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if start, _, ok := timeOf(text); ok {
+		return start, nil
+	}
+	if length, ok := lengthOf(text); ok {
+		return now.Add(-length), nil
+	}
+	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w")`, text)
+}
+
+// Until parses the end of a period, as Ago parses its start: a day or a month is included as a
+// whole.
+func Until(text string, now time.Time) (time.Time, error) {
+	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
+		return end, nil
+	}
+	return Ago(text, now)
 }

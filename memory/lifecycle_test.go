@@ -102,14 +102,20 @@ func TestEditedMemories(t *testing.T) {
 	check.Error(t, check.ErrorOf(memories.Details(ctx, s.ID)), store.ErrNotFound)
 }
 
-func TestEndOf(t *testing.T) {
-	now := time.Now()
+func TestMoments(t *testing.T) {
+	now := time.Date(2026, 5, 10, 12, 0, 0, 0, time.Local)
 	for expires, want := range map[string]string{
 		"2020-05-08": "has passed", "tomorrow": "write a day", "30m": "has passed", "-3d": "write a day", "0d": "write a day",
 		"99999999d": "write a day", "9999999999h": "write a day", "2026-13-40": "write a day", "10000-01-01": "write a day", "P3D": "write a day",
 	} {
 		check.ErrorContains(t, expires, check.ErrorOf(memory.EndOf(expires, now.Add(-time.Hour), now)), want)
 	}
+	for text, want := range map[string]time.Time{
+		"2026-05-08": now.Add(-36 * time.Hour), "2026-04": now.Add(-228 * time.Hour), "2026-05-08T15:00": now.Add(-45 * time.Hour), "7d": now.AddDate(0, 0, -7),
+	} {
+		check.Equal(t, "until "+text, check.Must(memory.Until(text, now))(t), want)
+	}
+	check.That(t, check.ErrorOf(memory.Until("soon", now)) != nil, "soon is accepted as a time")
 }
 
 func TestExpiry(t *testing.T) {

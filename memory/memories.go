@@ -3,10 +3,10 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -77,113 +77,97 @@ type Saved struct {
 }
 
 // saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone
-// says it: the row gains the sources it did not have, and is confirmed if there were any.
-func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
-	s, err = sameAs(c, tx, d)
+// says it: the row gains the sources it did not have, and is confirmed if there were any. Of the
+// memory it returns only the ID.
+func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
+	s := sameAs(c, tx, d)
 	switch {
-	case err != nil || s.Unwanted:
-		return s, err
+	case s.Unwanted:
+		return s
 	case s.Fresh:
-		s.ID, err = insertMemory(c, tx, d)
+		s.ID = insertMemory(c, tx, d)
 	default:
-		err = confirmMemory(c, tx, s.ID, d)
+		confirmMemory(c, tx, s.ID, d)
 	}
-	if err == nil {
-		err = addPeople(tx, s.ID, d, s.Fresh)
-	}
-	if err != nil {
-		return s, err
-	}
+	addPeople(tx, s.ID, d, s.Fresh)
 	if d.supersedes != 0 && d.supersedes != s.ID {
-		err := store.ChangeRow(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.ID())
-		if err == nil {
-			s.Superseded = d.supersedes
-		} else if !errors.Is(err, store.ErrNotFound) { // forgotten or pinned in the meantime
-			return s, err
-		}
+		s.Superseded = store.Get[int64](tx, `UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ?
+			AND state = 'active' AND NOT pinned RETURNING id`, s.ID, d.supersedes, c.ID()) // 0: forgotten or pinned in the meantime
 	}
-	s.Memory, err = readMemory(tx, s.ID)
-	return s, err
+	return s
 }
 
 // sameAs determines whether a memory already says what the draft says; if so, ID is that memory's.
 // A draft that supersedes a memory does not count as the same.
-func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
-	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.ID(), d.folded).Scan(&s.ID)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return s, err
+func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
+	s.ID = store.Get[int64](tx, "SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.ID(), d.folded)
+	if s.ID != 0 {
+		return s
 	}
-	s.ID, err = inOtherWords(c, tx, d, "active")
-	if err != nil || s.ID != 0 && s.ID != d.supersedes {
-		return s, err
+	if s.ID = inOtherWords(c, tx, d, "active"); s.ID != 0 && s.ID != d.supersedes {
+		return s
 	}
-	s.ID, err = inOtherWords(c, tx, d, "forgotten")
-	if err != nil || s.ID == 0 || len(d.sources) == 0 {
-		s.Fresh = true
-		return s, err
+	if s.ID = inOtherWords(c, tx, d, "forgotten"); s.ID != 0 && len(d.said) > 0 {
+		known := store.Get[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.said))
+		s.Unwanted = known == len(d.said)
 	}
-	known, err := store.Value[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.sources))
-	s.Unwanted = known == len(d.sources)
 	s.Fresh = !s.Unwanted
-	return s, err
+	return s
 }
 
-func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64, err error) {
-	reach := "server"
-	if d.private {
-		reach = "channel"
+func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
+	was := "" // the state before it was forgotten
+	if d.State == "forgotten" {
+		if was = "active"; d.SupersededBy != 0 {
+			was = "superseded"
+		}
 	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, reach, made_by,
-		compaction, said_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0)) RETURNING id`,
-		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.About, reach, d.by,
-		d.compaction, d.saidAt(), store.Now(), d.expires).Scan(&id)
-	if err != nil {
-		return 0, fmt.Errorf("write memory: %w", err)
-	}
-	if _, err := addSources(c, tx, id, d.sources); err != nil {
-		return 0, err
-	}
+	id = store.Get[int64](tx, `INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
+		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
+		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.Pinned, d.Speaker, d.About, cmp.Or(d.Reach, "server"), d.By,
+		d.Compaction, d.saidAt().UnixMilli(), cmp.Or(d.SavedAt, time.Now()).UnixMilli(), millis(d.Expires), max(d.Confirmed, 1), cmp.Or(d.State, "active"), was)
+	addSources(c, tx, id, d.said)
 	store.IndexMemory(tx, id, d.Content, d.About)
-	return id, nil
+	return id
 }
 
 // confirmMemory notes that someone said a known fact again. Reading the same messages again does not
 // confirm it; a person who says it without any messages does. If the memory's speaker repeats it
 // with another end, or a person asks for one, it expires then; if it is repeated after its end
 // without an end, it no longer expires.
-func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) error {
-	added, err := addSources(c, tx, id, d.sources)
-	if err != nil || added == 0 && len(d.sources) > 0 {
-		return err
-	}
+func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
+	added := addSources(c, tx, id, d.said)
 	m, err := readMemory(tx, id)
-	if err != nil {
-		return err
+	if err != nil || added == 0 && len(d.said) > 0 {
+		return
 	}
-	if m.State != "expired" && (d.expires == 0 || m.SpeakerID != d.speakerID && d.by != byPerson) { // no one else's words can end what a person said
-		d.expires = 0
-		if !m.Expires.IsZero() {
-			d.expires = m.Expires.UnixMilli()
-		}
+	if m.State != "expired" && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said
+		d.Expires = m.Expires
 	}
-	return store.ChangeRow(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
-		d.expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
+	tx.Do("UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+		millis(d.Expires), d.By == byPerson && d.Reach != "channel", id) // a person who says it for the server means it
+}
+
+// millis returns a time as it is stored; 0 for none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // addSources notes the messages a memory comes from, and returns how many are new.
-func addSources(c *store.Conversation, tx *store.Tx, id int64, sources []source) (added int64, err error) {
-	result, err := tx.Exec("INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", id, rowsOf(c, sources))
-	if err != nil {
-		return 0, fmt.Errorf("write the sources of memory %d: %w", id, err)
-	}
-	return result.RowsAffected()
+func addSources(c *store.Conversation, tx *store.Tx, id int64, messages []chat.Message) (added int64) {
+	tx.Do("INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", id, rowsOf(c, messages))
+	return store.Get[int64](tx, "SELECT changes()")
 }
 
 // rowsOf returns the rows of messages, as an argument for json_each.
-func rowsOf(c *store.Conversation, sources []source) string {
+func rowsOf(c *store.Conversation, messages []chat.Message) string {
 	var rows []int64
-	for _, s := range sources {
-		rows = append(rows, c.Row(s.seq))
+	for _, m := range messages {
+		rows = append(rows, c.Row(m.Seq))
 	}
 	return jsonList(rows)
 }
@@ -194,8 +178,8 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
 // ReadMemories reads the memories that the rest of the query selects.
-func ReadMemories(tx *store.Tx, rest string, args ...any) ([]Memory, error) {
-	return store.Select(tx, func(rows *sql.Rows, m *Memory) error {
+func ReadMemories(tx *store.Tx, rest string, args ...any) []Memory {
+	return store.List(tx, func(rows *sql.Rows, m *Memory) error {
 		var saidAt, savedAt, expires int64
 		var sources string
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
@@ -216,7 +200,7 @@ func ReadMemories(tx *store.Tx, rest string, args ...any) ([]Memory, error) {
 }
 
 func readMemory(tx *store.Tx, id int64) (Memory, error) {
-	m, err := store.First(ReadMemories(tx, "WHERE m.id = ?", id))
+	m, err := store.First(ReadMemories(tx, "WHERE m.id = ?", id), nil)
 	if err != nil {
 		return m, fmt.Errorf("memory %d: %w", id, err)
 	}
@@ -272,11 +256,10 @@ func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 		for _, message := range from {
 			d.Messages = append(d.Messages, chat.RecordOf(message))
 		}
-		linked, err := ReadMemories(tx, chain, id)
-		if len(linked) > 1 {
+		if linked := ReadMemories(tx, chain, id); len(linked) > 1 {
 			d.Chain = linked
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return d, fmt.Errorf("show: %w", err)

@@ -5,7 +5,6 @@ package memory
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,15 +18,8 @@ import (
 type person struct {
 	id   string // the platform's; never empty
 	name string
-	role string // said, confirmed, about
+	role string // said: they said it first; confirmed: they said it after someone else; about: it is about them
 }
-
-// How a person is involved in a memory.
-const (
-	roleSaid      = "said"      // they said it first
-	roleConfirmed = "confirmed" // they said it after someone else
-	roleAbout     = "about"     // it is about them
-)
 
 // OptedOutError says that a draft was not saved because it concerns someone who has opted out of
 // memories. Its text is for the model that made the draft.
@@ -54,59 +46,54 @@ const (
 // is about neither.
 func (d *draft) concern(named bool) {
 	d.people = nil
-	if d.speakerID != "" {
-		d.people = append(d.people, person{d.speakerID, d.speaker, roleSaid})
+	if d.SpeakerID != "" {
+		d.people = append(d.people, person{d.SpeakerID, d.Speaker, "said"})
 	}
 	var ids []string // of people with the name it is about, among the authors of its sources
-	for _, s := range d.sources {
-		if s.id == "" {
+	for _, m := range d.said {
+		if m.AuthorID == "" {
 			continue
 		}
-		if s.id != d.speakerID {
-			d.people = append(d.people, person{s.id, s.author, roleConfirmed})
+		if m.AuthorID != d.SpeakerID {
+			d.people = append(d.people, person{m.AuthorID, m.Author, "confirmed"})
 		}
-		if s.author == d.About && !slices.Contains(ids, s.id) {
-			ids = append(ids, s.id)
+		if m.Author == d.About && !slices.Contains(ids, m.AuthorID) {
+			ids = append(ids, m.AuthorID)
 		}
 	}
 	if named && len(ids) == 1 {
-		d.aboutID = ids[0]
+		d.AboutID = ids[0]
 	}
-	if named && d.aboutID != "" {
-		d.people = append(d.people, person{d.aboutID, d.About, roleAbout})
+	if named && d.AboutID != "" {
+		d.people = append(d.people, person{d.AboutID, d.About, "about"})
 	}
 }
 
 // addPeople records whom a memory concerns; fresh means that the memory is new.
-func addPeople(tx *store.Tx, id int64, d draft, fresh bool) error {
+func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 	for _, p := range d.people {
-		if p.role == roleSaid && !fresh {
-			p.role = roleConfirmed
+		if p.role == "said" && !fresh {
+			p.role = "confirmed"
 		}
-		if _, err := tx.Exec("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, p.id, p.role); err != nil {
-			return fmt.Errorf("write whom memory %d concerns: %w", id, err)
-		}
+		tx.Do("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, p.id, p.role)
 	}
-	return nil
 }
 
 // checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns has opted
 // out, or anyone whom it names, see namesOut.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
-	out, err := optedOut(c, tx)
-	if err != nil {
-		return err
-	}
+	out := optedOut(c, tx)
 	for _, p := range d.people {
 		if slices.Contains(out, p.id) {
 			return &OptedOutError{p.id, p.name}
 		}
 	}
 	var named *OptedOutError
-	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
-	written := strings.FieldsFunc(possessive.Replace(d.Content+" "+d.About), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	text := possessive.Replace(d.Content + " " + d.About)
+	said := " " + words.Fold(text) + " "
+	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	root, _ := store.RootOf(c.Name())
-	err = store.Each(tx, func(rows *sql.Rows) error {
+	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
@@ -121,10 +108,10 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 		}
 		return err
 	}, namesOut, c.Connector(), c.Name(), root, store.ParentOf(root))
-	if err == nil && named != nil {
+	if named != nil {
 		return named
 	}
-	return err
+	return nil
 }
 
 // namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the
@@ -149,8 +136,8 @@ func common(name string) bool {
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
 // optedOut returns the platform's ids of those who opted out.
-func optedOut(c *store.Conversation, tx *store.Tx) ([]string, error) {
-	return store.Column[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
+func optedOut(c *store.Conversation, tx *store.Tx) []string {
+	return store.Values[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 }
 
 // recheck checks a draft again in the transaction that saves it: since the first check its sources
@@ -159,27 +146,19 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err
 	}
-	var there []source
-	for _, s := range d.sources {
-		if _, err := c.In(tx).Message(s.seq); err == nil {
-			there = append(there, s)
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	if len(there) == 0 && len(d.sources) > 0 {
+	named := len(d.said)
+	d.said = slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool { return len(c.In(tx).Messages(m.Seq, m.Seq, "")) == 0 })
+	if len(d.said) == 0 && named > 0 {
 		return errUnsaid
 	}
-	d.sources = there
 	return nil
 }
 
 // markUnremembered marks the messages of people who have opted out, and what a task's parent
 // sends it: a briefing repeats what is remembered where it was said.
-func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) error {
-	out, err := optedOut(c, tx)
+func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) {
+	out := optedOut(c, tx)
 	for i, m := range messages {
 		messages[i].Unremembered = slices.Contains(out, m.AuthorID) || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 	}
-	return err
 }

@@ -1,13 +1,19 @@
-// Recall: finding the messages that answer a question.
+// Recall: finding the messages that answer a question, and ranking memories by one.
 
 package memory
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/memory/search"
 	"cairn/store"
 )
@@ -45,42 +51,23 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
-	q.Limit = min(q.Limit, maxFound)
-	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) ([]Found, error) { return recallIn(ms.c, tx, q) })
-}
-
-func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, err error) {
-	next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-	if err != nil {
-		return nil, err
-	}
-	from, before := int64(1), next
-	if q.Before > 0 {
-		before = min(q.Before, next)
-	}
-	if !q.Since.IsZero() {
-		low, high := c.RowRange(1, before-1)
-		from, err = store.Value[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
-		if err != nil {
-			return nil, err
+	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found, err error) {
+		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
+		if q.Before > 0 {
+			before = min(q.Before, before)
 		}
-	}
-	if q.Now.IsZero() {
-		q.Now = time.Now()
-	}
-	query := search.Parse(q.Text, q.Asker, q.Now.Local())
-	hits, err := query.Messages(newMessageIndex(c, tx, before, q.Since), from, before-1, q.Limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, hit := range hits {
-		m, err := c.In(tx).Message(hit.Seq)
-		if err != nil {
-			return nil, err
+		if !q.Since.IsZero() {
+			low, high := ms.c.RowRange(1, before-1)
+			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
 		}
-		found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
-	}
-	return found, nil
+		for _, hit := range query.Messages(newMessageIndex(ms.c, tx, before, q.Since), from, before-1, min(q.Limit, maxFound)) {
+			for _, m := range ms.c.In(tx).Messages(hit.Seq, hit.Seq, "") {
+				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
+			}
+		}
+		return found, nil
+	})
 }
 
 // Passage returns the part of the message most relevant to the question, at most most characters
@@ -101,4 +88,67 @@ func (f Found) Passage(most int) string {
 		parts[1+at] += "\n" + contents
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n"))
+}
+
+// byImportance is the most that importance adds, as a share of the score of the words: words come
+// first.
+const byImportance = 0.2
+
+// weighed is a memory with its score.
+type weighed struct {
+	id int64
+	search.Score
+}
+
+// ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the
+// newer first.
+func ranked(tx *store.Tx, f Filter) []weighed {
+	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
+	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
+	fitting, args := Filter{State: "current", in: f.in}.where()
+	x.size = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+fitting, args...)
+	query := search.Parse(f.Query, f.Asker, time.Now())
+	scores := query.Scores(x)
+	fitting, args = f.where()
+	now := time.Now()
+	chosen := store.List(tx, func(rows *sql.Rows, m *weighed) error {
+		var is Memory
+		var saidAt int64
+		err := rows.Scan(&m.id, &saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
+		m.Add("words", scores[m.id])
+		if query.IsAbout(is.About, is.Speaker) {
+			m.Add("speaker", m.Total*(search.BySpeaker-1))
+		}
+		is.SaidAt = store.At(saidAt)
+		m.Add("importance", m.Total*byImportance*is.Importance)
+		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
+		return err
+	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+f.order(),
+		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
+	if f.Sort == "" {
+		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
+	}
+	return chosen
+}
+
+// lasting is the share of its importance that a memory keeps at any age: a question may be about
+// something not mentioned for years.
+const lasting = 0.25
+
+// Decayed returns the importance of the memory at a time, at most Importance. It decreases with the
+// time since the memory was said: half of what can fade is gone after the half-life of its kind,
+// which grows with each doubling of Confirmed. Identities and pinned memories do not fade. Of two
+// memories that differ only in importance, the more important one always ranks higher. Reading a
+// memory does not change it.
+func (m Memory) Decayed(now time.Time) float64 {
+	i, err := kindIndex(m.Kind)
+	if err != nil || m.Pinned {
+		return m.Importance
+	}
+	halfLife := float64(summarize.MemoryKinds[i].HalfLife) * (1 + math.Log2(float64(max(m.Confirmed, 1))))
+	if halfLife == 0 {
+		return m.Importance
+	}
+	age := max(now.Sub(m.SaidAt).Hours()/24, 0)
+	return m.Importance * (lasting + (1-lasting)*math.Exp2(-age/halfLife))
 }

@@ -32,39 +32,34 @@ type Statistics struct {
 // ErrNotFound: there is no such conversation.
 func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	var all []Memory
-	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) (err error) {
+	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) error {
 		where, args := f.where()
-		all, err = ReadMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE "+where+")", args...)
-		return err
+		all = ReadMemories(tx, "WHERE "+where, args...)
+		return nil
 	})
-	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
+	for list, name := range map[*[]Count]func(Memory) string{
+		&counted.Kind:    func(m Memory) string { return m.Kind },
+		&counted.State:   func(m Memory) string { return m.State },
+		&counted.Person:  func(m Memory) string { return cmp.Or(m.About, m.Speaker) },
+		&counted.Channel: func(m Memory) string { return m.Conversation },
+		&counted.Month:   func(m Memory) string { return m.SaidAt.Local().Format("2006-01") },
+		&counted.Origin:  func(m Memory) string { return m.By },
+	} {
+		n := make(map[string]int)
+		for _, m := range all {
+			n[name(m)]++
+		}
+		*list = make([]Count, 0, len(n))
+		for name, n := range n {
+			*list = append(*list, Count{name, n})
+		}
+		slices.SortFunc(*list, func(a, b Count) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Name, b.Name)) })
+	}
+	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	for _, m := range all {
-		counted.Total++
-		if m.Pinned {
+		if counted.Total++; m.Pinned {
 			counted.Pinned++
 		}
-		kind[m.Kind]++
-		state[m.State]++
-		person[cmp.Or(m.About, m.Speaker)]++
-		channel[m.Conversation]++
-		month[m.SaidAt.Local().Format("2006-01")]++
-		origin[m.By]++
 	}
-	counted.Kind, counted.State, counted.Person, counted.Channel, counted.Origin = kind.sorted(), state.sorted(), person.sorted(), channel.sorted(), origin.sorted()
-	counted.Month = month.sorted()
-	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	return counted, err
-}
-
-// tally counts names.
-type tally map[string]int
-
-// sorted returns the counts, the highest first.
-func (t tally) sorted() []Count {
-	list := make([]Count, 0, len(t))
-	for name, n := range t {
-		list = append(list, Count{name, n})
-	}
-	slices.SortFunc(list, func(a, b Count) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Name, b.Name)) })
-	return list
 }

@@ -29,10 +29,16 @@ type ToolOptions struct {
 	OnMemory func(Memory) // called for each new memory; may be nil
 }
 
+// toolbox has the tools of a conversation.
+type toolbox struct {
+	c *store.Conversation
+	ToolOptions
+}
+
 // Tools returns memory_search, recall, expand and memory_save, bound to the conversation: none of
 // them reaches another one.
 func (ms Memories) Tools(o ToolOptions) []llm.Tool {
-	c := ms.c
+	b := toolbox{ms.c, o}
 	return []llm.Tool{
 		{
 			Name:        "memory_search",
@@ -41,9 +47,7 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"kind":{"type":"string","enum":%s},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), foundAtMost)),
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-				return runSearch(c, ctx, arguments, o)
-			},
+			Run: b.search,
 		},
 		{
 			Name:        "recall",
@@ -51,12 +55,18 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, foundAtMost)),
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-				return runRecall(c, ctx, arguments, o)
-			},
+			Run: b.recall,
 		},
-		expandTool(c, o),
-		saveTool(false, func(ctx context.Context, d draft) (string, error) { return runSave(c, ctx, d, o) }),
+		{
+			Name:        "expand",
+			Description: "Read messages of this conversation word for word: those a summary stands for, by their numbers, or by the compaction's id. Long ranges come in pages: go on from next.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{` +
+				`"from":{"type":"integer","description":"number of the first message"},` +
+				`"to":{"type":"integer","description":"number of the last message"},` +
+				`"compaction":{"type":"integer","description":"id, in place of a range"}}}`),
+			Run: b.expand,
+		},
+		saveTool(false, b.save),
 	}
 }
 
@@ -78,16 +88,16 @@ func readSearch(arguments json.RawMessage) (s searchArguments, err error) {
 	return s, nil
 }
 
-func runSearch(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string, error) {
 	s, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
-	asker, err := asker(c, ctx, o.Turn())
+	asker, err := b.asker(ctx, b.Turn())
 	if err != nil {
 		return "", err
 	}
-	found, total, err := Of(c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: s.Limit})
+	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: s.Limit})
 	if err != nil {
 		return "", err
 	}
@@ -106,35 +116,35 @@ func runSearch(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	}{[]memory{}, total}
 	for _, m := range found {
 		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Local().Format(timeFormat), Messages: m.Sources}
-		if m.Conversation != c.Name() {
+		if m.Conversation != b.c.Name() {
 			one.Messages, one.From = nil, m.Conversation
 		}
 		answer.Memories = append(answer.Memories, one)
 	}
-	return fitting(o, &answer.Memories, func() any { return answer })
+	return fitting(b.Budget, &answer.Memories, func() any { return answer })
 }
 
 // asker returns the name of the last person who asked in a turn, because a model repeats their
 // words; empty if no person did.
-func asker(c *store.Conversation, ctx context.Context, turn int64) (string, error) {
-	return store.View(ctx, c, "look for who asked", func(tx *store.Tx) (string, error) {
-		low, high := c.RowRange(turn, store.MaxSeq)
+func (b toolbox) asker(ctx context.Context, turn int64) (string, error) {
+	return store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) (string, error) {
+		low, high := b.c.RowRange(turn, store.MaxSeq)
 		return store.Value[string](tx, `SELECT coalesce((SELECT author FROM messages INDEXED BY messages_addressed
 			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1), '')`, turn, low, high)
 	})
 }
 
-func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
 	s, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
-	turn := o.Turn()
-	asker, err := asker(c, ctx, turn)
+	turn := b.Turn()
+	asker, err := b.asker(ctx, turn)
 	if err != nil {
 		return "", err
 	}
-	found, err := Of(c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: s.Limit, Before: turn})
+	found, err := Of(b.c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: s.Limit, Before: turn})
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +154,7 @@ func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	for _, m := range found {
 		answer.Messages = append(answer.Messages, shownAs(m.Message, m.Passage(passageShown)))
 	}
-	return fitting(o, &answer.Messages, func() any { return answer })
+	return fitting(b.Budget, &answer.Messages, func() any { return answer })
 }
 
 // shown is a message as a model sees it.
@@ -162,18 +172,18 @@ func shownAs(m chat.Message, text string) shown {
 
 // fitting returns an answer with as many of its results, best first, as fit the budget, but
 // at least one: search results must not push the conversation out of a small window.
-func fitting[T any](o ToolOptions, results *[]T, answer func() any) (string, error) {
+func fitting[T any](budget func() int, results *[]T, answer func() any) (string, error) {
 	for {
 		text, err := plainJSON(answer())
 		n := len(*results)
-		if err != nil || o.Budget == nil || n <= 1 {
+		if err != nil || budget == nil || n <= 1 {
 			return text, err
 		}
-		over := tokens.Estimate(text) - o.Budget()
+		over := tokens.Estimate(text) - budget()
 		if over <= 0 {
 			return text, nil
 		}
-		drop := max(1, n*over/(over+o.Budget()))
+		drop := max(1, n*over/(over+budget()))
 		*results = (*results)[:max(n-drop, 1)]
 	}
 }
@@ -198,35 +208,23 @@ func plainJSON(value any) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-// runSave immediately saves what the model wants to keep while it talks.
-func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions) (string, error) {
-	d.by = byAssistant
-	if len(d.Messages) == 0 {
-		var err error
-		if d.Messages, err = askedIn(c, ctx, o.Turn()); err != nil {
+// save immediately saves what the model wants to keep while it talks, by default from people's messages in the turn.
+func (b toolbox) save(ctx context.Context, d draft) (string, error) {
+	d.By = byAssistant
+	if len(d.Sources) == 0 {
+		said, err := b.c.Turns().Messages(ctx, b.Turn())
+		if err != nil {
 			return "", err
 		}
+		if d.Sources = seqsOf(said); len(said) == 0 { // all of them were deleted
+			return "", errUnsaid
+		}
 	}
-	s, answer, err := remember(c, ctx, d)
-	if err != nil {
-		return "", err
+	s, answer, err := remember(b.c, ctx, d)
+	if err == nil && s.Fresh && b.OnMemory != nil {
+		b.OnMemory(s.Memory)
 	}
-	if s.Fresh && o.OnMemory != nil {
-		o.OnMemory(s.Memory)
-	}
-	return answer, nil
-}
-
-// askedIn returns the seqs of people's messages in a turn; errUnsaid if all of them were deleted.
-func askedIn(c *store.Conversation, ctx context.Context, turn int64) (seqs []int64, err error) {
-	said, err := c.Turns().Messages(ctx, turn)
-	if err == nil && len(said) == 0 {
-		err = errUnsaid
-	}
-	for _, m := range said {
-		seqs = append(seqs, m.Seq)
-	}
-	return seqs, err
+	return answer, err
 }
 
 // saveTool returns memory_save: for the worker, which names the messages it read, or for a

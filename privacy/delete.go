@@ -84,14 +84,7 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 	tx.Do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed AND deleted_at IS NULL)`,
 		store.TurnClosed, low, high, m.Turn)
-	return forgetFrom(c, tx, m.Seq, nil)
-}
-
-// forgetFrom is memory.ForgetFrom, see store.Tx.Fail.
-func forgetFrom(c *store.Conversation, tx *store.Tx, seq int64, which func(memory.Memory) bool) []int64 {
-	gone, err := memory.ForgetFrom(c, tx, seq, which)
-	tx.Fail(err)
-	return gone
+	return memory.ForgetFrom(c, tx, m.Seq, nil)
 }
 
 // Edit is store.Transcript.Edit. Memories that only the old text supports are deleted: no other
@@ -111,7 +104,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	gone := forgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
+	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
 	if seqs := c.In(tx).ForgetQuotes(gone, true); len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...)
 	}

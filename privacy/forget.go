@@ -160,11 +160,10 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 
 // eraseMemories deletes the next memories; left reports that there may be more.
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
-	theirs, err := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
-	tx.Fail(err)
+	theirs := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
 	var gone []int64
 	for _, m := range theirs {
-		tx.Fail(memory.DeleteMemory(c, tx, m))
+		memory.DeleteMemory(c, tx, m)
 		gone = append(gone, m.ID)
 	}
 	e.Seqs = append(e.Seqs, c.In(tx).ForgetQuotes(gone, true)...)

@@ -20,7 +20,7 @@ type Span struct{ From, To time.Time }
 func Dates(text string, now time.Time) []Span {
 	d := dater{now: now, day: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), tokens: dateTokens(text)}
 	for d.at < len(d.tokens) {
-		if !d.read() {
+		if !d.readNumeric() && !d.readNamed() && !d.readYear() && !d.readRelative() {
 			d.at++
 		}
 	}
@@ -67,9 +67,9 @@ func dateTokens(text string) []dateToken {
 				t.next = runes[i]
 			}
 			tokens = append(tokens, t)
-		case unicode.IsLetter(r) && !isUnspaced(r):
+		case unicode.IsLetter(r) && !IsUnspaced(r):
 			var word []byte
-			for i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsMark(runes[i])) && !isUnspaced(runes[i]) {
+			for i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsMark(runes[i])) && !IsUnspaced(runes[i]) {
 				if len(word) < MaxTerm {
 					word = appendFolded(word, runes[i])
 				}
@@ -99,11 +99,6 @@ func (d *dater) token(i int) dateToken {
 	return dateToken{number: -1}
 }
 
-// read parses a time at the current token, and reports whether there is one.
-func (d *dater) read() bool {
-	return d.readNumeric() || d.readNamed() || d.readYear() || d.readRelative()
-}
-
 func isYear(t dateToken) bool { return t.digits == 4 && t.number >= 1900 && t.number < 2200 }
 func isDay(t dateToken) bool {
 	return t.digits > 0 && t.digits <= 2 && t.number >= 1 && t.number <= 31
@@ -121,7 +116,7 @@ func (d *dater) readNumeric() bool {
 		d.addDay(a.number, b.number, c.number)
 		d.at += 3
 	case isYear(a) && isMonth(b) && (a.next == '年' && b.next == '月' || a.next == '-' && b.digits == 2):
-		d.addMonth(a.number, b.number)
+		d.addDay(a.number, b.number, 0)
 		d.at += 2
 	case isDay(a) && isMonth(b) && isYear(c) && a.next == '.' && b.next == '.':
 		d.addDay(c.number, b.number, a.number)
@@ -163,11 +158,7 @@ func (d *dater) readNamed() bool {
 		return false // "may", "march" and others are also ordinary words
 	}
 	d.at = next
-	if day != 0 {
-		d.addDay(year, month, day)
-	} else {
-		d.addMonth(year, month)
-	}
+	d.addDay(year, month, day)
 	return true
 }
 
@@ -182,23 +173,17 @@ func (d *dater) readYear() bool {
 	return true
 }
 
+// addDay adds a day, or, if day is 0, a month; without a year, the latest one that is not after now.
 func (d *dater) addDay(year, month, day int) {
-	from := d.latest(year, month, day)
-	d.add(from, from.AddDate(0, 0, 1))
-}
-
-func (d *dater) addMonth(year, month int) {
-	from := d.latest(year, month, 1)
-	d.add(from, from.AddDate(0, 1, 0))
-}
-
-// latest returns the day; without a year, the latest one that is not after now.
-func (d *dater) latest(year, month, day int) time.Time {
-	from := d.date(cmp.Or(year, d.now.Year()), month, day)
+	from := d.date(cmp.Or(year, d.now.Year()), month, max(day, 1))
 	if year == 0 && from.After(d.now) {
 		from = from.AddDate(-1, 0, 0)
 	}
-	return from
+	to := from.AddDate(0, 0, 1)
+	if day == 0 {
+		to = from.AddDate(0, 1, 0)
+	}
+	d.add(from, to)
 }
 
 func (d *dater) date(year, month, day int) time.Time {
@@ -209,3 +194,103 @@ func (d *dater) date(year, month, day int) time.Time {
 func (d *dater) addDays(from, n int) { d.add(d.day.AddDate(0, 0, from), d.day.AddDate(0, 0, from+n)) }
 
 func (d *dater) add(from, to time.Time) { d.found = append(d.found, Span{from, to}) }
+
+// readRelative parses a time relative to now: "yesterday", "last week", "3 weeks ago", "vor drei Tagen".
+func (d *dater) readRelative() bool {
+	word := d.token(d.at).word
+	if days, known := nearDays[word]; known {
+		d.addDays(days, 1)
+		d.at++
+		return true
+	}
+	if lasts[word] && d.last(d.token(d.at+1).word) {
+		d.at += 2
+		return true
+	}
+	at := d.at
+	german := word == "vor"
+	if german {
+		at++
+	}
+	n := d.token(at).number
+	if n < 0 {
+		n = counts[d.token(at).word]
+	}
+	if n <= 0 || n > 1000 || !german && d.token(at+2).word != "ago" || !d.ago(d.token(at+1).word, n) {
+		return false
+	}
+	d.at = at + 2
+	return true
+}
+
+// last adds the previous day, week, weekend, month, year or weekday.
+func (d *dater) last(unit string) bool {
+	monday := -(int(d.day.Weekday()) + 6) % 7
+	first := d.day.AddDate(0, 0, 1-d.day.Day())
+	switch units[unit] {
+	case 'd':
+		d.addDays(-1, 1)
+	case 'w':
+		d.addDays(monday-7, 7)
+	case 'e': // weekend
+		d.addDays(monday-2, 2)
+	case 'm':
+		d.add(first.AddDate(0, -1, 0), first)
+	case 'y':
+		d.add(d.date(d.now.Year()-1, 1, 1), d.date(d.now.Year(), 1, 1))
+	default:
+		weekday, known := weekdays[unit]
+		if !known {
+			return false
+		}
+		back := (int(d.day.Weekday())-weekday+6)%7 + 1
+		d.addDays(-back, 1)
+	}
+	return true
+}
+
+// ago adds the day, week, month or year n units ago, with a margin, because people round.
+func (d *dater) ago(unit string, n int) bool {
+	switch units[unit] {
+	case 'd':
+		d.addDays(-n, 1)
+	case 'w':
+		d.addDays(-7*n-3, 7)
+	case 'm':
+		d.add(d.day.AddDate(0, -n, -15), d.day.AddDate(0, -n, 16))
+	case 'y':
+		d.add(d.day.AddDate(-n, -6, 0), d.day.AddDate(-n, 6, 1))
+	default:
+		return false
+	}
+	return true
+}
+
+var (
+	nearDays     = readNumbers("yesterday gestern today heute", -1, -1, 0, 0)
+	lasts        = Set("last past previous letzte letzten letztes letzter vorige vorigen voriges")
+	leadsToMonth = Set("in on of since until till by during last this early late mid before after im seit bis anfang ende")
+)
+
+var monthNames = readNumbers(`january jan januar janner februar february feb marz march mar april apr may mai june jun juni july jul juli
+august aug september sep sept october oct oktober november nov december dec dezember`,
+	1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 7, 8, 8, 9, 9, 9, 10, 10, 10, 11, 11, 12, 12, 12)
+
+var weekdays = readNumbers("sunday monday tuesday wednesday thursday friday saturday sonntag montag dienstag mittwoch donnerstag freitag samstag",
+	0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6)
+
+var counts = readNumbers("a an one two three four five six seven eight nine ten einem einer zwei drei vier funf sechs",
+	1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 1, 2, 3, 4, 5, 6)
+
+var units = readNumbers(`day days night tag tagen nacht week weeks woche wochen weekend wochenende
+month months monat monaten year years jahr jahren`,
+	'd', 'd', 'd', 'd', 'd', 'd', 'w', 'w', 'w', 'w', 'e', 'e', 'm', 'm', 'm', 'm', 'y', 'y', 'y', 'y')
+
+// readNumbers maps each word of list to its number.
+func readNumbers(list string, numbers ...int) map[string]int {
+	m := make(map[string]int)
+	for i, word := range strings.Fields(list) {
+		m[word] = numbers[i]
+	}
+	return m
+}

@@ -40,64 +40,57 @@ func Languages() []string {
 type language struct {
 	code    string
 	stem    func(*snowballstem.Env) bool
-	letters string                 // letters that few other languages have
-	stops   func() map[string]bool // folded
+	letters string // letters that few other languages have
 }
 
-// languages are in descending order of likelihood: it decides between languages with equal counts.
+// languages are in descending order of likelihood: it decides between languages with equal counts, and
+// is the order of languages.txt.
 var languages = []language{
-	{"de", german.Stem, "äöüß", stopsOf("de")},
-	{"fr", french.Stem, "çèêëœùûîô", stopsOf("fr")},
-	{"es", spanish.Stem, "ñ", stopsOf("es")},
-	{"it", italian.Stem, "", stopsOf("it")},
-	{"pt", portuguese.Stem, "ãõ", stopsOf("pt")},
-	{"nl", dutch.Stem, "", stopsOf("nl")},
-	{"sv", swedish.Stem, "åäö", stopsOf("sv")},
-	{"da", danish.Stem, "æøå", stopsOf("da")},
-	{"no", norwegian.Stem, "æøå", stopsOf("no")},
-	{"fi", finnish.Stem, "äö", stopsOf("fi")},
-	{"hu", hungarian.Stem, "őűáéö", stopsOf("hu")},
-	{"ro", romanian.Stem, "ăâțșţş", stopsOf("ro")},
-	{"tr", turkish.Stem, "ğışç", stopsOf("tr")},
-	{"ga", irish.Stem, "", stopsOf("ga")},
+	{"de", german.Stem, "äöüß"},
+	{"fr", french.Stem, "çèêëœùûîô"},
+	{"es", spanish.Stem, "ñ"},
+	{"it", italian.Stem, ""},
+	{"pt", portuguese.Stem, "ãõ"},
+	{"nl", dutch.Stem, ""},
+	{"sv", swedish.Stem, "åäö"},
+	{"da", danish.Stem, "æøå"},
+	{"no", norwegian.Stem, "æøå"},
+	{"fi", finnish.Stem, "äö"},
+	{"hu", hungarian.Stem, "őűáéö"},
+	{"ro", romanian.Stem, "ăâțșţş"},
+	{"tr", turkish.Stem, "ğışç"},
+	{"ga", irish.Stem, ""},
 }
 
 //go:embed languages.txt
 var stopLists string // a line for each language: its code and its stop words, folded
 
-// stopsOf returns a function that reads the stop words of a language when they are needed.
-func stopsOf(code string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		_, list, _ := strings.Cut(stopLists, code+": ")
-		list, _, _ = strings.Cut(list, "\n")
-		return readSet(list)
-	})
-}
-
 // common maps the stop words of all languages to the set of their languages, one bit each.
 var common = sync.OnceValue(func() map[string]uint32 {
-	of := make(map[string]uint32)
-	for i, l := range languages {
-		for word := range l.stops() {
+	of, i := make(map[string]uint32), 0
+	for line := range strings.Lines(stopLists) {
+		for _, word := range strings.Fields(line)[1:] {
 			of[word] |= 1 << i
 		}
+		i++
 	}
 	return of
 })
 
-// languageOf returns the language of a text, by its frequent words and its letters; nil: it is
-// English, or cannot be detected. evidence is what countWords counts for it, and ahead how much more
+// languageOf returns the language of a text, as an index of languages, by its frequent words and its letters; -1:
+// it is English, or cannot be detected. evidence is what countWords counts for it, and ahead how much more
 // that is than for any other.
-func languageOf(text string) (l *language, evidence, ahead int) {
+func languageOf(text string) (at, evidence, ahead int) {
 	counts := countWords(text)
-	best, english := slices.Index(counts[:], slices.Max(counts[:])), len(languages)
-	if counts[best] == counts[english] {
-		best = english
-	} else {
-		l = &languages[best]
+	at, english := slices.Index(counts[:], slices.Max(counts[:])), len(languages)
+	if counts[at] == counts[english] {
+		at = english
 	}
-	evidence, counts[best] = counts[best], 0
-	return l, evidence, evidence - slices.Max(counts[:])
+	evidence, counts[at] = counts[at], 0
+	if ahead = evidence - slices.Max(counts[:]); at == english {
+		at = -1
+	}
+	return at, evidence, ahead
 }
 
 // countWords counts the evidence for each language, English last: two for a frequent word, one for
@@ -127,13 +120,13 @@ func countWords(text string) (counts [32]int) {
 // forms that Terms keeps apart share one. Each starts with the code of the language and a colon. It
 // is empty for English, and if the language cannot be detected.
 func Stems(text string) []string {
-	l, _, _ := languageOf(text)
-	if l == nil {
+	at, _, _ := languageOf(text)
+	if at < 0 {
 		return nil
 	}
 	var stems []string
 	cut(text, false, func(w Word, raw string) {
-		if stem := l.of(w, raw); stem != "" && !l.stops()[w.Folded] {
+		if stem := languages[at].of(w, raw); stem != "" && common()[w.Folded]&(1<<at) == 0 {
 			stems = append(stems, stem)
 		}
 	})
@@ -143,25 +136,18 @@ func Stems(text string) []string {
 // StemsToFind returns, by term, the stems of the words of text with which to search other texts:
 // those of its language, none for English. If the language cannot be detected, as with two or three
 // words, they are those of each language that spoken returns.
-func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]string, error) {
-	var in []*language
-	switch l, evidence, _ := languageOf(text); {
-	case l != nil && evidence > 1:
-		in = append(in, l)
-	case l != nil || evidence == 0:
-		codes, err := spoken()
-		if err != nil {
-			return nil, err
-		}
-		for i := range languages {
-			if slices.Contains(codes, languages[i].code) {
-				in = append(in, &languages[i])
-			}
-		}
+func StemsToFind(text string, spoken func() []string) map[string][]string {
+	var codes []string
+	switch at, evidence, _ := languageOf(text); {
+	case at >= 0 && evidence > 1:
+		codes = []string{languages[at].code}
+	case at >= 0 || evidence == 0:
+		codes = spoken()
 	}
 	stems := make(map[string][]string)
+	in := slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return !slices.Contains(codes, l.code) })
 	if len(in) == 0 {
-		return stems, nil
+		return stems
 	}
 	cut(text, false, func(w Word, raw string) {
 		for _, l := range in {
@@ -170,11 +156,11 @@ func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]str
 			}
 		}
 	})
-	return stems, nil
+	return stems
 }
 
 // of returns the stem of a word; "" if it has none.
-func (l *language) of(w Word, raw string) string {
+func (l language) of(w Word, raw string) string {
 	if w.Folded[0] < 'a' || w.Folded[0] > 'z' {
 		return ""
 	}
@@ -205,14 +191,12 @@ func Language(text string) (code string, sure bool) {
 	if other > latin {
 		return script, script != "" && other-latin >= lead
 	}
-	l, evidence, ahead := languageOf(text)
-	switch {
-	case evidence == 0:
+	at, evidence, ahead := languageOf(text)
+	if evidence == 0 {
 		return "", false
-	case l == nil:
-		code = "en"
-	default:
-		code = l.code
+	}
+	if code = "en"; at >= 0 {
+		code = languages[at].code
 	}
 	return code, ahead >= lead || ahead >= smallLead && evidence >= leastForSmallLead
 }
@@ -237,14 +221,16 @@ func countScripts(text string) (latin, other int, script string) {
 		}
 	}
 	latin /= lettersOfWord
-	switch known := han + kana + hangul; {
+	known := han + kana + hangul
+	switch {
 	case other > known:
 		return latin, other / lettersOfWord, ""
 	case hangul > han+kana:
-		return latin, known, "ko"
+		script = "ko"
 	case kana*kanaShare > han+kana:
-		return latin, known, "ja"
+		script = "ja"
 	default:
-		return latin, known, "zh"
+		script = "zh"
 	}
+	return latin, known, script
 }

@@ -108,22 +108,26 @@ func goesOn(rest string) bool {
 var lettersWithPoints = lazy.Pattern(`^\p{L}(?:\.\p{L})+$`)
 
 // neverLast are abbreviations that precede what they belong to.
-var neverLast = readSet(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)
+var neverLast = Set(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)
 
 // maybeLast are abbreviations that may also end a sentence.
-var maybeLast = readSet(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
+var maybeLast = Set(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
 mon tue tues wed thu thur thurs fri sat sun min max hr hrs sec ca nr al bzw usw ave blvd`)
 
-// IsQuestion reports whether text is a question: it has a question mark of any script, or starts
-// like an English question or request for information.
+// IsQuestion reports whether text is a question: it has a question mark of any script, ends in a particle that asks,
+// or starts like an English question or request for information.
 func IsQuestion(text string) bool {
-	return strings.ContainsAny(text, "?？؟՞") || asking().MatchString(text)
+	return strings.ContainsAny(text, "?？؟՞") || EndsInQuestion(text) || asking().MatchString(text)
 }
 
-// EndsInQuestion reports whether text ends in a question mark of any script.
+// EndsInQuestion reports whether text ends in a question mark of any script, or in the particle that asks in
+// Chinese (吗), or in Japanese (か, の) after a verb or an adjective.
 func EndsInQuestion(text string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, ".!…\"'”’)」』 \n"))
-	return strings.ContainsRune("?？؟՞", last)
+	text = strings.TrimRight(text, ".!…。！\"'”’)」』 \n")
+	last, n := utf8.DecodeLastRuneInString(text)
+	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-n])
+	return strings.ContainsRune("?？؟՞吗嗎", last) ||
+		strings.ContainsRune("かの", last) && strings.ContainsRune("たいうくぐすつぬぶむる", before) || strings.HasSuffix(text, "のか") || strings.HasSuffix(text, "んか")
 }
 
 // asking matches a question, or a request for information, without a question mark.

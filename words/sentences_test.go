@@ -38,7 +38,7 @@ func FuzzSentences(f *testing.F) {
 func TestIsQuestion(t *testing.T) {
 	for _, text := range []string{
 		"Where does Ada live?", "where did I put it", "hey, what was the name", "remind me when it is", "你住在哪里？",
-		"أين تسكن؟", "tell me about the lighthouse", "Wo wohnst du?",
+		"أين تسكن؟", "tell me about the lighthouse", "Wo wohnst du?", "お名前は何ですか",
 	} {
 		check.That(t, IsQuestion(text), "%q: classified as a question", text)
 	}
@@ -50,6 +50,7 @@ func TestIsQuestion(t *testing.T) {
 func TestEndsInQuestion(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Really?!": true, "“Where?” ": true, "你住在哪里？": true, "أين تسكن؟": true, "": false, "Where? I know.": false, "I know.": false,
+		"どこに住んでいますか。": true, "何時に来るの": true, "行ったのか": true, "你住在上海吗": true, "とても静か。": false, "猫は私の": false, "いつか行きます": false,
 	} {
 		check.That(t, EndsInQuestion(text) == want, "%q: got %v", text, !want)
 	}

@@ -55,7 +55,7 @@ func readForms(table string) map[string]string {
 }
 
 // stopWords are folded, not stemmed.
-var stopWords = readSet(`
+var stopWords = Set(`
 a about after again all also am an and any are aren arent as at be because been before being both but by
 can cannot cant could couldn couldnt d did didn didnt do does doesn doesnt doing don dont each else ever every
 for from had hadnt has hasnt have havent having he her here hers herself hey hi him himself his how i if im in
@@ -66,7 +66,8 @@ wasn wasnt we well were werent what when where which while who whom whose why wi
 yeah yes you your youre yours yourself
 `)
 
-func readSet(list string) map[string]bool {
+// Set returns the words of a list.
+func Set(list string) map[string]bool {
 	set := make(map[string]bool)
 	for word := range strings.FieldsSeq(list) {
 		set[word] = true

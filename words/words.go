@@ -88,7 +88,7 @@ func cut(text string, stops bool, emit func(w Word, raw string)) {
 	c := cutter{emit: emit, stops: stops}
 	for i, r := range text {
 		switch {
-		case isUnspaced(r) && (unicode.IsLetter(r) || c.pair):
+		case IsUnspaced(r) && (unicode.IsLetter(r) || c.pair):
 			c.endWord()
 			c.pairUp(r)
 		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
@@ -108,8 +108,8 @@ func cut(text string, stops bool, emit func(w Word, raw string)) {
 	c.endPair()
 }
 
-// isUnspaced reports whether r belongs to a script that is split into pairs of characters.
-func isUnspaced(r rune) bool {
+// IsUnspaced reports whether r belongs to a script that is split into pairs of characters.
+func IsUnspaced(r rune) bool {
 	return r >= 0xe00 && (unicode.In(r, unspaced...) || r == 'ー')
 }
 

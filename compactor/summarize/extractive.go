@@ -52,7 +52,7 @@ const runnersUp = 2
 // up. The information of a sentence is the sum of its terms' weights: rarer terms weigh more, and
 // terms that were already chosen weigh little.
 func choose(sentences []*sentence, target int, others []string) *chooser {
-	c := &chooser{rarity: rarities(sentences), covered: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
+	c := &chooser{rarity: rarities(sentences), covered: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
 	for _, text := range others {
 		for _, term := range words.Content(text) {
 			c.covered[term] = true
@@ -86,7 +86,6 @@ func (c *chooser) fill(sentences []*sentence) {
 type chooser struct {
 	rarity   map[string]float64
 	covered  map[string]bool
-	days     map[string]bool
 	speech   map[speech]bool
 	messages map[int]bool
 	queue    queue
@@ -110,7 +109,7 @@ func (c *chooser) take(room int) (took bool) {
 		if !c.speech[s.speech()] {
 			cost += s.label
 		}
-		if !c.days[s.day] {
+		if !c.speech[speech{day: s.day}] {
 			cost += dayTokens
 		}
 		if (cost > room || s.score == 0) && len(c.chosen) > 0 {
@@ -119,7 +118,7 @@ func (c *chooser) take(room int) (took bool) {
 		room -= cost
 		took, s.taken = true, true
 		c.chosen = append(c.chosen, s)
-		c.days[s.day], c.speech[s.speech()], c.messages[s.message] = true, true, true
+		c.speech[speech{day: s.day}], c.speech[s.speech()], c.messages[s.message] = true, true, true
 		for _, term := range s.terms {
 			c.covered[term] = true
 		}

@@ -20,7 +20,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 	text := strings.ReplaceAll(s.alone, "’", "'")
 	t, kind := traitsOf(text, names), cueIn(text)
 	if foreign(text) { // its verbs are not known
-		if strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, pairedScripts...) }) { // words are not separated by spaces
+		if strings.ContainsFunc(text, words.IsUnspaced) { // words are not separated by spaces
 			t.own, t.figure = t.own || ownSigns().MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
 		}
 		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.own || t.figure)) {
@@ -89,7 +89,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 			t.own = true
 		case unicode.IsNumber(first):
 			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
-		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
+		case !start && isName(word, word, first, names) && !timeWords[word]:
 			named++
 		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
 			t.tells, t.own = true, t.own || start // "Got a tattoo"
@@ -99,12 +99,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		}
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
-	for _, term := range distinct(words.Content(text)) {
-		if !talkWords()[term] && !names[term] {
-			t.concrete++
-		}
-	}
-	t.concrete += float64(min(named, 2))
+	t.concrete = float64(concrete(distinct(words.Content(text)), names) + min(named, 2))
 	return t
 }
 
@@ -117,8 +112,8 @@ var (
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
-	ownWords  = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
+	ownWords  = words.Set(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)
 	ownSigns  = lazy.Pattern(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
-	nearWords = set(strings.Fields(`he she his her him hers`)...)
-	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
+	nearWords = words.Set(`he she his her him hers`)
+	pasts     = words.Set(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)
 )

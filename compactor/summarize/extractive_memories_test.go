@@ -92,6 +92,8 @@ func TestDurableFactsWithoutSpaces(t *testing.T) {
 		"旅館は一人12000円、夕食つき": true,
 		"我在波尔图开了一家面包店":     true,
 		"本当に？助かる！":         false,
+		"私の部屋はどこにありますか":    false,
+		"私の誕生日をいつ祝うの":      false,
 		"今天天气很好啊":          false,
 	} {
 		check.Equal(t, text+": remembered", len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0, want)
@@ -106,6 +108,7 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 		want [][]int64
 	}{
 		"with an answer between":      {[]string{boat, "Paul: Lovely!", dock, "Paul: Where to?", trip}, [][]int64{{1, 3, 5}}},
+		"of the most important kind":  {[]string{"Ines: I repaired the washing machine with a part from Germany.", "Paul: Great!", "Ines: We decided to sell the red caravan."}, [][]int64{{1, 3}}},
 		"not what is further away":    {[]string{boat, "Paul: A", "Paul: B", "Paul: C", "Paul: D", dock}, [][]int64{{1}, {6}}},
 		"not what is of another day":  {[]string{boat, "Paul: Lovely!", "+1", dock}, [][]int64{{1}, {3}}},
 		"not what somebody else said": {[]string{boat, "Paul: Lovely!", "Paul: My sister Clara owns a bicycle shop in Braga."}, [][]int64{{1}, {3}}},
@@ -116,6 +119,7 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 			var got [][]int64
 			for _, m := range Extract(said(tt.said...), 100, 20, "").Memories {
 				got = append(got, m.Messages)
+				check.That(t, m.Importance == importance[m.Kind] && (m.Kind == "decision") == strings.Contains(m.Content, "decided"), "got %+v", m)
 				if content := strings.TrimPrefix(m.Content, m.About+": "); content == m.Content || strings.Contains(content, m.About+": ") {
 					t.Errorf("want the speaker named once: %q", m.Content)
 				}
@@ -124,11 +128,4 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 			check.That(t, reflect.DeepEqual(got, tt.want), "got %v, want %v", got, tt.want)
 		})
 	}
-}
-
-func TestJoinedMemoryImportance(t *testing.T) {
-	memories := Extract(said("Ines: I repaired the washing machine with a part from Germany.", "Paul: Great!", "Ines: We decided to sell the red caravan."), 100, 20, "").Memories
-	check.Len(t, "memories", memories, 1)
-	check.Equal(t, "kind", memories[0].Kind, "decision")
-	check.Equal(t, "importance", memories[0].Importance, importance["decision"])
 }

@@ -59,20 +59,15 @@ const (
 
 // note is a draft of a memory: sentences of one person from one message or from several close ones.
 type note struct {
-	place     int // index of its first message
-	author    string
-	messages  []int64
+	MemoryDraft
+	place     int         // index of its first message
 	sentences []*sentence // in order
 	tokens    int
 	value     float64
-	kind      string
 }
 
 // Memories returns the memories in messages, like Extract, without a summary.
 func Memories(messages []chat.Message, most int) []MemoryDraft {
-	if most <= 0 {
-		return nil
-	}
 	return draftMemories(messages, sentencesOf(messages, ""), most)
 }
 
@@ -140,7 +135,7 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 	if len(said) == 0 || said[0].score <= 0 {
 		return nil
 	}
-	n := &note{place: said[0].message, author: m.Author, messages: []int64{m.Seq}}
+	n := &note{place: said[0].message, MemoryDraft: MemoryDraft{About: m.Author, Messages: []int64{m.Seq}}}
 	for _, s := range append(said, traces...) {
 		tokens := tokens.Estimate(s.alone)
 		if n.tokens+tokens > maxMemory && n.tokens > 0 {
@@ -154,35 +149,36 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 		for _, term := range s.terms {
 			n.value += s.weight * rarity[term]
 		}
-		if k := kindOfMemory(s); s.score > 0 && importance[k] > importance[n.kind] {
-			n.kind = k
+		if k := cmp.Or(cueIn(s.alone), s.kind); s.score > 0 && importance[k] > n.Importance {
+			n.Kind, n.Importance = k, importance[k]
 		}
 	}
 	slices.SortFunc(n.sentences, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	n.value *= 1 + importance[n.kind]
+	n.value *= 1 + n.Importance
 	return n
 }
 
 // add joins a later note to n.
 func (n *note) add(later *note) {
-	n.messages = append(n.messages, later.messages...)
+	n.Messages = append(n.Messages, later.Messages...)
 	n.sentences = append(n.sentences, later.sentences...)
 	n.tokens += later.tokens
 	n.value += later.value
-	if importance[later.kind] > importance[n.kind] {
-		n.kind = later.kind
+	if later.Importance > n.Importance {
+		n.Kind, n.Importance = later.Kind, later.Importance
 	}
 }
 
+// draft returns the memory, with the sentences as its content.
 func (n *note) draft() MemoryDraft {
-	content := n.sentences[0].speaker + ":"
+	n.Content = n.sentences[0].speaker + ":"
 	for _, s := range n.sentences {
-		if !endsInMark(content) {
-			content += "."
+		if !endsInMark(n.Content) {
+			n.Content += "."
 		}
-		content += " " + s.alone
+		n.Content += " " + s.alone
 	}
-	return MemoryDraft{Kind: n.kind, Importance: importance[n.kind], About: n.author, Content: content, Messages: n.messages}
+	return n.MemoryDraft
 }
 
 // endsInMark reports whether a text ends in punctuation of any script, perhaps inside quotes, or in
@@ -191,9 +187,6 @@ func endsInMark(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, `"'”’»)）」』`))
 	return last == '…' || last == ']' || unicode.Is(unicode.Terminal_Punctuation, last)
 }
-
-// kindOfMemory returns a sentence's kind of memory.
-func kindOfMemory(s *sentence) string { return cmp.Or(cueIn(s.alone), s.kind) }
 
 // cueIn returns the kind of memory for which a text has a cue; "" if none.
 func cueIn(text string) string {

@@ -42,7 +42,7 @@ const maxSentence = 80
 // out: the assistant's answer contains what matters of them.
 func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	names := namesOf(messages)
-	wanted := set(words.Content(focus)...)
+	wanted := words.Set(strings.Join(words.Content(focus), " "))
 	var all []*sentence
 	for i, m := range messages {
 		if m.Role == llm.RoleTool || m.Role == llm.RoleSystem {
@@ -201,12 +201,4 @@ func distinct(terms []string) []string {
 		}
 	}
 	return kept
-}
-
-func set(list ...string) map[string]bool {
-	set := make(map[string]bool, len(list))
-	for _, word := range list {
-		set[word] = true
-	}
-	return set
 }

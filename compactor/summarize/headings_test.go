@@ -23,7 +23,7 @@ func TestRefusalsInEachLanguage(t *testing.T) {
 		"印刷所が遅れているので、庭アプリの公開を5月9日に延期します。":                                                                        "申し訳ありませんが、この会話を要約することはできません。",
 		"因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。":                                                                            "抱歉，我无法总结这段对话。",
 	} {
-		check.That(t, Judge(declined, said("Ines: "+text)) != nil, "%s: accepted", declined)
+		check.That(t, judged(declined, said("Ines: "+text)) != nil, "%s: accepted", declined)
 	}
 }
 
@@ -91,17 +91,6 @@ func TestLeastImportantSectionIsShortenedFirst(t *testing.T) {
 		}
 		check.Require(t, limit <= 120 || strings.Contains(short, "Open questions item 13"),
 			"at %d tokens the newest open question is gone:\n%s", limit, short)
-	}
-}
-
-func TestTranslatedSectionsHaveTheirImportance(t *testing.T) {
-	for _, text := range []string{
-		"## Entscheidungen\n- Ada kauft das Boot.\n## Fakten\n" + strings.Repeat("- Im Tal hat es wieder geregnet.\n", 20),
-		"## 决定\n- 王芳买船。\n## 事实\n" + strings.Repeat("- 山谷里又下雨了。\n", 20),
-	} {
-		decided := strings.Split(text, "\n")[1]
-		short := ShortenSummary(text, tokens.Estimate(text)/2)
-		check.That(t, strings.Contains(short, decided), "%q is gone:\n%s", decided, short)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"cairn/chat"
+	"cairn/internal/lazy"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -37,23 +38,18 @@ const (
 // labelledText is a text with the label around it in the material.
 type labelledText struct{ name, attributes, text string }
 
-// part returns part i of n, inside the label's tags.
-func (l labelledText) part(text string, i, n int) string {
-	attributes := l.attributes
-	if n > 1 {
-		attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, n)
-	}
-	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(text), l.name)
-}
-
 // items returns the label's text in parts of at most most tokens. of is the message or summary they
 // are parts of.
 func (l labelledText) items(most int, of chat.Message, from, to int64) (items []Item) {
 	parts := splitText(l.text, most)
 	of.Attachments = nil // their text is part of the message's
 	for i, part := range parts {
+		attributes := l.attributes
+		if len(parts) > 1 {
+			attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, len(parts))
+		}
 		of.Text = part
-		text := l.part(part, i, len(parts))
+		text := fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(part), l.name)
 		items = append(items, Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: of.Turn, From: from, To: to, Said: of})
 	}
 	return items
@@ -142,36 +138,21 @@ const minPart = 40
 // Lean returns a text without what no summary should contain: secrets and encoded data.
 func Lean(text string) string { return withoutData(secrets.Mask(text)) }
 
-func isBase64(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '='
-}
+// dataRun matches a run of base64 or hex. Up to maxDataRun it may be a word, a hash or an address.
+var dataRun = lazy.Pattern(`[A-Za-z0-9+/=]+`)
 
-// maxDataRun is the maximum length of a run of base64 or hex: words, hashes and addresses are
-// shorter.
 const maxDataRun = 300
 
 func withoutData(text string) string {
-	if len(text) < maxDataRun {
+	if len(text) <= maxDataRun {
 		return text
 	}
-	var b strings.Builder
-	done, started := 0, 0
-	for i := 0; i <= len(text); i++ {
-		if i < len(text) && isBase64(text[i]) {
-			continue
+	return dataRun().ReplaceAllStringFunc(text, func(run string) string {
+		if len(run) <= maxDataRun {
+			return run
 		}
-		if i-started > maxDataRun {
-			b.WriteString(text[done:started])
-			fmt.Fprintf(&b, "[data: %d characters]", i-started)
-			done = i
-		}
-		started = i + 1
-	}
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
+		return fmt.Sprintf("[data: %d characters]", len(run))
+	})
 }
 
 // Omitted returns an item for a row that the model refuses to summarize.
@@ -181,9 +162,7 @@ func Omitted(c transcript.Summary) Item {
 }
 
 // labels are all labels that the worker and other agents read.
-var (
-	labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
-)
+var labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
 
 // EscapeLabels escapes a text for use between labels.
 func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }

@@ -11,38 +11,35 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/chat"
 	"cairn/internal/lazy"
 	"cairn/internal/tokens"
 	"cairn/transcript"
 	"cairn/words"
 )
 
-// Judge returns why text is not acceptable as a summary of messages, in words for people; nil if it
-// is.
-func Judge(text string, messages []chat.Message) error {
-	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeItems(StripThoughts(text), items, "", "", MostOfSummary(items)); why != "" {
-		return why
-	}
-	return nil
+// Judge decides which texts can be the summary of a span. It belongs to one goroutine.
+type Judge struct {
+	items []Item
+	span  vocabulary // read when a text first needs it
 }
+
+// JudgeOf returns the judge of the summaries of items.
+func JudgeOf(items []Item) *Judge { return &Judge{items: items} }
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the
-// writer's prompt, before the summary before the span as it was shown, most the maximum length in
-// tokens.
-func JudgeItems(text string, items []Item, instructions, before string, most int) Refusal {
+// Refuses returns why a text cannot be the summary; "" if it can. instructions is the writer's prompt, before the
+// summary before the span as it was shown, most the maximum length in tokens.
+func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, items):
+	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, j.items):
 		return refusedEcho
 	}
 	sentences := words.Sentences(said)
@@ -52,10 +49,15 @@ func JudgeItems(text string, items []Item, instructions, before string, most int
 	if tokens.Estimate(text) > most {
 		return RefusedLarge
 	}
-	span := vocabularyOf(items)
-	e, declined := span.evidence(sentences)
+	if j.span.keys == nil {
+		j.span = vocabularyOf(j.items)
+	}
+	span := j.span
+	found, all, declined := span.evidence(sentences)
+	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
 	switch {
-	case e.found >= span.minEvidence() && e.found >= span.minShare()*e.all:
+	case found >= least && found >= share*all:
 		return ""
 	case declined || refusing().MatchString(text):
 		return RefusedDeclined
@@ -106,19 +108,9 @@ func vocabularyOf(items []Item) vocabulary {
 	return v
 }
 
-// minEvidence returns how much evidence a summary of the span needs.
-func (v vocabulary) minEvidence() float64 { return max(min(v.size/wordsPerEvidence, maxEvidence), 1) }
-
-// minShare returns the minimum share of a summary's evidence that must be in the span.
-func (v vocabulary) minShare() float64 {
-	return min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
-}
-
-// evidence is the weighted number of a text's keys: all, and those found in its span.
-type evidence struct{ found, all float64 }
-
-// evidence weighs the sentences that do not decline; declined reports whether any sentence does.
-func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
+// evidence weighs the keys of the sentences that do not decline: all, and those found in the span. declined
+// reports whether any sentence declines.
+func (v vocabulary) evidence(sentences []string) (found, all float64, declined bool) {
 	seen := map[string]bool{}
 	for _, sentence := range sentences {
 		if Declines(sentence) {
@@ -130,17 +122,17 @@ func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 				continue
 			}
 			seen[k.short] = true
-			weight, found := k.weight(), v.keys[k.short] || v.keys[k.stem]
-			if k.name || k.number && found && len(k.short) > 1 { // a number not in the span may be a sum or a date
+			weight, known := k.weight(), v.keys[k.short] || v.keys[k.stem]
+			if k.name || k.number && known && len(k.short) > 1 { // a number not in the span may be a sum or a date
 				weight *= specific
 			}
-			e.all += weight
-			if found {
-				e.found += weight
+			all += weight
+			if known {
+				found += weight
 			}
 		}
 	}
-	return e, declined
+	return found, all, declined
 }
 
 // key is the form in which words are compared.
@@ -172,7 +164,7 @@ func keysOf(text string) (keys []key) {
 				k.number = true
 				k.short = cmp.Or(strings.TrimLeft(w.Folded, "0"), "0")
 				k.stem = k.short
-			case unicode.In(runes[0], pairedScripts...):
+			case words.IsUnspaced(runes[0]):
 				k.pair = true
 			default:
 				k.name = unicode.IsUpper(capital) && !first
@@ -192,9 +184,6 @@ func keysOf(text string) (keys []key) {
 	}
 	return keys
 }
-
-// pairedScripts are split into pairs of characters.
-var pairedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // shortKey is how many letters of a word are compared: if they are equal, it is more often one word
 // with two endings than two words.

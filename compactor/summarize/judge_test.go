@@ -32,6 +32,15 @@ func goodSamples(t *testing.T) (all []sample) {
 	return all
 }
 
+// judged returns why a text is refused as the summary of messages.
+func judged(text string, messages []chat.Message) error {
+	items := ItemsOf(messages, MostOfMessage)
+	if why := JudgeOf(items).Refuses(StripThoughts(text), "", "", MostOfSummary(items)); why != "" {
+		return why
+	}
+	return nil
+}
+
 // The judge refuses texts that summarize nothing, and summaries of other spans.
 func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 	check.SkipUnderRace(t)
@@ -39,7 +48,7 @@ func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 	var refused, unrelated, pairs, texts, accepted int
 	for i, s := range samples {
 		spans[s.lang] = append(spans[s.lang], s.messages)
-		if err := Judge(s.summary, s.messages); err != nil {
+		if err := judged(s.summary, s.messages); err != nil {
 			refused++
 			t.Logf("refused: %s %q: %v", s.lang, s.summary, err)
 		}
@@ -47,7 +56,7 @@ func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 			if s.lang != other.lang {
 				continue
 			}
-			if pairs++; Judge(other.summary, s.messages) == nil {
+			if pairs++; judged(other.summary, s.messages) == nil {
 				unrelated++
 				t.Logf("accepted: %s %q for %q", s.lang, other.summary, s.messages[0].Text)
 			}
@@ -59,7 +68,7 @@ func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 		whole := slices.Concat(list[len(list)/2:]...) // which has the most words
 		texts++
 		for _, messages := range [][]chat.Message{list[texts%len(list)], whole} {
-			if Judge(strings.ReplaceAll(text, `\n`, "\n"), messages) == nil {
+			if judged(strings.ReplaceAll(text, `\n`, "\n"), messages) == nil {
 				accepted++
 				t.Logf("accepted: %s %q of %d messages beginning %q", lang, text, len(messages), messages[0].Text)
 			}
@@ -93,9 +102,9 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 			"a header of the chat":              "[#1 2026-03-02 09:01 " + first.Author + "] " + first.Text,
 			"the names of two who speak, alone": first.Author + ", " + messages[1].Author + ".",
 		} {
-			check.That(t, Judge(text, messages) != nil, "%s: span of %d messages: %s accepted as the summary: %q", lang, n, what, text)
+			check.That(t, judged(text, messages) != nil, "%s: span of %d messages: %s accepted as the summary: %q", lang, n, what, text)
 		}
-		err := Judge(strings.Join(choice, "\n"), messages)
+		err := judged(strings.Join(choice, "\n"), messages)
 		check.That(t, err == nil, "%s: a selection of messages is rejected: %v", lang, err)
 	}
 }
@@ -122,14 +131,14 @@ func TestJudgeIgnoresCitations(t *testing.T) {
 				}
 				return b.String()
 			}
-			err := Judge(cited(words.Sentences(texts[lang][0])), messages)
+			err := judged(cited(words.Sentences(texts[lang][0])), messages)
 			check.That(t, err == nil, "%s: a good summary with%s is rejected: %v", lang, form, err)
-			check.That(t, Judge(cited(words.Sentences(texts[lang][1])), messages) != nil, "%s: a summary of other messages with%s is accepted", lang, form)
+			check.That(t, judged(cited(words.Sentences(texts[lang][1])), messages) != nil, "%s: a summary of other messages with%s is accepted", lang, form)
 			var end []string
 			for _, m := range messages[len(messages)/2:] {
 				end = append(end, m.Author+": "+m.Text)
 			}
-			check.That(t, Judge(cited(end), messages) != nil, "%s: the end of the span with%s is accepted as its summary", lang, form)
+			check.That(t, judged(cited(end), messages) != nil, "%s: the end of the span with%s is accepted as its summary", lang, form)
 		}
 	}
 }
@@ -156,7 +165,7 @@ func TestRefusalsHaveReasons(t *testing.T) {
 		refusedTools:    {`summarize({"summary": "Ada took notes."})`, `<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`},
 	} {
 		for _, text := range texts {
-			check.Error(t, Judge(text, harbour), why)
+			check.Error(t, judged(text, harbour), why)
 		}
 	}
 }

@@ -4,6 +4,38 @@
 // are the span as the judge and a model read it. All of it is pure.
 package summarize
 
+import (
+	"context"
+
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// Job is one compaction being made.
+type Job interface {
+	// ID returns the row's id.
+	ID() int64
+	// Messages returns the messages of [from, to], without deleted ones, at most limit of them,
+	// oldest first.
+	Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error)
+	// Children returns the rows that a rollup folded, oldest first, or those that the job's own row
+	// is folding, in their current form.
+	Children(ctx context.Context, rollup int64) ([]transcript.Summary, error)
+	// Tools returns memory_save, bound to the job: it checks a draft at once and keeps at most
+	// draftLimit drafts, which Store writes.
+	Tools(draftLimit int) []llm.Tool
+	// Mark returns a function that discards the drafts kept since, for work that is retried.
+	Mark() (takeBack func())
+	// Kept returns the number of drafts that Store would write.
+	Kept() int
+	// Store writes summary and memories and makes the row prepared, in one transaction. It returns
+	// the memories that are new.
+	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)
+	// Fail makes the row failed, with the cause in words for people.
+	Fail(ctx context.Context, cause string) error
+}
+
 // Summary is a summarizer's result for a span.
 type Summary struct {
 	Text     string
@@ -29,3 +61,32 @@ type MemoryDraft struct {
 	Messages   []int64 // seqs of its sources, inside the span
 	About      string  // a speaker of the conversation, by name; "": the author of the messages
 }
+
+// MemoryKind is a kind of memory.
+type MemoryKind struct {
+	Name       string
+	Importance float64 // 0 to 1, for memories without their own
+	HalfLife   int     // days until half of what can fade has faded; 0: it does not fade
+}
+
+// MemoryKinds lists all kinds. More important kinds do not fade faster, so age alone never ranks a
+// kind above a more important one.
+var MemoryKinds = []MemoryKind{
+	{"identity", 1.0, 0},
+	{"goal", 0.9, 360},
+	{"decision", 0.8, 300},
+	{"todo", 0.8, 300},
+	{"preference", 0.7, 240},
+	{"fact", 0.6, 180},
+	{"event", 0.4, 60},
+	{"observation", 0.3, 30},
+}
+
+// importance is the importance by kind; 0 for "".
+var importance = func() map[string]float64 {
+	worth := make(map[string]float64)
+	for _, k := range MemoryKinds {
+		worth[k.Name] = k.Importance
+	}
+	return worth
+}()

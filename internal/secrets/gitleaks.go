@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -11,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/BurntSushi/toml"
+
+	"cairn/internal/lazy"
 )
 
 // gitleaksRules is config/gitleaks.toml of gitleaks v8.30.0, unchanged; its licence is
@@ -30,6 +31,8 @@ type rule struct {
 	Allowlists  []*allowlist
 
 	form func() *regexp.Regexp
+	own  bool                    // it is not gitleaks'
+	real func(match string) bool // of an own rule: distinguishes secrets; nil: all matches are
 }
 
 // allowlist describes matches that are not secrets.
@@ -46,8 +49,8 @@ type allowlist struct {
 // hashBehindWords matches the checksum in a sentence about keys: "the key was built with sha256:…".
 const hashBehindWords = `(?i)\b(?:sha-?\d+|md5|digest|checksum|commit)[:=][0-9a-f]+`
 
-// rules are gitleaks' rules that apply to any text. A rule is compiled when its keyword first
-// occurs.
+// rules are the own rules, and gitleaks' that apply to any text. A rule is compiled when its keyword
+// first occurs.
 var rules = sync.OnceValue(func() []*rule {
 	var file struct {
 		Allowlist *allowlist
@@ -61,23 +64,22 @@ var rules = sync.OnceValue(func() []*rule {
 	hashes := &allowlist{RegexTarget: "match", Regexes: []string{hashBehindWords}}
 	hashes.compileLater()
 	for _, r := range file.Rules {
-		r.form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(inProse(r.Regex)) })
+		r.form = lazy.Pattern(inProse(r.Regex))
 		for _, a := range r.Allowlists {
 			a.compileLater()
 		}
 		r.Allowlists = append(r.Allowlists, file.Allowlist, hashes)
 	}
-	slices.SortStableFunc(file.Rules, func(a, b *rule) int { return cmp.Compare(a.isGeneric(), b.isGeneric()) })
-	return file.Rules
+	// The generic rule matches much of what other rules match more specifically.
+	at := slices.IndexFunc(file.Rules, func(r *rule) bool { return r.ID == "generic-api-key" })
+	last := []*rule{file.Rules[at], ownRule("private key", "-----BEGIN ", cutKey, nil)}
+	return slices.Concat(own, slices.Delete(file.Rules, at, at+1), last)
 })
 
-// isGeneric returns 1 for the rule that matches much of what other rules match more specifically,
-// else 0.
-func (r *rule) isGeneric() int {
-	if r.ID == "generic-api-key" {
-		return 1
-	}
-	return 0
+// ownRule returns a rule of a kind of secret. keyword is part of every secret of the kind, in any case: a quick
+// test, because most texts have none. The group of regex is the secret; without groups the whole match is.
+func ownRule(name, keyword, regex string, real func(match string) bool) *rule {
+	return &rule{ID: name, Keywords: []string{strings.ToLower(keyword)}, Entropy: -1, form: lazy.Pattern(regex), own: true, real: real}
 }
 
 func (a *allowlist) compileLater() {
@@ -94,28 +96,6 @@ func (a *allowlist) compileLater() {
 func inProse(regex string) string {
 	const atEnd, inSentence = `(?:[\x60'"\s;]|\\[nr]|$)`, `(?:[^\w/+=.-]|\.(?:\W|$)|\\[nr]|$)`
 	return strings.ReplaceAll(regex, atEnd, inSentence)
-}
-
-// maskKnown masks what gitleaks' rules match in text.
-func maskKnown(text string) string {
-	folded := strings.ToLower(text)
-	for _, r := range rules() {
-		if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
-			continue
-		}
-		if masked := r.mask(text); masked != text {
-			text, folded = masked, strings.ToLower(masked)
-		}
-	}
-	return text
-}
-
-func (r *rule) mask(text string) string {
-	return replace(text, r.form(), strings.ReplaceAll(r.ID, "-", " "), func(at []int, _ int) (from, to int, is bool) {
-		from, to = r.secretIn(at)
-		secret := text[from:to]
-		return from, to, entropy(secret) > r.Entropy && !r.allows(text, at, secret)
-	})
 }
 
 // secretIn returns the position of the secret in a match: the group that the rule names, else the

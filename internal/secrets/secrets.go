@@ -5,10 +5,8 @@ package secrets
 
 import (
 	"encoding/base64"
-	"regexp"
+	"slices"
 	"strings"
-
-	"cairn/internal/lazy"
 )
 
 // Mask returns text with each recognized secret replaced by its kind, such as "[masked: github
@@ -16,11 +14,19 @@ import (
 // It takes linear time, changes nothing else, and is idempotent.
 func Mask(text string) string {
 	for range maxPasses {
-		masked := maskOnce(text)
-		if masked == text {
+		was := text
+		folded := strings.ToLower(text)
+		for _, r := range rules() {
+			if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
+				continue
+			}
+			if masked := r.mask(text); masked != text {
+				text, folded = masked, strings.ToLower(masked)
+			}
+		}
+		if text == was {
 			break
 		}
-		text = masked
 	}
 	return text
 }
@@ -29,103 +35,65 @@ func Mask(text string) string {
 // rule finds only the first.
 const maxPasses = 8
 
-func maskOnce(text string) string {
-	folded := strings.ToLower(text)
-	for _, s := range secrets {
-		if !strings.Contains(folded, strings.ToLower(s.mark)) {
-			continue
-		}
-		if masked := s.mask(text); masked != text {
-			text, folded = masked, strings.ToLower(masked)
-		}
-	}
-	text = maskKnown(text)
-	if !strings.Contains(text, "-----BEGIN ") {
-		return text
-	}
-	return cutKey.mask(text)
+// own are rules besides gitleaks' that come before them. If two may match the same text, the more
+// specific one is first.
+var own = []*rule{
+	ownRule("Anthropic key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{16,}`, nil),
+	ownRule("OpenAI key", "sk-", `sk-[A-Za-z0-9_-]{20,}`, hasLongRun),
+	ownRule("Slack token", "xox", `xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`, nil),
+	ownRule("Slack webhook", "hooks.slack.com/", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`, nil),
+	ownRule("Discord webhook", "/webhooks/", `/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`, nil),
+	ownRule(botTokens, ".", `\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`, nil),
+	ownRule("Discord token", "mfa.", `mfa\.[A-Za-z0-9_-]{60,}`, nil),
+	ownRule("Telegram token", ":A", `[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`, nil),
+	ownRule("AWS key", "secret", `(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`, nil),
+	ownRule("Google token", "ya29.", `ya29\.[A-Za-z0-9_-]{20,}`, nil),
+	ownRule("Google secret", "GOCSPX-", `GOCSPX-[A-Za-z0-9_-]{20,}`, nil),
+	ownRule("Groq key", "gsk_", `gsk_[A-Za-z0-9]{40,}`, nil),
+	ownRule("Replicate token", "r8_", `r8_[A-Za-z0-9]{30,}`, nil),
+	ownRule("xAI key", "xai-", `xai-[A-Za-z0-9]{60,}`, nil),
+	ownRule("NVIDIA key", "nvapi-", `nvapi-[A-Za-z0-9_-]{40,}`, nil),
+	ownRule("Tailscale key", "tskey-", `tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`, nil),
+	ownRule("Docker token", "dckr_", `dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, nil),
+	ownRule("Stripe webhook secret", "whsec_", `whsec_[A-Za-z0-9+/]{24,}={0,2}`, nil),
+	ownRule("New Relic key", "NRAK-", `NRAK-[A-Z0-9]{27}`, nil),
+	ownRule("web token", "eyJ", `eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`, nil),
+	ownRule("password", "://", `://[^\s/:@?<>"'`+"`"+`]*:([^\s/?<>"'`+"`"+`]+)@`, nil),
+	ownRule("bearer token", "bearer", `\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`, hasDigitAndLetter),
+	ownRule("password", "=", `[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'`+"`"+`]{4,}[^\s"'`+"`"+`.,;:)>\]}。]))`, isNoPlaceholder),
 }
 
 // cutKey is the beginning of a private key that breaks off, of which gitleaks' rules know only whole
 // ones: it ends where the lines of base64 end, also written as \n.
-var cutKey = secret{name: "private key", form: lazy.Pattern(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[A-Za-z0-9+/=\\"\r\n]*[A-Za-z0-9+/=])?`)}
+const cutKey = `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[A-Za-z0-9+/=\\"\r\n]*[A-Za-z0-9+/=])?`
 
-// secret is a kind of secret.
-type secret struct {
-	name string
-	mark string                // part of every secret of the kind, in any case: a quick test, because most texts have none
-	form func() *regexp.Regexp // its last group is the secret; without groups the whole match is
-	real func(match string) bool
-}
+// botTokens are matched without their first part, the bot's id in base64: searching for a dot is
+// fast, searching for an id is not.
+const botTokens = "Discord token"
 
-// secrets are all kinds. If two may match the same text, the more specific one is first.
-var secrets = []secret{
-	{"Anthropic key", "sk-ant-", lazy.Pattern(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
-	{"OpenAI key", "sk-", lazy.Pattern(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
-	{"Slack token", "xox", lazy.Pattern(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`), nil},
-	{"Slack webhook", "hooks.slack.com/", lazy.Pattern(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
-	{"Discord webhook", "/webhooks/", lazy.Pattern(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
-	{"Discord token", ".", botToken, nil},
-	{"Discord token", "mfa.", lazy.Pattern(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
-	{"Telegram token", ":A", lazy.Pattern(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
-	{"AWS key", "secret", lazy.Pattern(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
-	{"Google token", "ya29.", lazy.Pattern(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
-	{"Google secret", "GOCSPX-", lazy.Pattern(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
-	{"Groq key", "gsk_", lazy.Pattern(`gsk_[A-Za-z0-9]{40,}`), nil},
-	{"Replicate token", "r8_", lazy.Pattern(`r8_[A-Za-z0-9]{30,}`), nil},
-	{"xAI key", "xai-", lazy.Pattern(`xai-[A-Za-z0-9]{60,}`), nil},
-	{"NVIDIA key", "nvapi-", lazy.Pattern(`nvapi-[A-Za-z0-9_-]{40,}`), nil},
-	{"Tailscale key", "tskey-", lazy.Pattern(`tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`), nil},
-	{"Docker token", "dckr_", lazy.Pattern(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`), nil},
-	{"Stripe webhook secret", "whsec_", lazy.Pattern(`whsec_[A-Za-z0-9+/]{24,}={0,2}`), nil},
-	{"New Relic key", "NRAK-", lazy.Pattern(`NRAK-[A-Z0-9]{27}`), nil},
-	{"web token", "eyJ", lazy.Pattern(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
-	{"password", "://", lazy.Pattern(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
-	{"bearer token", "bearer", lazy.Pattern(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
-	{"password", "=", lazy.Pattern(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
-}
-
-// mask replaces the secrets of one kind. A match that continues a run of letters or digits is part
-// of something else.
-func (s secret) mask(text string) string {
-	form := s.form()
-	return replace(text, form, s.name, func(at []int, done int) (from, to int, is bool) {
-		begins := at[0]
-		from, to = at[0], at[1]
-		for i := 2; i < len(at); i += 2 {
-			if at[i] >= 0 {
-				from, to = at[i], at[i+1]
-			}
-		}
-		if form == botToken() {
-			id := snowflakeBefore(text[done:begins])
-			if id < 0 {
-				return 0, 0, false
-			}
-			begins, from = done+id, done+id
-		}
-		continues := begins == from && begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1])
-		return from, to, !continues && (s.real == nil || s.real(text[from:to]))
-	})
-}
-
-// replace masks the secrets in the matches of a form: secretIn returns where one is in a match, if it
-// is one. done is the end of the one before.
-func replace(text string, form *regexp.Regexp, name string, secretIn func(at []int, done int) (from, to int, is bool)) string {
+// mask replaces the secrets that match a rule.
+func (r *rule) mask(text string) string {
 	var b strings.Builder
 	done := 0
-	for _, at := range form.FindAllStringSubmatchIndex(text, -1) {
-		if from, to, is := secretIn(at, done); is {
-			b.WriteString(text[done:from])
-			b.WriteString(masked(name))
-			done = to
+	for _, at := range r.form().FindAllStringSubmatchIndex(text, -1) {
+		begins := at[0]
+		from, to := r.secretIn(at)
+		if r.ID == botTokens && text[begins] == '.' {
+			if begins = snowflakeBefore(text, done, begins); begins < 0 {
+				continue
+			}
+			from = begins
 		}
+		// A match that continues a run of letters or digits is part of something else.
+		continues := r.own && begins == from && begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1])
+		if secret := text[from:to]; continues || r.real != nil && !r.real(secret) || entropy(secret) <= r.Entropy || r.allows(text, at, secret) {
+			continue
+		}
+		b.WriteString(text[done:from] + "[masked: " + strings.ReplaceAll(r.ID, "-", " ") + "]")
+		done = to
 	}
-	b.WriteString(text[done:])
-	return b.String()
+	return b.String() + text[done:]
 }
-
-func masked(name string) string { return "[masked: " + name + "]" }
 
 func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -135,7 +103,7 @@ func alphanumeric(c byte) bool {
 // digits, with both.
 func hasLongRun(match string) bool {
 	for _, run := range strings.FieldsFunc(match, func(r rune) bool { return r == '-' || r == '_' }) {
-		if len(run) >= 16 && strings.ContainsAny(run, "0123456789") && strings.Trim(run, "0123456789") != "" {
+		if len(run) >= 16 && hasDigitAndLetter(run) {
 			return true
 		}
 	}
@@ -150,18 +118,13 @@ func hasDigitAndLetter(match string) bool {
 // isNoPlaceholder distinguishes a password from "xxxxxxxx".
 func isNoPlaceholder(match string) bool { return entropy(match) > 1 }
 
-// botToken matches a Discord bot's token without its first part, which is the bot's id in base64:
-// searching for a dot is fast, searching for an id is not.
-var botToken = lazy.Pattern(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
-
-// snowflakeBefore returns the index of a base64 id at the end of text; -1 if there is none.
-func snowflakeBefore(text string) int {
-	for size := min(28, len(text)); size >= 22; size-- {
-		from := len(text) - size
-		if from > 0 && alphanumeric(text[from-1]) {
+// snowflakeBefore returns the index of a base64 id that ends at end, at start or later; -1 if there is none.
+func snowflakeBefore(text string, start, end int) int {
+	for from := max(end-28, start); from <= end-22; from++ {
+		if from > start && alphanumeric(text[from-1]) {
 			continue
 		}
-		id, err := base64.RawURLEncoding.DecodeString(text[from:])
+		id, err := base64.RawURLEncoding.DecodeString(text[from:end])
 		if err == nil && strings.Trim(string(id), "0123456789") == "" {
 			return from
 		}

@@ -56,11 +56,9 @@ func Estimate(text string) int {
 
 func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
 
-func isAlnum(b byte) bool { return kindOf(b) != 0 }
+func isAlnum(b byte) bool { return kinds[b] != 0 }
 
-// kindOf returns 'a' for a lower-case letter, 'A' for a capital, '0' for a digit, else 0.
-func kindOf(b byte) byte { return kinds[b] }
-
+// kinds has 'a' for a lower-case letter, 'A' for a capital, '0' for a digit, else 0.
 var kinds = func() (kinds [256]byte) {
 	for from, to := range map[byte]byte{'a': 'z', 'A': 'Z', '0': '9'} {
 		for b := from; b <= to; b++ {
@@ -77,7 +75,7 @@ func alnumRun(text string) (n int, cost float64) {
 	same, changes := 0, 0 // characters since the last change of kind, changes so far
 	each := costHex
 	for ; n < len(text); n++ {
-		k := kindOf(text[n])
+		k := kinds[text[n]]
 		if k == 0 {
 			break
 		}
@@ -134,7 +132,7 @@ func spaceRun(text string, i int) (n int, cost float64) {
 	if lines > 0 && (i == 0 || isAlnum(text[i-1]) || text[i-1] >= utf8.RuneSelf) {
 		cost = costNewlines
 	}
-	if blanks > 1 || blanks == 1 && (i+n == len(text) || kindOf(text[i+n]) == '0') {
+	if blanks > 1 || blanks == 1 && (i+n == len(text) || kinds[text[i+n]] == '0') {
 		cost += costSpaces
 	}
 	return n, cost
@@ -148,7 +146,7 @@ func punctRun(text string, i int) (n int, cost float64) {
 		end++
 	}
 	n = end - i
-	if n == 1 && i > 0 && !isSpace(text[i-1]) && end < len(text) && kindOf(text[end])|0x20 == 'a' {
+	if n == 1 && i > 0 && !isSpace(text[i-1]) && end < len(text) && kinds[text[end]]|0x20 == 'a' {
 		return n, costLink
 	}
 	return n, costPunct + costPunctEach*float64(n)

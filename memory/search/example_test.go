@@ -14,10 +14,9 @@ import (
 // talk is a transcript in memory: message n has the seq n+1.
 type talk []search.Message
 
-func (t talk) Size() int                    { return len(t) }
-func (t talk) Languages() ([]string, error) { return nil, nil }
-func (t talk) Messages(seqs []int64) ([]search.Message, error) {
-	var found []search.Message
+func (t talk) Size() int           { return len(t) }
+func (t talk) Languages() []string { return nil }
+func (t talk) Messages(seqs []int64) (found []search.Message) {
 	for _, seq := range slices.Sorted(slices.Values(seqs)) {
 		if seq <= int64(len(t)) {
 			m := t[seq-1]
@@ -26,21 +25,20 @@ func (t talk) Messages(seqs []int64) ([]search.Message, error) {
 			found = append(found, m)
 		}
 	}
-	return found, nil
+	return found
 }
 
-func (t talk) Frequencies(terms []string) (map[string]int, error) {
+func (t talk) Frequencies(terms []string) map[string]int {
 	n := make(map[string]int)
 	for _, term := range terms {
-		postings, _ := t.Postings(term, 0)
-		n[term] = len(postings)
+		n[term] = len(t.Postings(term, 0))
 	}
-	return n, nil
+	return n
 }
 
-func (t talk) Pairs(string) ([]string, error) { return nil, nil }
+func (t talk) Pairs(string) []string { return nil }
 
-func (t talk) Members(terms []string) (map[string]string, error) {
+func (t talk) Members(terms []string) map[string]string {
 	names := make(map[string]string)
 	for _, m := range t {
 		for _, term := range words.Content(m.Author) {
@@ -48,20 +46,20 @@ func (t talk) Members(terms []string) (map[string]string, error) {
 		}
 	}
 	maps.DeleteFunc(names, func(term, _ string) bool { return !slices.Contains(terms, term) })
-	return names, nil
+	return names
 }
 
-func (t talk) Postings(term string, _ int) (found []search.Posting, err error) {
+func (t talk) Postings(term string, _ int) (found []search.Posting) {
 	for i, m := range t {
 		all := words.Content(m.Text + " " + m.Author)
 		if n := len(slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word != term })); n > 0 {
 			found = append(found, search.Posting{Document: int64(i + 1), Count: n, Length: len(all)})
 		}
 	}
-	return found, nil
+	return found
 }
 
-func (t talk) Around(term string, _ []int64) ([]search.Posting, error) { return t.Postings(term, 0) }
+func (t talk) Around(term string, _ []int64) []search.Posting { return t.Postings(term, 0) }
 
 func Example() {
 	now := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)
@@ -72,11 +70,7 @@ func Example() {
 		{Author: "Bob", Text: "Anything for lunch?", Time: now.AddDate(0, 0, -1)},
 	}
 	question := search.Parse("where did we put the kayack last week", "Bob", now)
-	hits, err := question.Messages(said, 1, int64(len(said)), 2)
-	if err != nil {
-		fmt.Println(err)
-	}
-	for _, hit := range hits {
+	for _, hit := range question.Messages(said, 1, int64(len(said)), 2) {
 		fmt.Println(hit.Author+":", hit.Text)
 	}
 	// Output:

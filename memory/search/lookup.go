@@ -24,35 +24,25 @@ const (
 // lookUp sets the terms to read, sorted, so that scores always add up in the same order: those of
 // the question that occur in the index, and for a word that occurs nowhere the terms it may be a
 // typo of. It leaves out names of members, misspelt or not: the question is about these people.
-func (q *Query) lookUp(in Index) error {
-	stems, err := words.StemsToFind(q.text, in.Languages)
-	if err != nil {
-		return err
-	}
-	if q.single && isUnspaced(q.words[0].Term) {
-		pairs, err := in.Pairs(q.words[0].Term)
-		if err != nil {
-			return err
+func (q *Query) lookUp(in Index) {
+	stems := words.StemsToFind(q.text, in.Languages)
+	if q.single { // one character of a script without spaces is indexed in pairs of characters, see words.Terms
+		term := q.words[0].Term
+		if r, size := utf8.DecodeRuneInString(term); size == len(term) && words.IsUnspaced(r) {
+			stems[term] = in.Pairs(term)
 		}
-		stems[q.words[0].Term] = pairs
 	}
 	var terms []string
 	for _, w := range q.words {
 		terms = append(append(terms, w.Term), stems[w.Term]...)
 	}
-	frequencies, err := in.Frequencies(terms)
-	if err != nil {
-		return err
-	}
+	frequencies := in.Frequencies(terms)
 	for term, all := range stems {
 		for _, stem := range all {
 			frequencies[term] = max(frequencies[term], frequencies[stem])
 		}
 	}
-	corrections, err := q.correct(in, frequencies)
-	if err != nil {
-		return err
-	}
+	corrections := q.correct(in, frequencies)
 	has := make(map[string]bool)
 	add := func(text string, weight float64) {
 		n := frequencies[text]
@@ -76,19 +66,11 @@ func (q *Query) lookUp(in Index) error {
 	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
 	q.terms = q.terms[:min(len(q.terms), maxTerms)]
 	slices.SortFunc(q.terms, func(a, b term) int { return cmp.Compare(a.text, b.text) })
-	return nil
-}
-
-// isUnspaced reports whether a term is one character of a script, from Thai on, whose words have no
-// spaces between them: they are indexed in pairs of characters, see words.Terms.
-func isUnspaced(term string) bool {
-	first, size := utf8.DecodeRuneInString(term)
-	return first >= '\u0e00' && size == len(term)
 }
 
 // correct returns, for the words of the question that occur nowhere, the terms that they may be
 // typos of, and adds their frequencies. It removes the names of members from the question.
-func (q *Query) correct(in Index, frequencies map[string]int) (map[string][]string, error) {
+func (q *Query) correct(in Index, frequencies map[string]int) map[string][]string {
 	corrections := make(map[string][]string) // by the term of a typo
 	var terms []string
 	for _, w := range slices.Backward(q.words) {
@@ -97,24 +79,18 @@ func (q *Query) correct(in Index, frequencies map[string]int) (map[string][]stri
 			continue
 		}
 		respelt := words.Respell(w.Folded)
-		found, err := in.Frequencies(respelt)
-		if err != nil {
-			return nil, err
-		}
+		found := in.Frequencies(respelt)
 		known := slices.DeleteFunc(respelt, func(term string) bool { return found[term] == 0 })
 		corrections[w.Term] = known[:min(len(known), spellings)]
 		terms = append(terms, corrections[w.Term]...)
 		maps.Copy(frequencies, found)
 	}
-	members, err := in.Members(terms)
-	if err != nil {
-		return nil, err
-	}
+	members := in.Members(terms)
 	for typo, known := range corrections {
 		for _, term := range known {
 			members[typo] = cmp.Or(members[typo], members[term])
 		}
 	}
 	q.about(members)
-	return corrections, nil
+	return corrections
 }

@@ -72,18 +72,18 @@ func (q *Query) about(members map[string]string) {
 }
 
 // weak are the terms of words that only phrase a question, and of the lightest verbs.
-var weak = setOf(words.Terms(`activity according ask certain describe discuss do event example explain express feel get go happen
+var weak = words.Set(strings.Join(words.Terms(`activity according ask certain describe discuss do event example explain express feel get go happen
 kind like long make many mention name new recent recently say share sort specific talk tell thing think time type
-use various want way`))
+use various want way`), " "))
 
 // timeWords say when something was, besides dates.
-var timeWords = setOf(strings.Fields(`ago before day days last later month months morning next night recently since soon spring
+var timeWords = words.Set(`ago before day days last later month months morning next night recently since soon spring
 summer tomorrow tonight week weeks weekend winter year years monday tuesday wednesday thursday friday saturday
-sunday just`))
+sunday just`)
 
 var (
-	firstPerson = setOf(strings.Fields("i me my mine myself ich mich mir mein meine meinen meinem meiner je moi yo mi mis mio eu meu minha я меня мне мой моя мое мои انا"))
-	whenWords   = setOf(strings.Fields("when wann いつ quand cuando quando когда متى"))
+	firstPerson = words.Set("i me my mine myself ich mich mir mein meine meinen meinem meiner je moi yo mi mis mio eu meu minha я меня мне мой моя мое мои انا")
+	whenWords   = words.Set("when wann いつ quand cuando quando когда متى")
 )
 
 // tellsTime reports whether a word of text says a time. It is called for many messages.
@@ -94,12 +94,4 @@ func tellsTime(text string) bool {
 		}
 	}
 	return false
-}
-
-func setOf(list []string) map[string]bool {
-	set := make(map[string]bool, len(list))
-	for _, word := range list {
-		set[word] = true
-	}
-	return set
 }

@@ -1,4 +1,5 @@
-// Ranking by words: BM25 that also counts neighbours.
+// Ranking by words: where in a transcript, and near which messages, the terms of a question occur, and BM25 that
+// also counts neighbours.
 
 package search
 
@@ -47,18 +48,14 @@ type term struct {
 
 // read reads the postings of the term and of its stems, by document. If several of them find a
 // word, it counts as often as for the one that finds it most.
-func (t term) read(postings func(term string) ([]Posting, error)) (all []Posting, err error) {
+func (t term) read(postings func(term string) []Posting) (all []Posting) {
 	for _, text := range append([]string{t.text}, t.stems...) {
-		more, err := postings(text)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
+		all = append(all, postings(text)...)
 	}
 	slices.SortFunc(all, func(x, y Posting) int {
 		return cmp.Or(cmp.Compare(x.Document, y.Document), cmp.Compare(y.Count, x.Count))
 	})
-	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document }), nil
+	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document })
 }
 
 // idf returns the worth of a term that occurs in frequency of all documents.
@@ -99,4 +96,120 @@ func best(all []scored, limit int) []scored {
 	}
 	cut()
 	return kept
+}
+
+// postingsRead limits how many postings one question reads. Rare terms come first; a term beyond
+// the limit is read only around the best messages found so far.
+const postingsRead = 2000
+
+// place is a message in which a term occurs, or near which it occurs.
+type place struct {
+	seq    int64
+	count  float64 // in the message
+	near   float64 // in the message and, with less weight, in those around it
+	length int     // terms of the message; 0: the term is not in it
+}
+
+// trace is a term and the places where it occurs.
+type trace struct {
+	term
+	places []place // by seq
+	common bool    // not read completely
+}
+
+// at returns the place of a message.
+func (t trace) at(seq int64) place {
+	if i, found := slices.BinarySearchFunc(t.places, seq, func(p place, seq int64) int { return cmp.Compare(p.seq, seq) }); found {
+		return t.places[i]
+	}
+	return place{}
+}
+
+// spread adds to postings, ordered by document, the places around them.
+func spread(postings []Posting) []place {
+	places := make([]place, 0, 3*len(postings))
+	for _, p := range postings {
+		last := p.Document - Reach - 1
+		if n := len(places); n > 0 {
+			last = max(last, places[n-1].seq)
+		}
+		for seq := last + 1; seq <= p.Document+Reach; seq++ {
+			places = append(places, place{seq: seq})
+		}
+		end := len(places) - 1 // the place at p.Document+Reach
+		for _, around := range nearby {
+			if i := end - Reach + int(around.offset); i >= 0 {
+				at := &places[i]
+				at.near += around.weight * float64(p.Count)
+				if around.offset == 0 {
+					at.count, at.length = float64(p.Count), p.Length
+				}
+			}
+		}
+	}
+	return places
+}
+
+// traces reads the places of the question's terms, the rarest first, up to postingsRead, but at
+// least some of the rarest.
+func (q *Query) traces(in Transcript) (all []trace) {
+	q.lookUp(in)
+	rarest := slices.Clone(q.terms)
+	slices.SortStableFunc(rarest, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
+	rest := postingsRead
+	for i, of := range rarest {
+		t := trace{term: of, common: of.frequency > rest}
+		if !t.common || i == 0 {
+			postings := t.read(func(term string) []Posting { return in.Postings(term, rest) })
+			postings = postings[max(len(postings)-rest, 0):]
+			rest -= len(postings)
+			t.places = spread(postings)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// complete reads what traces left out, around the messages that matter.
+func complete(traces []trace, in Transcript, seqs []int64) {
+	for i := range traces {
+		if t := &traces[i]; t.common {
+			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
+		}
+	}
+}
+
+// scores returns the score by words of all places of the traces between the messages from and to,
+// by seq: the best of them are examined further.
+func scores(traces []trace, from, to int64) (all []scored) {
+	heads := make([]int, len(traces))
+	next := func(n int) place { // of a trace
+		if heads[n] < len(traces[n].places) {
+			return traces[n].places[heads[n]]
+		}
+		return place{seq: math.MaxInt64}
+	}
+	for {
+		seq, length := to+1, 0
+		for n := range traces {
+			if p := next(n); p.seq < seq {
+				seq, length = p.seq, p.length
+			} else if p.seq == seq {
+				length = max(length, p.length)
+			}
+		}
+		if seq > to {
+			return all
+		}
+		s := scored{document: seq}
+		for n, t := range traces {
+			if p := next(n); p.seq == seq {
+				s.score += t.gain(p.near, cmp.Or(length, ordinary))
+				heads[n]++
+			}
+		}
+		if seq >= from {
+			all = append(all, s)
+		}
+	}
 }

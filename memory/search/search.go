@@ -17,22 +17,23 @@ type Posting struct {
 	Length   int // of the document, in terms
 }
 
-// Index is an index of documents, limited to those a question may reach.
+// Index is an index of documents, limited to those a question may reach. If reading it fails, so does
+// the transaction that it is read in: the methods return nothing then.
 type Index interface {
-	Size() int                                          // documents
-	Frequencies(terms []string) (map[string]int, error) // in how many documents each term occurs; terms that occur in none are missing
-	Pairs(character string) ([]string, error)           // terms of two characters, one of which it is
-	Languages() ([]string, error)                       // of the stems that occur, see words.Stems
-	Members(terms []string) (map[string]string, error)  // the names of members that contain the terms
-	Postings(term string, limit int) ([]Posting, error) // the newest, by document
+	Size() int                                 // documents
+	Frequencies(terms []string) map[string]int // in how many documents each term occurs; terms that occur in none are missing
+	Pairs(character string) []string           // terms of two characters, one of which it is
+	Languages() []string                       // of the stems that occur, see words.Stems
+	Members(terms []string) map[string]string  // the names of members that contain the terms
+	Postings(term string, limit int) []Posting // the newest, by document
 }
 
 // Transcript is the index of a conversation. Its documents are messages; neighbours have
 // consecutive numbers.
 type Transcript interface {
 	Index
-	Around(term string, seqs []int64) ([]Posting, error) // those at most Reach away from one of the messages
-	Messages(seqs []int64) ([]Message, error)            // those of them that may be found
+	Around(term string, seqs []int64) []Posting // those at most Reach away from one of the messages
+	Messages(seqs []int64) []Message            // those of them that may be found
 }
 
 // Message is a message that may answer a question.
@@ -84,24 +85,14 @@ const examined = 100
 // Messages returns the messages between from and to that answer the question, at most limit, the
 // best first; of equally good ones the newer first. It finds a message by its own words and by
 // those of its neighbours. The cost is bounded, however long the transcript is.
-func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error) {
-	traces, err := q.traces(in)
-	if err != nil {
-		return nil, err
-	}
+func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) {
+	traces := q.traces(in)
 	var seqs []int64
 	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
 		seqs = append(seqs, p.document)
 	}
-	messages, err := in.Messages(seqs)
-	if err != nil {
-		return nil, err
-	}
-	if err := complete(traces, in, seqs); err != nil {
-		return nil, err
-	}
-	var hits []Hit
-	for _, m := range messages {
+	complete(traces, in, seqs)
+	for _, m := range in.Messages(seqs) {
 		h := Hit{Message: m}
 		// A one-word query is not a question: only messages with the word itself match.
 		if h.weigh(q, traces) || !q.single {
@@ -111,23 +102,17 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error
 	slices.SortFunc(hits, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Seq, x.Seq))
 	})
-	return hits[:min(limit, len(hits))], nil
+	return hits[:min(limit, len(hits))]
 }
 
 // Scores returns the worth of the question's words in each document that has any.
-func (q *Query) Scores(in Index) (map[int64]float64, error) {
-	if err := q.lookUp(in); err != nil {
-		return nil, err
-	}
+func (q *Query) Scores(in Index) map[int64]float64 {
+	q.lookUp(in)
 	scores := make(map[int64]float64)
 	for _, t := range q.terms { // sorted: scores add up in one order
-		postings, err := t.read(func(term string) ([]Posting, error) { return in.Postings(term, math.MaxInt64) })
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range postings {
+		for _, p := range t.read(func(term string) []Posting { return in.Postings(term, math.MaxInt64) }) {
 			scores[p.Document] += t.gain(float64(p.Count), p.Length)
 		}
 	}
-	return scores, nil
+	return scores
 }
