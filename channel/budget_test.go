@@ -173,7 +173,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 			turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
-			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "by emergency")
+			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "to be summarized")
 		}
 		check.Equal(t, "summaries without the model", unrepaired(), true)
 		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)

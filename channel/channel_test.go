@@ -130,6 +130,7 @@ func TestCommands(t *testing.T) {
 		"/forget":     "by its number",
 		"/forget 99":  "No memory 99 is from this conversation",
 		"/HELP":       "/help",
+		"/undo 3":     "/undo takes no argument. Write it alone.",
 	} {
 		r.wantAnswer(line, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -32,7 +33,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
-		answer.Text = c.sayf("Summarizing %d messages (#%d to #%d) in the background. Keep talking; nothing is lost.", began.Messages, began.From, began.To)
+		answer.Text = c.sayf("Summarizing %s (#%d to #%d) in the background. Keep talking; nothing is lost.", c.messages(began.Messages), began.From, began.To)
 	}
 	return answer, nil
 }
@@ -81,11 +82,16 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 		e.From, e.To = min(e.From, row.From), max(e.To, row.To)
 		unfocused = unfocused || row.Focus != focus
 	}
-	text := c.sayf("Summarized %d messages (#%d to #%d): %d → %d tokens of %d.", messagesIn(e.Set), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	text := c.sayf("Summarized %s (#%d to #%d): %d → %d tokens of %d.", c.messages(messagesIn(e.Set)), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	if focus != "" && unfocused {
 		text += c.sayf(" Summaries that were ready before you asked do not have this focus.")
 	}
 	return text
+}
+
+// messages returns a number of messages in the language of the conversation.
+func (c *conversation) messages(n int) string {
+	return c.translated(chat.Counted(n, "message", "messages"))
 }
 
 // messagesIn returns how many messages were summarized in one step.

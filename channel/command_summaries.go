@@ -41,12 +41,20 @@ func (c *conversation) summaryLine(row compactor.Compaction) string {
 
 // summaryWords describes a compaction, numbered like a memory.
 func summaryWords(row compactor.Compaction) string {
-	by := string(row.By)
+	by := madeBy(row.By)
 	if row.Model != "" {
 		by += " (" + row.Model + ")"
 	}
-	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s",
-		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by)
+	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %s in %d tokens, %s", row.ID, row.Kind, row.Level, row.From, row.To,
+		days(row.FromTime, row.ToTime), chat.Counted(row.Messages, "message", "messages"), row.Tokens, by)
+}
+
+// madeBy describes who wrote a summary; no one has written what a placeholder stands for.
+func madeBy(by compactor.By) string {
+	if by == compactor.ByEmergency {
+		return "to be summarized"
+	}
+	return "by " + string(by)
 }
 
 // days formats a range of days, or a single day.

@@ -83,6 +83,9 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 	if h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)) {
 		return Answer{Text: c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)), Private: true}, nil
 	}
+	if args != "" && len(command.Args) == 0 {
+		return Answer{Text: c.spell(fmt.Sprintf("/%s takes no argument. Write it alone.", command.Name)), Private: true}, nil
+	}
 	if command.opens {
 		if _, err := c.current(ctx); err != nil {
 			return answer, err
@@ -143,7 +146,7 @@ func FindCommand(name string) (Command, error) {
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	var text strings.Builder
-	columns := tabwriter.NewWriter(&text, 30, 0, 1, ' ', 0)
+	columns := tabwriter.NewWriter(&text, 30, 0, 2, ' ', 0)
 	for _, command := range Commands {
 		fmt.Fprintf(columns, "%s\t%s\n", c.spell("/"+command.Usage()), c.spell(command.Help))
 	}

@@ -133,7 +133,7 @@ func runningWords(g compactor.Status) string {
 	if g.Scheduled {
 		next = "; a /compact is scheduled after it"
 	}
-	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
+	return fmt.Sprintf("summarizing %s, #%d to #%d (%s)%s", chat.Counted(g.Running.Messages, "message", "messages"), g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
 // StackEntryOf converts a summary to an entry of the stack.
@@ -177,6 +177,12 @@ func nextLevel(g compactor.Status) string {
 func lastWords(e compactor.Event) string {
 	switch e.State {
 	case compactor.EventApplied:
+		if e.Trigger == compactor.OnNew {
+			return fmt.Sprintf("a new session: messages #%d to #%d are summarized in the background", e.From, e.To)
+		}
+		if e.AfterTokens >= e.BeforeTokens { // it fills a placeholder
+			return fmt.Sprintf("%s by %s, messages #%d to #%d", e.Kind, e.By, e.From, e.To)
+		}
 		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventUndone:
 		return fmt.Sprintf("undone: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
@@ -221,7 +227,7 @@ func (c Context) String() string {
 	line("running", cmp.Or(c.Running, "nothing"))
 	label := "tasks"
 	for _, t := range c.Tasks {
-		line(label, fmt.Sprintf("%d by %s: %d messages, %d tokens so far", t.Number, t.Agent, t.Messages, t.Tokens))
+		line(label, fmt.Sprintf("%d by %s: %s, %d tokens so far", t.Number, t.Agent, chat.Counted(int(t.Messages), "message", "messages"), t.Tokens))
 		label = ""
 	}
 	line("ready", c.Ready)
@@ -240,8 +246,8 @@ func (c Context) String() string {
 }
 
 func (s StackEntry) line() string {
-	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
-		days(s.FromTime, s.ToTime), s.Tokens, s.By)
+	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, %s", s.ID, s.Kind, s.Level, s.From, s.To,
+		days(s.FromTime, s.ToTime), s.Tokens, madeBy(s.By))
 }
 
 func (p Past) write(b *strings.Builder) {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -84,6 +86,9 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 		r.post(r.inbound("hello", says != "nobody asked"))
 		check.Contains(t, "the reply", texts(r.connector.texts()), says)
 		check.Len(t, says+": requests", r.model.Requests(), len(answers))
+		sent := r.connector.sent[0]
+		described := slices.ContainsFunc(r.messagesIn(place), func(m chat.Message) bool { return m.ID == sent.Reply && strings.Contains(sent.Text, m.Text) })
+		check.Equal(t, says+": a row describes the reply", described, !sent.Failure)
 	}
 }
 

@@ -34,7 +34,8 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
-	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
+	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup &&
+		e.Trigger != compactor.OnRepair && e.Trigger != compactor.OnNew {
 		c.unannounced = &e
 		c.wake()
 	}

@@ -79,7 +79,8 @@ func TestCompactionNotices(t *testing.T) {
 		r.overhear("and on it goes")
 		check.Lacks(t, name+"transcript", texts(r.transcript()), "assistant")
 		r.restart()
-		r.waitForReplies()
+		r.run("/new") // whose answer says it
+		r.overhear("anew")
 		r.stop()
 		check.Equal(t, name+"there is one notice, also after a restart", len(r.connector.sent) == 1, test.notice != "")
 		for _, p := range r.connector.sent {

@@ -22,8 +22,8 @@ func (r *reply) empty(resp llm.Response) bool {
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
-// answered returns the outcome of a turn whose answer ends with m; next is its seq, and the reply's id
-// is that of its row.
+// answered returns the outcome of a turn whose answer ends with m; next is its seq. The reply's id is
+// that of the row with its last text.
 func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	id := fmt.Sprintf("reply-%d", next)
 	r.current.Reset()
@@ -32,6 +32,8 @@ func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 		row := rowOf(m, next, r.turn.Seq)
 		row.ID = id
 		r.messages = append(r.messages, row)
+	} else if len(r.texts) > 0 {
+		r.messages[r.said].ID = id
 	}
 	if len(r.texts) == 0 { // nothing to add, and no one asked; or it was stopped at once
 		return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
@@ -73,7 +75,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		o.Pieces = c.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
@@ -95,13 +97,14 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
 		return err
 	}
+	r.stored = true
 	if o.Reply != "" {
 		c.sender.start(c.hub.ctx)
 		if replied := c.hub.o.Replied; replied != nil {

@@ -56,12 +56,13 @@ func (s *scene) model(ctx context.Context, n int, req llm.Request) (llm.Response
 		return llmtest.Use(tools[k-1]), nil
 	}
 	what := "answer "
-	for _, m := range slices.Backward(req.Messages) {
-		if m.Role == llm.RoleUser {
-			if strings.Contains(m.Text, "[Result of task ") || strings.Contains(m.Text, "[Task ") {
-				what = "outcome "
-			}
-			break
+	said := len(req.Messages)
+	for said > 0 && req.Messages[said-1].Role != llm.RoleUser {
+		said--
+	}
+	for ; said > 0 && req.Messages[said-1].Role == llm.RoleUser; said-- { // messages that came with the outcome may follow it
+		if text := req.Messages[said-1].Text; strings.Contains(text, "[Result of task ") || strings.Contains(text, "[Task ") {
+			what = "outcome "
 		}
 	}
 	return llmtest.Say(fmt.Sprint(what, n, strings.Repeat(" word", s.dice(60)))), nil

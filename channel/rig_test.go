@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -91,7 +92,7 @@ func (d *connector) Task(string, channel.Task)                    {}
 // until waits until ok, called under the lock, returns true.
 func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.After(20 * time.Second); ; {
+	for deadline := time.After(channeltest.Patience); ; {
 		d.mu.Lock()
 		done, changed := ok(), d.changed
 		d.mu.Unlock()

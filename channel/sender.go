@@ -25,14 +25,40 @@ type sender struct {
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool // the outbox may contain something to send
+	look    bool   // the outbox may contain something to send
+	hidden  func() // shows a text once the sender is idle; nil: none waits
 }
 
 // keep passes the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writers[reply] = w
+	s.writers[reply], s.hidden = w, nil
+}
+
+// show displays the text so far of the reply being written, once those ahead of it have been sent:
+// otherwise people would see them out of order.
+func (s *sender) show(w Writer, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hidden = func() { w.Show(text) }; !s.running {
+		s.showHiddenLocked()
+	}
+}
+
+func (s *sender) showHiddenLocked() {
+	if s.hidden != nil {
+		s.hidden()
+		s.hidden = nil
+	}
+}
+
+// cancel withdraws what was shown of a reply.
+func (s *sender) cancel(w Writer) {
+	s.mu.Lock()
+	s.hidden = nil
+	s.mu.Unlock()
+	w.Cancel()
 }
 
 // drop forgets the writer of a reply that is sent, or will not be.
@@ -91,7 +117,9 @@ func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = ctx.Err() == nil && s.look
-	s.look = false
+	if s.look = false; !s.running && ctx.Err() == nil {
+		s.showHiddenLocked()
+	}
 	return s.running
 }
 

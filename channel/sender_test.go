@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/privacy"
 )
 
@@ -128,6 +131,15 @@ func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
 	check.Equal(t, "next answer", r.lastText(), "answer 2")
 }
 
+// pausing writes the beginning of an answer, and no more.
+type pausing struct{ *llmtest.Model }
+
+func (pausing) Generate(ctx context.Context, _ llm.Request, show func(string)) (llm.Response, error) {
+	show("wait")
+	<-ctx.Done()
+	return llm.Response{}, ctx.Err()
+}
+
 // offline is a connector that reports that it has no connection.
 type offline struct{ *connector }
 
@@ -187,6 +199,22 @@ func TestTurnWaitsForTools(t *testing.T) {
 }
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown once they are sent, also if the model pauses
+		r.connector.note(func() { r.connector.delay = time.Minute })
+		r.say("one", true)
+		synctest.Wait()
+		r.agent.Model = pausing{r.model}
+		r.hub.Renew(channel.Rules{})
+		r.say("two", true)
+		time.Sleep(2 * time.Minute)
+		r.connector.note(func() {
+			check.EqualAll(t, "seen before the model goes on", r.connector.seen[2:], []string{"sent answer 1", "shown wait"})
+			r.connector.delay = 0
+		})
+		r.wantAnswer("/stop", "Stopped")
+		r.waitForReplies()
+		check.Equal(t, "sent", r.lastText(), "wait")
+	})
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		r.model.Func = alwaysSay("answer in words")
 		r.connector.delay = time.Hour // no reply gets out

@@ -40,7 +40,9 @@ type reply struct {
 	shown    int             // bytes of the text when it was last shown
 	spend    func() error    // called before each model call; an error stops the call
 	learnt   *llm.Learnt     // of the model that answers
+	said     int             // index in messages of the row with the newest of texts
 	finish   string          // why the answer ended; "": there is none
+	stored   bool            // its outcome is on disk
 }
 
 // text returns everything that people see of the reply so far.
@@ -106,13 +108,13 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 	}
 	switch cause := context.Cause(ctx); {
 	case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		return false, c.hub.ctx.Err()
-	case err == nil:
-		return false, c.succeed(ctx, r, step, resp)
 	case errors.Is(cause, errDeleted):
 		_, err := c.tryAgain(r, turn) // finds that the turn was deleted, too
 		return false, err
+	case err == nil:
+		return false, c.succeed(ctx, r, step, resp)
 	case c.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		step.Add(answered)
 		return false, c.finishPart(ctx, r)
@@ -131,13 +133,16 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 
 // succeed closes a turn with the model's answer.
 func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step, resp llm.Response) error {
-	c.hub.metrics.answered()
-	step.Add(answered)
 	if c.failures.end(r.learnt) {
 		c.log.Info("turns_recovered")
 	}
 	r.finish = resp.FinishReason
-	return c.finish(ctx, r, r.answered(c.next(), resp.Message))
+	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
+	if r.stored { // otherwise its question was deleted, or it is answered again
+		c.hub.metrics.answered()
+		step.Add(answered)
+	}
+	return err
 }
 
 // giveUp closes a failed turn with a sentence that says why.
@@ -147,7 +152,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
 	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.truncate(r.first)
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		return c.pass(ctx, r.turn)
 	}
 	c.failures.announced = true
@@ -157,7 +162,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 // tryAgain discards what a failed attempt added. It is not tried again if the question was deleted, which closed
 // the turn.
 func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err error) {
-	r.writer.Cancel()
+	c.sender.cancel(r.writer)
 	c.truncate(r.first)
 	err = c.countAttempt(c.hub.ctx, turn)
 	if errors.Is(err, store.ErrNotFound) {
@@ -191,7 +196,7 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 	switch p := recover(); p {
 	case nil:
 	case any(errPanicked):
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		panic(p)
 	default:
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
@@ -216,7 +221,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		Record: func(calls llm.Message, results []llm.Message) {
 			t.accept()
 			if text := withoutNoReply(calls.Text, false); text != "" {
-				r.texts = append(r.texts, text)
+				r.texts, r.said = append(r.texts, text), len(r.messages)
 			}
 			r.current.Reset()
 			c.add(r, calls, t.completion)
@@ -247,18 +252,16 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	return resp, err
 }
 
-// show displays the reply so far. It shows nothing before the replies ahead of this one have been
-// sent: otherwise people would see them out of order.
-//
-// Showing a text costs time in proportion to its length, so a long one is shown in larger steps.
+// show displays the reply so far. That costs time in proportion to its length, so a long text is shown
+// in larger steps.
 func (c *conversation) show(r *reply) {
 	n := r.current.Len()
 	if n > r.shown && n-r.shown < n/256 {
 		return
 	}
 	r.shown = n
-	if text := withoutNoReply(r.text(), true); text != "" && c.sender.idle() {
-		r.writer.Show(text)
+	if text := withoutNoReply(r.text(), true); text != "" {
+		c.sender.show(r.writer, text)
 	}
 }
 

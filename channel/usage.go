@@ -190,7 +190,7 @@ func (s *Spending) write(b *strings.Builder) {
 		return
 	}
 	if s.Total.Requests > 0 {
-		fmt.Fprintf(b, "today     %s\nin all    %s\n", s.Today, s.Total)
+		fmt.Fprintf(b, "today     %s\nin total  %s\n", s.Today, s.Total)
 	}
 	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
 		fmt.Fprintf(b, "summaries %s; they saved about %d tokens of cached input: %s\n", s.Summaries, s.SavedTokens, prices.Money(s.Saved))

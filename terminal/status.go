@@ -40,6 +40,12 @@ func status(event channel.Event) string {
 	case "started":
 		return "· compacting " + span
 	case "applied":
+		if event.Trigger == "new" {
+			return "" // the answer to /new says it
+		}
+		if event.AfterTokens >= event.BeforeTokens { // it fills a placeholder
+			return "· compacted " + span
+		}
 		return fmt.Sprintf("· compacted %s: %d → %d tokens of %d", span, event.BeforeTokens, event.AfterTokens, event.Window)
 	case "failed": // the error text says that nothing was lost
 		return "· could not compact " + span + ": " + event.Error
