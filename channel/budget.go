@@ -36,13 +36,10 @@ type Budget struct {
 const (
 	budgetPerDay   = "budget_per_day"
 	budgetPerMonth = "budget_per_month"
-
-	// nearlySpent is the share of a budget at which owners are warned.
-	nearlySpent = 0.8
+	nearlySpent    = 0.8 // the share of a budget at which owners are warned
 )
 
-func (b Budget) isSpent() bool       { return b.Spent >= b.Limit }
-func (b Budget) isNearlySpent() bool { return b.Spent >= nearlySpent*b.Limit }
+func (b Budget) isSpent() bool { return b.Spent >= b.Limit }
 
 // String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {

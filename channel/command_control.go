@@ -3,53 +3,107 @@ package channel
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+
+	"cairn/compactor"
 )
 
 // Commands that decide whether the bot answers, and what it may do.
 
+// runStop stops the turn whose answer people see here, and answering unasked in a thread.
 func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	following, err := c.records.Settings().Following(ctx)
+	if err == nil && following {
+		err = c.records.Settings().Follow(ctx, false)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
-	if following {
-		if err := c.records.Settings().Follow(ctx, false); err != nil {
-			return Answer{}, err
+	answer := Answer{Text: "There is nothing to stop."}
+	for _, name := range c.answeredHere() {
+		if turn := c.hub.Operator().turnIn(name); turn != nil {
+			turn.stop(errStopped)
+			answer = Answer{Text: "Stopped."}
+			break
 		}
 	}
-	switch stopped := c.interruptHere(); {
-	case following:
-		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
-	case stopped:
-		return Answer{Text: "Stopped."}, nil
+	if following {
+		answer = Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}
 	}
-	return Answer{Text: "There is nothing to stop."}, nil
+	return answer, nil
+}
+
+// answeredHere returns the conversations whose answers people see here: this one, and, if it is a
+// thread, the one above while it answers the message that the thread hangs on. Slack shows that answer
+// in the thread.
+func (c *conversation) answeredHere() []string {
+	place := ParsePlace(c.name)
+	question := place.Thread
+	if question == "" {
+		return []string{c.name}
+	}
+	place.Thread = ""
+	if turn := c.hub.Operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.to, question) {
+		return []string{c.name}
+	}
+	return []string{c.name, place.String()}
+}
+
+// interrupt stops the running turn, if there is one.
+func (c *conversation) interrupt() {
+	if turn := c.turn.Load(); turn != nil {
+		turn.stop(errStopped)
+	}
+}
+
+// While a conversation or the whole bot is paused, messages are kept as context, and no model is called.
+
+// everywhere is the scope of a pause of the whole bot.
+const everywhere = ""
+
+var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
+
+func (c *conversation) paused(ctx context.Context) bool {
+	here, all, err := c.hub.Operator().Paused(ctx, c.account())
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("read_pause_failed", "error", err)
+	}
+	return here || all
+}
+
+// WhySilent tells people who expect answers in a conversation why the bot gives none there; "" if it
+// does.
+func (o Operator) WhySilent(ctx context.Context, conversation string) (words string) {
+	switch here, all, _ := o.Paused(ctx, conversation); {
+	case o.hub.respond(conversation) == RespondNever:
+		words = TextRefused
+	case all:
+		words = "I am still paused everywhere; /resume everywhere ends that."
+	case here:
+		words = "I am still paused here; /resume ends that."
+	}
+	return o.hub.spell(conversation, Translated(o.hub.languageOf(conversation), words))
 }
 
 func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
 	scope, err := c.scope(who, where)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := c.hub.Operator().Pause(ctx, scope, who.Name); err != nil {
-		return Answer{}, err
+	if err == nil {
+		err = c.hub.Operator().Pause(ctx, scope, who.Name)
 	}
 	if scope == everywhere {
-		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, nil
+		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, err
 	}
-	return Answer{Text: c.sayf("I am paused here until /resume. I keep listening.")}, nil
+	return Answer{Text: c.sayf("I am paused here until /resume. I keep listening.")}, err
 }
 
 func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
 	scope, err := c.scope(who, where)
-	if err != nil {
-		return Answer{}, err
+	if err == nil {
+		err = c.hub.Operator().Resume(ctx, scope)
 	}
-	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
-		return Answer{}, err
-	}
-	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, nil
+	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, err
 }
 
 // scope returns the scope that a person wants to pause.

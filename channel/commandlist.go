@@ -3,9 +3,7 @@ package channel
 // Commands lists all commands, in the order /help shows them.
 var Commands []Command
 
-func init() {
-	Commands = commands // an initializer would refer to itself through /help
-}
+func init() { Commands = commands } // an initializer would refer to itself through /help
 
 var commands = []Command{
 	{

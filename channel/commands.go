@@ -43,15 +43,15 @@ type Arg struct {
 
 // Usage returns the command as /help shows it: "compact [focus]".
 func (c Command) Usage() string {
-	words := []string{c.Name}
+	text := c.Name
 	for _, a := range c.Args {
 		if a.Required {
-			words = append(words, a.Name)
+			text += " " + a.Name
 		} else {
-			words = append(words, "["+a.Name+"]")
+			text += " [" + a.Name + "]"
 		}
 	}
-	return strings.Join(words, " ")
+	return text
 }
 
 // Run runs line if it is a command, such as "/context" or "/compact prices". The answer is for the
@@ -103,32 +103,21 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 // restricted reports whether only managers may run a command.
 func (h *Hub) restricted(c Command) bool {
 	restricted := h.rules.Load().Restricted
-	if c.Guarded {
-		return true
-	}
-	if restricted == nil {
-		return c.Restricted
-	}
-	return slices.Contains(restricted, c.Name)
+	return c.Guarded || restricted == nil && c.Restricted || slices.Contains(restricted, c.Name)
 }
 
 // parseCommand splits a line into command and arguments. A slash followed by an unknown word is an
 // ordinary message: people write paths.
 func parseCommand(line string) (c Command, args string, ok bool) {
-	rest, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
-	if !slash {
+	name, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
+	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
+		name, args = name[:end], strings.TrimSpace(name[end:])
+	}
+	i := slices.IndexFunc(Commands, func(c Command) bool { return strings.EqualFold(c.Name, name) })
+	if !slash || i < 0 {
 		return c, "", false
 	}
-	name, args := rest, ""
-	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
-		name, args = rest[:end], rest[end:]
-	}
-	for _, c := range Commands {
-		if strings.EqualFold(c.Name, name) {
-			return c, strings.TrimSpace(args), true
-		}
-	}
-	return c, "", false
+	return Commands[i], args, true
 }
 
 // FindCommand returns the command with a name, or an error that suggests which one was meant.
@@ -136,7 +125,7 @@ func FindCommand(name string) (Command, error) {
 	if c, _, ok := parseCommand("/" + name); ok {
 		return c, nil
 	}
-	names := make([]string, 0, len(Commands))
+	var names []string
 	for _, c := range Commands {
 		names = append(names, "/"+c.Name)
 	}

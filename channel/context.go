@@ -122,20 +122,17 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 		return s, err
 	}
 	s.Requests, s.Cost = spent.Total.Requests, spent.Total.Cost
-	shown, err := effective(ctx, c.records, c.agent)
-	if err != nil {
-		return s, err
-	}
+	all, _, err := settingsOf(ctx, c.records, c.agent)
 	builtIn := shownPolicy(compactor.DefaultPolicy())
-	for _, key := range compactor.Keys() {
-		if shown.policy.Value(key) != builtIn.Value(key) {
-			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), selfClip)), settingsTable))
+	for _, set := range all {
+		if set.text != builtIn.Value(set.Key) {
+			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(set.String(), selfClip)), settingsTable))
 		}
 	}
 	if more := len(s.Policy) - selfSettings; more > 0 {
 		s.Policy = append(s.Policy[:selfSettings], fmt.Sprintf("and %d more; /settings shows them", more))
 	}
-	return s, nil
+	return s, err
 }
 
 // ToolNames returns the names of the tools that every agent has.

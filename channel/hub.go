@@ -73,8 +73,7 @@ type Hub struct {
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
-	turns      limiter
-	calls      callBudget
+	limits     limits
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics

@@ -154,7 +154,7 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 // period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.isNearlySpent() {
+		if b.Spent >= nearlySpent*b.Limit {
 			if err := c.warnOf(ctx, turn, b); err != nil {
 				c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 			}

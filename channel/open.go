@@ -78,8 +78,8 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
 		Open:   c.openTasks,
-		Spend:  c.spendOnSummary,
-		Afford: c.affordsSummary,
+		Spend:  func() error { return c.spendOnSummary(true) },
+		Afford: func() bool { return c.spendOnSummary(false) == nil },
 		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()

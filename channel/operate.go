@@ -2,8 +2,6 @@ package channel
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -189,15 +187,6 @@ func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err 
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
-// Setting is one value that controls how a conversation is compacted.
-type Setting struct {
-	Key      string `json:"key"`
-	Value    any    `json:"value"`
-	Origin   string `json:"origin"`   // where it is set: "built in", "config.toml:12", "set here by Ada"
-	Here     bool   `json:"set_here"` // it is set for this conversation, and null removes it
-	Settable bool   `json:"settable"` // false: only the settings file may set it
-}
-
 // Settings returns the values a conversation is compacted by, and why values set here that conflict
 // with the settings file are ignored.
 func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
@@ -205,26 +194,11 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := effective(ctx, records, agent)
-	if err != nil {
-		return nil, nil, err
-	}
-	var values map[string]any
-	text, err := json.Marshal(shown.policy)
-	if err == nil {
-		err = json.Unmarshal(text, &values)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("write policy: %w", err)
-	}
-	for _, key := range compactor.Keys() {
-		o, set := shown.set[key]
-		all = append(all, Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)})
-	}
-	for _, e := range shown.left {
+	all, ignored, err := settingsOf(ctx, records, agent)
+	for _, e := range ignored {
 		left = append(left, e.Error())
 	}
-	return all, left, nil
+	return all, left, err
 }
 
 // Set sets values for a conversation, and removes those that are nil: all of them or, if the result

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -123,7 +122,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
-	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authorsOf(burst), !turn.Optional, time.Now()); !ok {
+	if ok, tell := c.hub.takeTurn(authorsOf(burst), !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn, compactor.Merge(own...))

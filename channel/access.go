@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -45,11 +44,10 @@ func (a Access) owns(who Person, p Place) bool {
 func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Connector] }
 
 func (h *Hub) respond(conversation string) Respond {
-	respond := h.rules.Load().Respond
-	if respond == nil {
-		return RespondMention
+	if respond := h.rules.Load().Respond; respond != nil {
+		return respond(conversation)
 	}
-	return respond(conversation)
+	return RespondMention
 }
 
 // classify applies the rules to a message that was heard: it decides whether the bot answers it.
@@ -61,10 +59,7 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 	case respond == RespondNever:
 		m.Addressed, m.Thread = false, false
 	case m.Bot:
-		m.Thread = false
-		if m.Addressed && !c.bots.mayAnswer(m.ID) {
-			m.Addressed = false
-		}
+		m.Thread, m.Addressed = false, m.Addressed && c.bots.mayAnswer(m.ID)
 	case respond == RespondAll && !m.Addressed:
 		m.Addressed, m.Optional = true, true
 	}
@@ -124,79 +119,6 @@ func (h *Hub) refuse(name string, m Inbound) {
 		defer cancel()
 		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
 	})
-}
-
-// recent records the latest times of events, by key. It is safe for concurrent use.
-type recent struct {
-	mu    sync.Mutex             // guards everything below
-	times map[string][]time.Time // oldest first
-	swept time.Time
-}
-
-// take counts an event of a key if there were fewer than most in the last span; otherwise it returns
-// how long to wait.
-func (r *recent) take(most int, span time.Duration, key string, now time.Time) (wait time.Duration, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	times := r.withinLocked(span, key, now)
-	if len(times) >= most {
-		return times[len(times)-most].Add(span).Sub(now), false
-	}
-	if r.times == nil {
-		r.times = make(map[string][]time.Time)
-	}
-	r.times[key] = append(times, now)
-	return 0, true
-}
-
-// count returns how many events of a key there were in the last span.
-func (r *recent) count(span time.Duration, key string, now time.Time) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.withinLocked(span, key, now))
-}
-
-// withinLocked returns the times of a key within the last span and forgets older ones.
-func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []time.Time {
-	old := func(t time.Time) bool { return now.Sub(t) >= span }
-	if old(r.swept) {
-		r.swept = now
-		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return old(times[len(times)-1]) })
-	}
-	times := slices.DeleteFunc(r.times[key], old)
-	if len(times) > 0 {
-		r.times[key] = times
-	} else {
-		delete(r.times, key)
-	}
-	return times
-}
-
-// limiter counts each person's turns in the last minute.
-type limiter struct {
-	turns   recent
-	notices recent // notices sent to people who had no turns left
-}
-
-// take counts a turn for each person in who and reports whether at least one had a turn left. tell
-// is true if the people should get a notice that none is left: only if they asked, and once a
-// minute.
-func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, tell bool) {
-	if limit <= 0 || len(who) == 0 {
-		return true, false
-	}
-	for _, id := range who {
-		_, left := l.turns.take(limit, time.Minute, id, now)
-		ok = ok || left
-	}
-	if ok || !asked {
-		return ok, false
-	}
-	for _, id := range who { // none of them has any left
-		_, first := l.notices.take(1, time.Minute, id, now)
-		tell = tell || first
-	}
-	return ok, tell
 }
 
 // Respond says which messages the bot answers.
