@@ -9,7 +9,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/privacy"
 	"cairn/prompts"
 	"cairn/store"
 )
@@ -18,7 +17,7 @@ import (
 type Agent struct {
 	ID           string
 	Instructions string                  // the persona; goes above the system prompt
-	Language     string                  // one of Languages; "": DefaultLanguage
+	Language     string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
 	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
 	Model        llm.Model               // writes the answers
 	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
@@ -35,12 +34,11 @@ type Agent struct {
 	TaskTime     time.Duration           // a task expires after this long; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
-	task   bool   // it works on a task and talks to no one
-	speaks string // code of the language in use in a conversation; "": as Language says
+	task bool // it works on a task and talks to no one
 }
 
 func (a Agent) system() string {
-	texts := prompts.In(a.language())
+	texts := prompts.In(supported(a.Language))
 	system := texts.System
 	if a.task {
 		system = texts.Task
@@ -64,7 +62,7 @@ func (a Agent) Engine(ctx context.Context) compactor.Options {
 }
 
 func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compactor.Options {
-	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), a.language(), tools, a.MaxOutput
+	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), supported(a.Language), tools, a.MaxOutput
 	o.Window, o.Learnt, o.Model, o.CacheTTL, o.Worker = w.last, w.learnt, a.Model.Name(), cacheTTLOf(a.Model), a.Worker
 	return o
 }
@@ -158,21 +156,6 @@ type Person struct {
 	Manager bool     // the platform gives them management rights here: they may run restricted commands
 }
 
-// Store is what the hub needs from the database, besides a conversation's own calls.
-type Store interface {
-	Find(ctx context.Context, name string) (*store.Conversation, error)
-	Unfinished(ctx context.Context) ([]string, error)
-	Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]store.Gap, error)
-	Pauses() store.Pauses
-	OpenTasks(ctx context.Context) ([]store.Task, error)
-	privacy.Store
-	WatchCopies(f func(conversation string, seqs []int64))
-	Held() store.Held
-	Posted(ctx context.Context, reply string) (bool, error)
-}
-
-var _ Store = (*store.Store)(nil)
-
 // Small requests like those of a turn, to find problems before anyone waits for an answer.
 
 // probeTokens is the length limit of the answer to a probe: the smallest that every provider
@@ -212,17 +195,11 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Tools = nil
 		resp, err = a.Model.Generate(ctx, req, nil)
 	}
-	if answerCutShort(err) {
+	var e *llm.Error // OpenAI's only complaint is that a model that thinks could not finish within the limit
+	if errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached") {
 		err = nil
 	}
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
-}
-
-// answerCutShort reports whether the server's only complaint is that the answer could not be finished
-// within the limit, as OpenAI's is for models that think.
-func answerCutShort(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached")
 }
 
 // Agents are the agents that may answer, according to the settings. Both functions must be safe for

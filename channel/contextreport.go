@@ -177,9 +177,6 @@ func nextLevel(g compactor.Status) string {
 func lastWords(e compactor.Event) string {
 	switch e.State {
 	case compactor.EventApplied:
-		if e.Trigger == compactor.OnNew {
-			return fmt.Sprintf("a new session: messages #%d to #%d are summarized in the background", e.From, e.To)
-		}
 		if e.AfterTokens >= e.BeforeTokens { // it fills a placeholder
 			return fmt.Sprintf("%s by %s, messages #%d to #%d", e.Kind, e.By, e.From, e.To)
 		}

@@ -131,14 +131,6 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	return resp, err
 }
 
-// learntFor returns what is known about the model that answers a turn.
-func (c *conversation) learntFor(h *handover) *llm.Learnt {
-	if h != nil {
-		return llm.LearntOf(h.agent.Model, new(llm.Learnt))
-	}
-	return c.window.learnt()
-}
-
 // briefing builds the one message the other agent gets.
 func (c *conversation) briefing(h *handover, tokens int) (string, error) {
 	var write func() string

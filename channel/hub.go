@@ -20,7 +20,7 @@ import (
 
 // Options configures a hub.
 type Options struct {
-	Store      Store
+	Store      *store.Store
 	Agent      func(conversation string) Agent // the agent that answers there
 	Agents     func(id string) (Agent, bool)   // agents that "@id question" may call; nil: none
 	Connectors []Connector
@@ -76,9 +76,9 @@ type Hub struct {
 	limits     limits
 	budget     *budgets
 	incidents  incidents
-	metrics    metrics
 
-	mu     sync.Mutex // guards closed, open, the users of each conversation, and hints
+	mu     sync.Mutex // guards all below, and the users of each conversation
+	stats  Stats      // without what is counted when it is read
 	closed bool
 	open   map[string]*conversation
 	hints  map[string]bool // people who were already told that they may not talk here

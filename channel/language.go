@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -70,10 +69,10 @@ func (h *Hub) languageOf(name string) string {
 
 // supported returns code if there are prompts in that language, otherwise the default.
 func supported(code string) string {
-	if slices.Contains(prompts.Languages, code) {
-		return code
+	if !slices.Contains(prompts.Languages, code) {
+		return DefaultLanguage
 	}
-	return DefaultLanguage
+	return code
 }
 
 // languageIn returns the language that a setting means in a conversation. Only data on disk decides
@@ -114,13 +113,10 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 
 // spokenIn returns the agent with the language it uses in a conversation.
 func (a Agent) spokenIn(ctx context.Context, records *store.Conversation) (Agent, error) {
-	var err error
-	a.speaks, err = languageIn(ctx, records, a.Language)
+	code, err := languageIn(ctx, records, a.Language)
+	a.Language = code
 	return a, err
 }
-
-// language returns the code of the language of the agent's prompts.
-func (a Agent) language() string { return cmp.Or(a.speaks, supported(a.Language)) }
 
 // textsOf returns the texts of people among the messages, long ones shortened.
 func textsOf(messages []chat.Message) (texts []string) {
@@ -136,11 +132,11 @@ func textsOf(messages []chat.Message) (texts []string) {
 // before its first answers, and after summaries have replaced messages. Only the child calls it,
 // between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
-	if c.agent.Language != autoLanguage {
+	if c.hub.o.Agent(c.account()).Language != autoLanguage {
 		return nil
 	}
 	now, err := languageIn(ctx, c.records, autoLanguage)
-	if err == nil && now != c.agent.speaks {
+	if err == nil && now != c.agent.Language {
 		_, err = c.load(ctx)
 	}
 	return err
@@ -169,7 +165,8 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// byLanguage are the sentences by the code of their language; each language is read when it is first used.
+// byLanguage are the sentences by the code of their language, read when they are first used; of English and of
+// unknown languages there are none.
 var byLanguage = func() map[string]func() translations {
 	all := map[string]func() translations{}
 	for _, code := range prompts.Languages {
@@ -179,23 +176,22 @@ var byLanguage = func() map[string]func() translations {
 	return all
 }()
 
-// translationsInto returns the sentences of a language; of English and of unknown ones there are none.
-func translationsInto(language string) translations {
-	if read, written := byLanguage[language]; written {
-		return read()
+func translationsInto(language string) (t translations) {
+	if read := byLanguage[language]; read != nil {
+		t = read()
 	}
-	return translations{}
+	return t
 }
 
 // readTranslations reads the file of a language. It is embedded in the program; a broken one is a
 // panic.
 func readTranslations(language string) translations {
-	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
-	if err != nil {
-		panic(err)
-	}
 	t := translations{whole: map[string]string{}}
-	if err := json.Unmarshal(text, &t.whole); err != nil {
+	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
+	if err == nil {
+		err = json.Unmarshal(text, &t.whole)
+	}
+	if err != nil {
 		panic(err)
 	}
 	for english, there := range t.whole {
@@ -215,9 +211,6 @@ func readTranslations(language string) translations {
 // values filled in may be sentences too. A sentence without a translation stays English.
 func Translated(language, text string) string {
 	t := translationsInto(language)
-	if text == "" {
-		return text
-	}
 	if there, ok := t.whole[text]; ok {
 		return there
 	}

@@ -36,8 +36,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
-	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup &&
-		e.Trigger != compactor.OnRepair && e.Trigger != compactor.OnNew {
+	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()
 	}

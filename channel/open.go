@@ -66,7 +66,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		}
 		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, c.engineOptions(s.policy)); err == nil {
 			c.service = s
-			c.speaks.Store(&s.agent.speaks)
+			c.speaks.Store(&s.agent.Language)
 			c.publish()
 		}
 		return err

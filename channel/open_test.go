@@ -120,28 +120,16 @@ func (r *rig) running() (running bool) {
 	return running
 }
 
-// stoppingStore runs f when pauses are queried, which a turn does when it starts.
-type stoppingStore struct {
-	channel.Store
-	f func()
-}
-
-func (s *stoppingStore) Pauses() store.Pauses {
-	if f := s.f; f != nil {
-		s.f = nil
-		f()
-	}
-	return s.Store.Pauses()
-}
-
 // The turn is not started again, as it would be after a disk failure.
 func TestStopAtTurnStart(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(alwaysSay("No."))
-	r.stop()
-	db := &stoppingStore{f: func() { r.run("/stop") }}
-	r.wrap = func(s channel.Store) channel.Store { db.Store = s; return db }
-	r.start()
+	named := r.opts.Agents
+	r.opts.Agents = func(id string) (channel.Agent, bool) { // whom a turn looks up when it starts
+		r.wantAnswer("/stop", "Stopped.")
+		return named(id)
+	}
+	r.reopen()
 	r.say("@critic what do you think?", true)
 	r.waitForReplies()
 	check.Len(t, "answers", r.connector.texts(), 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,21 +51,14 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	}
 	seen := c.visible()
 	memories, err := c.memoryLines(ctx, asked, who, seen)
-	c.notRecalled(ctx, err)
-	messages, err := c.messageLines(ctx, asked, who, turn.Seq, seen)
-	c.notRecalled(ctx, err)
+	messages, failed := c.messageLines(ctx, asked, who, turn.Seq, seen)
+	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
+		c.log.Warn("recall_failed", "error", err)
+	}
 	// Memories help more per token, but may not take the whole budget.
-	first, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
-	second, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
-	for _, l := range first {
-		made.Text += l.text
-		made.Memories = append(made.Memories, l.of)
-	}
-	for _, l := range second {
-		made.Text += l.text
-		made.Messages = append(made.Messages, l.of)
-	}
-	return made
+	first, of, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
+	second, in, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
+	return compactor.Context{Text: first + second, Memories: of, Messages: in}
 }
 
 // recalledLine is a recalled line, of a memory or a message.
@@ -86,8 +80,6 @@ func (c *conversation) visible() (v visible) {
 	})
 	return v
 }
-
-func (v visible) message(seq int64) bool { return v.messages[seq] || v.shows(seq) }
 
 // memory reports whether a memory, or everything it came from, is visible.
 func (v visible) memory(id int64, sources []int64) bool {
@@ -120,7 +112,7 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 			break
 		}
 		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
-		if seen.message(m.Seq) || text == "" {
+		if seen.messages[m.Seq] || seen.shows(m.Seq) || text == "" {
 			continue
 		}
 		name := m.Name()
@@ -132,31 +124,19 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 	return lines, err
 }
 
-// fitting returns as many of the lines, best first, as the budget allows, with title before the
-// first, and what is left of the budget.
-func fitting(title string, lines []recalledLine, budget int) (fit []recalledLine, left int) {
+// fitting returns as many of the lines, best first, as the budget allows, below a title, what they are of, and
+// what is left of the budget.
+func fitting(title string, lines []recalledLine, budget int) (text string, of []int64, left int) {
 	left = budget - tokens.Estimate(title)
 	for _, line := range lines {
-		cost := tokens.Estimate(line.text)
-		if cost > left {
-			continue // a shorter one may fit
+		if cost := tokens.Estimate(line.text); cost <= left { // otherwise a shorter one may fit
+			text, of, left = text+line.text, append(of, line.of), left-cost
 		}
-		if len(fit) == 0 {
-			line.text = title + line.text
-		}
-		fit = append(fit, line)
-		left -= cost
 	}
-	if len(fit) == 0 {
-		return nil, budget
+	if text == "" {
+		return "", nil, budget
 	}
-	return fit, left
-}
-
-func (c *conversation) notRecalled(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
-		c.log.Warn("recall_failed", "error", err)
-	}
+	return title + text, of, left
 }
 
 // turnContext returns what the model sees after the newest message of a turn: the time, how full

@@ -167,7 +167,6 @@ type rig struct {
 	hub       *channel.Hub
 	opts      channel.Options
 	n         int
-	wrap      func(channel.Store) channel.Store // nil: the hub uses the store itself
 }
 
 func newRig(t testing.TB, f script) *rig {
@@ -201,10 +200,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
 	o := r.opts
-	if o.Store = r.store; r.wrap != nil {
-		o.Store = r.wrap(r.store)
-	}
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Store, o.Log = r.store, cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Connectors == nil {
 		o.Connectors = []channel.Connector{r.connector}
 	}

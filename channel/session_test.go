@@ -51,6 +51,7 @@ func TestNew(t *testing.T) {
 	}
 	check.Contains(t, "recall", r.ask("what is its name?"), "Coco")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
+	check.NoError(t, r.hub.Drain(t.Context()))
 	shown := r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2", "last      leaf by extractive, messages #1 to #2\n")
 	check.Lacks(t, "/context", shown, "→", "emergency")
 	past := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t).Past

@@ -84,7 +84,10 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	calls, learnt := 0, c.learntFor(other)
+	calls, learnt := 0, c.window.learnt()
+	if other != nil {
+		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))
+	}
 	for again := true; again; {
 		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
 		again, err = c.attempt(ctx, &turn, r, other, step)
@@ -139,7 +142,7 @@ func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step
 	r.finish = resp.FinishReason
 	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
 	if r.stored { // otherwise its question was deleted, or it is answered again
-		c.hub.metrics.answered()
+		c.hub.tally(func(s *Stats) { s.Turns, s.Failing = s.Turns+1, 0 })
 		step.Add(answered)
 	}
 	return err
@@ -148,7 +151,7 @@ func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step
 // giveUp closes a failed turn with a sentence that says why.
 func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step, failed error) error {
 	step.Fail(failed)
-	c.hub.metrics.failure()
+	c.hub.tally(func(s *Stats) { s.Failed, s.Failing = s.Failed+1, s.Failing+1 })
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
 	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.truncate(r.first)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"cairn/chat"
@@ -94,32 +93,20 @@ type Stats struct {
 	Failing int64 // how many turns failed since the last answer
 }
 
-// metrics holds the counters for Stats.
-type metrics struct {
-	turns, failed, failing atomic.Int64
-	refused, dropped       atomic.Int64
-}
-
-func (t *metrics) answered() {
-	t.turns.Add(1)
-	t.failing.Store(0)
-}
-
-func (t *metrics) failure() {
-	t.failed.Add(1)
-	t.failing.Add(1)
+// tally changes the counters of the hub.
+func (h *Hub) tally(change func(s *Stats)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.stats)
 }
 
 // Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
-	open := len(h.open)
-	h.mu.Unlock()
-	t := &h.metrics
-	return Stats{
-		Open: open, Stuck: h.incidents.count(), Refused: int(t.refused.Load()), Dropped: t.dropped.Load(),
-		Turns: t.turns.Load(), Failed: t.failed.Load(), Failing: t.failing.Load(),
-	}
+	defer h.mu.Unlock()
+	s := h.stats
+	s.Open, s.Stuck = len(h.open), h.incidents.count()
+	return s
 }
 
 // Expense is what model requests used, and what that costs.

@@ -40,9 +40,6 @@ func status(event channel.Event) string {
 	case "started":
 		return "· compacting " + span
 	case "applied":
-		if event.Trigger == "new" {
-			return "" // the answer to /new says it
-		}
 		if event.AfterTokens >= event.BeforeTokens { // it fills a placeholder
 			return "· compacted " + span
 		}
