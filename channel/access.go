@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -55,43 +54,23 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 	if ParsePlace(c.name).Direct() {
 		m.Audience = Members // whatever the connector set
 	}
-	switch respond := h.respond(c.name); {
+	respond := h.respond(c.name)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch known := slices.Contains(c.botTurns, m.ID); { // the platform may deliver it again
 	case respond == RespondNever:
 		m.Addressed, m.Thread = false, false
 	case m.Bot:
-		m.Thread, m.Addressed = false, m.Addressed && c.bots.mayAnswer(m.ID)
+		m.Thread, m.Addressed = false, m.Addressed && (known || len(c.botTurns) < maxBotTurns)
+		if m.Addressed && !known {
+			c.botTurns = append(c.botTurns, m.ID)
+		}
 	case respond == RespondAll && !m.Addressed:
 		m.Addressed, m.Optional = true, true
 	}
 	if !m.Bot {
-		c.bots.personSpoke()
+		c.botTurns = nil
 	}
-}
-
-// botTurns counts the turns that other programs caused since a person last wrote.
-type botTurns struct {
-	mu       sync.Mutex // guards messages
-	messages []string   // ids of those that were answered
-}
-
-// mayAnswer counts a message of a program. A message that the platform delivers again counts once.
-func (b *botTurns) mayAnswer(id string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case slices.Contains(b.messages, id):
-		return true
-	case len(b.messages) == maxBotTurns:
-		return false
-	}
-	b.messages = append(b.messages, id)
-	return true
-}
-
-func (b *botTurns) personSpoke() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.messages = nil
 }
 
 // maxHints is how many people the hub remembers to have turned away.
@@ -107,10 +86,10 @@ func (h *Hub) refuse(name string, m Inbound) {
 	who := place.Connector + ":" + m.AuthorID
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.hints[who] {
+	switch {
+	case h.closed || h.hints[who]:
 		return
-	}
-	if len(h.hints) >= maxHints { // strangers must not fill the memory
+	case len(h.hints) >= maxHints: // strangers must not fill the memory
 		clear(h.hints)
 	}
 	h.hints[who] = true

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"cairn/compactor"
@@ -13,49 +12,9 @@ import (
 	"cairn/store"
 )
 
-// incidents are the conversations that currently cannot be read or written, for example because the
-// disk is full. However many they are and however often they retry, the log gets one warning; people
-// are notified once in each.
-type incidents struct {
-	mu    sync.Mutex      // guards both
-	stuck map[string]bool // the conversations that cannot continue
-	told  map[string]bool // those in which people were notified
-}
-
-// begin records that a conversation cannot continue, and reports whether it is the first one.
-func (all *incidents) begin(conversation string) (first bool) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	first = len(all.stuck) == 0
-	all.stuck[conversation] = true
-	return first
-}
-
-// tell reports whether to notify people in a conversation: once per incident.
-func (all *incidents) tell(conversation string) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	told := all.told[conversation]
-	all.told[conversation] = true
-	return !told
-}
-
-// end records that a conversation continues, and reports whether it was the last stuck one.
-func (all *incidents) end(conversation string) (last bool) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	ended := all.stuck[conversation]
-	delete(all.stuck, conversation)
-	delete(all.told, conversation)
-	return ended && len(all.stuck) == 0
-}
-
-// count returns how many conversations are stuck.
-func (all *incidents) count() int {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return len(all.stuck)
-}
+// Conversations that currently cannot be read or written, for example because the disk is full, are one
+// incident: however many they are and however often they retry, the log gets one warning, and people are
+// notified once in each.
 
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
 // that keeps retrying calls it after each failure.
@@ -67,7 +26,9 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 
 // tellOnce notifies people, once per incident, of a failure of the database.
 func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
-	if h.incidents.tell(conversation) {
+	told := false
+	h.locked(func() { told, h.told[conversation] = h.told[conversation], true })
+	if !told {
 		h.say(ctx, conversation, "unwell", databaseWords(err, otherwise), to...)
 	}
 }
@@ -101,12 +62,28 @@ func databaseWords(err error, otherwise string) string {
 // notified, once per incident: immediately if an operator must act, else if a retry has failed too.
 func (c *conversation) stalled(ctx context.Context, awaited string, again bool, err error) {
 	level := slog.LevelDebug
-	if c.hub.incidents.begin(c.name) {
-		level = slog.LevelWarn
-	}
+	c.hub.locked(func() {
+		if len(c.hub.stuck) == 0 {
+			level = slog.LevelWarn
+		}
+		c.hub.stuck[c.name] = true
+	})
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
 	if awaited != "" && (again || databaseWords(err, "") != "") {
 		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
+	}
+}
+
+// continues logs that the last one of the conversations that could not continue does.
+func (c *conversation) continues() {
+	last := false
+	c.hub.locked(func() {
+		last = c.hub.stuck[c.name] && len(c.hub.stuck) == 1
+		delete(c.hub.stuck, c.name)
+		delete(c.hub.told, c.name)
+	})
+	if last {
+		c.log.Info("conversations_recovered")
 	}
 }
 

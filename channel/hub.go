@@ -75,13 +75,20 @@ type Hub struct {
 	owners     sync.WaitGroup
 	limits     limits
 	budget     *budgets
-	incidents  incidents
 
 	mu     sync.Mutex // guards all below, and the users of each conversation
 	stats  Stats      // without what is counted when it is read
 	closed bool
 	open   map[string]*conversation
 	hints  map[string]bool // people who were already told that they may not talk here
+	stuck  map[string]bool // conversations that cannot continue
+	told   map[string]bool // conversations in which people know that
+}
+
+func (h *Hub) locked(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -91,9 +98,10 @@ var ErrClosed = errors.New("the bot is shutting down")
 func New(o Options) *Hub {
 	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation), hints: make(map[string]bool)}
-	h.budget = newBudgets(o.Used)
-	h.incidents.stuck, h.incidents.told = make(map[string]bool), make(map[string]bool)
+	h := &Hub{
+		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), budget: newBudgets(o.Used),
+		open: make(map[string]*conversation), hints: make(map[string]bool), stuck: make(map[string]bool), told: make(map[string]bool),
+	}
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
@@ -132,11 +140,10 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt stor
 // who are not heard there. Either all others are on disk afterwards or, on error, none is. So a
 // burst waits for the disk only once.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
-	_, err := h.take(ctx, name, messages)
-	if errors.Is(err, ErrRefused) {
-		return nil
+	if _, err := h.take(ctx, name, messages); !errors.Is(err, ErrRefused) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // take stores the messages that are heard; ErrRefused if none is.
@@ -238,7 +245,12 @@ func (h *Hub) Drain(ctx context.Context) error {
 		if err := c.waitIdle(ctx); err != nil {
 			return err
 		}
-		if err := c.drain(ctx); err != nil {
+		c.inbox.post(func() {
+			if c.engine != nil {
+				c.engine.Drain()
+			}
+		})
+		if err := c.until(ctx, func() (bool, error) { return !c.busy(), nil }); err != nil {
 			return err
 		}
 	}
@@ -248,9 +260,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 // Close cancels what still runs and waits for it. Accepted messages are on disk; the next start
 // resumes a turn that was cut short.
 func (h *Hub) Close() error {
-	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
+	h.locked(func() { h.closed = true })
 	h.cancel()
 	h.owners.Wait()
 	return nil

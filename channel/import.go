@@ -32,17 +32,29 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	if err != nil {
 		return 0, err
 	}
-	defer c.ends()
+	defer func() { // cancels the summaries that are being written
+		c.engine.Close()
+		_ = c.summarized(context.Background())
+	}()
 	if c.engine.History().Next() > 1 {
 		if err := checkIDs(ctx, records, past); err != nil {
 			return 0, err
 		}
 	}
 	done := 0 // messages read
-	feed := c.importFeed(ctx, func(added int) {
-		imported += added
-		progress(done)
-	})
+	feed := compactor.Feed[Inbound]{
+		Engine: c.engine,
+		Window: func() int { return c.window.lookUp(ctx) },
+		Write: func(batch []Inbound) ([]chat.Message, error) {
+			added, err := c.records.Past().Import(ctx, batch)
+			if err == nil {
+				imported += len(added)
+				progress(done)
+			}
+			return added, err
+		},
+		WaitIdle: func() error { return c.waitImported(ctx) },
+	}
 	for m, err := range past {
 		if err != nil {
 			return imported, err
@@ -65,16 +77,13 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[Inbound, error]) error {
 	var page []Inbound
 	for m, err := range past {
+		if page = append(page, m); err == nil && len(page) == idsChecked {
+			err = records.Past().CheckIDs(ctx, page)
+			page = page[:0]
+		}
 		if err != nil {
 			return err
 		}
-		if page = append(page, m); len(page) < idsChecked {
-			continue
-		}
-		if err := records.Past().CheckIDs(ctx, page); err != nil {
-			return err
-		}
-		page = page[:0]
 	}
 	return records.Past().CheckIDs(ctx, page)
 }
@@ -93,28 +102,6 @@ func (c *conversation) summarized(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// ends cancels the summaries that are being written.
-func (c *conversation) ends() {
-	c.engine.Close()
-	_ = c.summarized(context.Background())
-}
-
-// importFeed feeds messages to the engine; wrote is called with the number of new ones of each batch.
-func (c *conversation) importFeed(ctx context.Context, wrote func(added int)) compactor.Feed[Inbound] {
-	return compactor.Feed[Inbound]{
-		Engine: c.engine,
-		Window: func() int { return c.window.lookUp(ctx) },
-		Write: func(batch []Inbound) ([]chat.Message, error) {
-			added, err := c.records.Past().Import(ctx, batch)
-			if err == nil {
-				wrote(len(added))
-			}
-			return added, err
-		},
-		WaitIdle: func() error { return c.waitImported(ctx) },
-	}
 }
 
 // waitImported waits until nothing is due, including the pauses after a failure: no one is kept

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -43,12 +44,8 @@ func (c *conversation) coming(messages []Inbound) {
 		if !observes && len(m.Compaction) == 0 {
 			continue
 		}
-		in := c.arrivals.incoming[m.ID]
-		if in == nil {
-			in = new(incoming)
-			c.arrivals.incoming[m.ID] = in
-		}
-		if m.Addressed {
+		in := cmp.Or(c.arrivals.incoming[m.ID], new(incoming))
+		if c.arrivals.incoming[m.ID] = in; m.Addressed {
 			in.own = m.Compaction
 		}
 	}
@@ -77,16 +74,16 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 		switch {
 		case !observes || in == nil && receipt.Fresh: // it was taken up in the meantime
 		case receipt.Fresh:
-			in.timer = time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) })
+			in.timer = time.AfterFunc(ackDelay, func() {
+				c.inbox.post(func() {
+					if c.arrivals.incoming[m.ID] == in {
+						o.Accepted(c.name, m.ID, 0)
+					}
+				})
+			})
 		default:
 			o.Accepted(c.name, m.ID, receipt.Seq)
 		}
-	}
-}
-
-func (c *conversation) acknowledge(o Observer, id string, in *incoming) {
-	if c.arrivals.incoming[id] == in {
-		o.Accepted(c.name, id, 0)
 	}
 }
 
@@ -164,10 +161,10 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 	if err != nil {
 		select {
 		case <-time.After(time.Second):
-			full, err = c.ask(ctx, m)
 		case <-ctx.Done():
 			return m
 		}
+		full, err = c.ask(ctx, m)
 	}
 	if full.ID == m.ID { // what the connector found out, even with an error
 		m = full

@@ -135,9 +135,7 @@ func (c *conversation) goWork(worked chan<- error) {
 		if err != nil && ctx.Err() == nil {
 			c.stalled(ctx, awaited, again, err)
 		} else if err == nil {
-			if c.hub.incidents.end(c.name) {
-				c.log.Info("conversations_recovered")
-			}
+			c.continues()
 			c.inbox.post(func() {
 				c.runs.panics = 0
 				if c.arrivals.awaited == awaited {
@@ -251,16 +249,6 @@ func (c *conversation) waitIdle(ctx context.Context) error {
 		}
 		return c.sender.idle(), c.runs.err
 	})
-}
-
-// drain returns once no summary is being written.
-func (c *conversation) drain(ctx context.Context) error {
-	c.inbox.post(func() {
-		if c.engine != nil {
-			c.engine.Drain()
-		}
-	})
-	return c.until(ctx, func() (bool, error) { return !c.busy(), nil })
 }
 
 // current returns the agent that answers, once the conversation is open.

@@ -53,32 +53,27 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e))
+		line := fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
+		if e.Kind == compactor.Placeholder {
+			line = fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
+		}
+		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
-			c.hub.owners.Go(func() { c.react(reactor, newest) })
+			c.hub.owners.Go(func() {
+				if err := c.react(reactor, newest); err != nil {
+					c.log.Debug("mark_compaction_failed", "error", err)
+				}
+			})
 		}
 	}
 }
 
-func (c *conversation) react(reactor Reactor, id string) {
+func (c *conversation) react(reactor Reactor, id string) (err error) {
+	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
-	err := func() (err error) {
-		defer recoverConnector(&err)
-		return reactor.React(ctx, c.name, id)
-	}()
-	if err != nil {
-		c.log.Debug("mark_compaction_failed", "error", err)
-	}
-}
-
-// appliedLine describes an applied compaction in one short line.
-func appliedLine(e compactor.Event) string {
-	if e.Kind == compactor.Placeholder {
-		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
-	}
-	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
+	return reactor.React(ctx, c.name, id)
 }
 
 // noticePrefixes start the ids of what is posted besides answers: the bot's own notices, which
@@ -123,28 +118,23 @@ func IsNotice(p Piece) bool {
 // window: its author must not assume that the answer covers all of it.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
-		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m))
+		shown := fmt.Sprintf("the first %d", m.First)
+		if m.Last > 0 {
+			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)
+		}
+		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq),
+			fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, m.All))
 	}
-}
-
-func shortenedLine(s compactor.Shortened) string {
-	shown := fmt.Sprintf("the first %d", s.First)
-	if s.Last > 0 {
-		shown = fmt.Sprintf("the first %d and the last %d", s.First, s.Last)
-	}
-	return fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, s.All)
 }
 
 // notifyCutOff logs that an answer is not complete, and posts a notice after it: what there is of the
 // answer looks like all of it.
 func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
-	line := ""
-	switch r.finish {
-	case llm.FinishLength:
-		line = "(My answer was cut off at the length limit. Ask me to continue.)"
-	case llm.FinishFilter:
-		line = "(The model provider's filter withheld the rest of my answer.)"
-	default:
+	line := map[string]string{
+		llm.FinishLength: "(My answer was cut off at the length limit. Ask me to continue.)",
+		llm.FinishFilter: "(The model provider's filter withheld the rest of my answer.)",
+	}[r.finish]
+	if line == "" {
 		return
 	}
 	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
@@ -155,39 +145,35 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 // period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.Spent >= nearlySpent*b.Limit {
-			if err := c.warnOf(ctx, turn, b); err != nil {
-				c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		if b.Spent < nearlySpent*b.Limit {
+			continue
+		}
+		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
+		byOwner, err := c.askedByOwner(ctx, turn)
+		posted := false
+		if err == nil {
+			posted, err = c.hub.o.Store.Posted(ctx, id)
+		}
+		if byOwner && !posted && err == nil {
+			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
+			if b.isSpent() {
+				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
+			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
+		}
+		if err != nil {
+			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 		}
 	}
-}
-
-func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) error {
-	if byOwner, err := c.askedByOwner(ctx, turn); err != nil || !byOwner {
-		return err
-	}
-	id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
-	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
-		return err
-	}
-	text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
-	if b.isSpent() {
-		text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
-	}
-	return c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
 }
 
 // askedByOwner reports whether an owner asked for a turn. Only owners use a connector without
 // rules, such as the terminal.
 func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool, error) {
 	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
-	if !ruled {
-		return true, nil
-	}
 	said, err := c.records.Turns().Messages(ctx, turn.Seq)
 	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
-	return slices.ContainsFunc(said, byOwner), err
+	return !ruled || slices.ContainsFunc(said, byOwner), err
 }
 
 // What observers are notified of: turns, and applied summaries.
@@ -203,16 +189,15 @@ func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) 
 	if step == nil {
 		return
 	}
-	outcome := observe.Passed
 	switch {
 	case err != nil:
-		outcome = observe.Interrupted
 		step.Fail(err)
+		step.Add(slog.String("outcome", observe.Interrupted))
+	case step.Attr("outcome") != "":
 	case step.Err != nil:
-		outcome = observe.Failed
-	}
-	if err != nil || step.Attr("outcome") == "" {
-		step.Add(slog.String("outcome", outcome))
+		step.Add(slog.String("outcome", observe.Failed))
+	default:
+		step.Add(slog.String("outcome", observe.Passed))
 	}
 	step.Add(slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
 	if now, ok := c.activity(); ok {

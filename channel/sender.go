@@ -92,12 +92,12 @@ func (s *sender) run(ctx context.Context) {
 			err := s.sendAll(ctx)
 			if err == nil || ctx.Err() != nil {
 				if failing.End() {
-					s.c.hub.tally(func(s *Stats) { s.Refused-- })
+					s.c.hub.locked(func() { s.c.hub.stats.Refused-- })
 				}
 				break
 			}
 			if !failing.On() {
-				s.c.hub.tally(func(s *Stats) { s.Refused++ })
+				s.c.hub.locked(func() { s.c.hub.stats.Refused++ })
 			}
 			s.c.log.Log(ctx, failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
@@ -231,7 +231,7 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, fa
 	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
 	err := s.c.records.Outbox().Drop(ctx, piece.Row, failed.Error())
 	if err == nil {
-		s.c.hub.tally(func(s *Stats) { s.Dropped++ })
+		s.c.hub.locked(func() { s.c.hub.stats.Dropped++ })
 	}
 	return err
 }

@@ -72,35 +72,37 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 }
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
-func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && t.tooled { // a worker may have learned it earlier
-		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
-			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
+func (t *talk) retry(_ context.Context, err error) (again bool) {
+	defer func() {
+		if again {
+			t.r.current.Reset()
+		}
+	}()
+	learnt, model := t.window.learnt(), t.agent.Model.Name()
+	switch kind := llm.KindOf(err); {
+	case llm.RefusesTools(err) && t.tooled:
+		if !learnt.Facts().RefusesTools { // a worker may have learned it earlier
+			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", model)
 			learnt.NoTools()
 		}
 		return true
-	}
-	if llm.WantsReasoning(err) && !t.reasoned {
+	case llm.WantsReasoning(err) && !t.reasoned:
 		t.reasoned = true // this is learned now: the next request includes the available reasoning
-		t.r.current.Reset()
 		return true
-	}
-	if len(t.pictures) > 0 && llm.RefusesImages(err) {
-		t.r.current.Reset()
+	case len(t.pictures) > 0 && llm.RefusesImages(err):
 		t.refused(t.pictures, err)
 		return true
-	}
-	if llm.KindOf(err) == llm.KindFiltered {
+	case kind == llm.KindFiltered:
 		return t.withhold()
-	}
-	if refusedAsItStands(err) {
-		return t.sendCallsAsText(t.r, t.sent, err)
-	}
-	if llm.KindOf(err) != llm.KindOverflow || t.overflows >= 2 {
+	case refusedAsItStands(err): // perhaps for its tool calls and results: from now on they are text; if that was not the cause, they stay
+		if _, t.inWords = llm.InWords(t.sent); t.inWords {
+			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
+		}
+		return t.inWords
+	case kind != llm.KindOverflow || t.overflows >= 2:
 		return false
 	}
 	t.overflows++
-	t.r.current.Reset()
 	t.window.lookUp(t.hub.ctx) // the model has learned from the error
 	return ask(t.conversation, func(e *compactor.Compactor) bool {
 		if t.plainRequest {
@@ -114,17 +116,6 @@ func (t *talk) retry(_ context.Context, err error) bool {
 func refusedAsItStands(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
-}
-
-// sendCallsAsText prepares a refused request to be repeated with its tool calls and results as text
-// from now on, if it contained any; if that was not the cause, they stay as before.
-func (c *conversation) sendCallsAsText(r *reply, sent []llm.Message, err error) bool {
-	_, tooled := llm.InWords(sent)
-	if c.inWords = tooled; tooled {
-		r.current.Reset()
-		c.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", c.agent.Model.Name(), "error", err)
-	}
-	return tooled
 }
 
 // loadPictures loads the pictures that a request shows, and returns which. Pictures that cannot be
@@ -225,7 +216,6 @@ func (t *talk) withhold() bool {
 	for _, text := range t.suspects[:t.tried] {
 		t.filter.withheld[text] = true
 	}
-	t.r.current.Reset()
 	return true
 }
 

@@ -142,7 +142,7 @@ func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step
 	r.finish = resp.FinishReason
 	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
 	if r.stored { // otherwise its question was deleted, or it is answered again
-		c.hub.tally(func(s *Stats) { s.Turns, s.Failing = s.Turns+1, 0 })
+		c.hub.locked(func() { c.hub.stats.Turns, c.hub.stats.Failing = c.hub.stats.Turns+1, 0 })
 		step.Add(answered)
 	}
 	return err
@@ -151,7 +151,7 @@ func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step
 // giveUp closes a failed turn with a sentence that says why.
 func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step, failed error) error {
 	step.Fail(failed)
-	c.hub.tally(func(s *Stats) { s.Failed, s.Failing = s.Failed+1, s.Failing+1 })
+	c.hub.locked(func() { c.hub.stats.Failed, c.hub.stats.Failing = c.hub.stats.Failed+1, c.hub.stats.Failing+1 })
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
 	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.truncate(r.first)

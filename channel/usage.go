@@ -93,19 +93,12 @@ type Stats struct {
 	Failing int64 // how many turns failed since the last answer
 }
 
-// tally changes the counters of the hub.
-func (h *Hub) tally(change func(s *Stats)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	change(&h.stats)
-}
-
 // Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.stats
-	s.Open, s.Stuck = len(h.open), h.incidents.count()
+	s.Open, s.Stuck = len(h.open), len(h.stuck)
 	return s
 }
 
