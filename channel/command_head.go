@@ -85,10 +85,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	}
 	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
 	if errors.Is(err, store.ErrNotFound) {
-		return Answer{}, errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
-	}
-	if err != nil {
-		return Answer{}, err
+		err = errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
 	}
 	answer := Answer{Text: summaryWords(e.Row)}
 	for _, child := range e.Children {
@@ -100,18 +97,15 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	if e.Next != 0 {
 		answer.Items = append(answer.Items, c.sayf("There is more: /expand %d %d", id, e.Next))
 	}
-	return answer, nil
+	return answer, err
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	now, err := c.hub.Operator().Context(ctx, c.name)
-	if err != nil {
-		return Answer{}, err
+	if err == nil {
+		now.Usage, err = c.hub.Operator().Spending(ctx, c.name)
 	}
-	if now.Usage, err = c.hub.Operator().Spending(ctx, c.name); err != nil {
-		return Answer{}, err
-	}
-	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
+	return Answer{Text: c.spell(now.String()), Aligned: true}, err
 }
 
 // numberOf parses a number the way people write it, "12" or "#12".
@@ -137,17 +131,14 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, and it needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
-	if _, err := c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
-		return Answer{}, err
-	}
-	if err := c.repinned(); err != nil {
-		return Answer{}, err
+	if _, err = c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err == nil {
+		err = c.repinned()
 	}
 	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
-	return Answer{Text: answer}, nil
+	return Answer{Text: answer}, err
 }
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
@@ -187,22 +178,17 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
-	switch err := c.records.Transcript().Unpin(ctx, seq); {
-	case errors.Is(err, store.ErrNotFound):
+	err := c.records.Transcript().Unpin(ctx, seq)
+	if errors.Is(err, store.ErrNotFound) {
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
-	case err != nil:
-		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, c.repinned()
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, cmp.Or(err, c.repinned())
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	head, _, err := c.records.Compactions().Head(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
 	if len(head.Pins) == 0 {
-		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, nil
+		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, err
 	}
 	costs, budget := c.pinCosts(head.Pins)
 	answer := Answer{Text: fmt.Sprintf("Pins may take %d tokens in total:", budget)}

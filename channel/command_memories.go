@@ -35,13 +35,11 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if !changes || !ok {
 		return c.listMemories(ctx, who, query)
 	}
-	if _, err := c.memoryFor(ctx, who, id); err != nil {
-		return Answer{}, err
+	_, err := c.memoryFor(ctx, who, id)
+	if err == nil {
+		err = c.notChanged(id, change.do(id))
 	}
-	if err := change.do(id); err != nil {
-		return Answer{}, c.notChanged(id, err)
-	}
-	return Answer{Text: fmt.Sprintf(change.done, id)}, nil
+	return Answer{Text: fmt.Sprintf(change.done, id)}, err
 }
 
 // listMemories lists the memories that match a query, with "kind:KIND" and "page:N" in it.
@@ -66,14 +64,11 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	}
 	f.Query = strings.Join(words, " ")
 	found, total, err := memory.Of(c.records).List(ctx, f)
-	if err != nil {
-		return Answer{}, err
-	}
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
-		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, nil
+		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, err
 	case len(found) == 0:
-		return Answer{Text: "I have no memories like that here."}, nil
+		return Answer{Text: "I have no memories like that here."}, err
 	}
 	var answer Answer
 	if total > len(found) {
@@ -141,14 +136,13 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.records).Keep(ctx, w)
-	var out *memory.OptedOutError
-	var wrong *memory.ContentError
-	switch {
-	case errors.As(err, &out):
+	if out, is := errors.AsType[*memory.OptedOutError](err); is {
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
-	case errors.As(err, &wrong):
+	}
+	if wrong, is := errors.AsType[*memory.ContentError](err); is {
 		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
-	case err != nil:
+	}
+	if err != nil {
 		return Answer{}, err
 	}
 	if !s.Fresh {
@@ -178,14 +172,11 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		return list, err
 	}
 	m, err := c.memoryFor(ctx, who, id)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := memory.Of(c.records).Forget(ctx, id); err != nil {
-		return Answer{}, c.notChanged(id, err)
+	if err == nil {
+		err = c.notChanged(id, memory.Of(c.records).Forget(ctx, id))
 	}
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
-		id, m.Content, id, id)}, nil
+		id, m.Content, id, id)}, err
 }
 
 // suggestMemories offers memories with words that begin with what was typed.
@@ -210,15 +201,9 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
 	}
 	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
-	if err != nil {
-		return Answer{}, err
-	}
-	messages, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
-	if err != nil {
-		return Answer{}, err
-	}
-	if len(memories)+len(messages) == 0 {
-		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, nil
+	messages, failed := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
+	if err = errors.Join(err, failed); len(memories)+len(messages) == 0 {
+		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, err
 	}
 	var answer Answer
 	for _, m := range memories {
@@ -228,5 +213,5 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		m.Text, m.Attachments = m.Passage(recallPassage), nil
 		answer.Items = append(answer.Items, chat.OneLine(chat.RecordOf(m.Message).String()))
 	}
-	return answer, nil
+	return answer, err
 }

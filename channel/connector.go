@@ -145,23 +145,15 @@ func Label(thread, channel, server string) string {
 	if thread != "" && channel != "" {
 		channel = " in " + channel
 	}
-	label := thread + channel
-	if label != "" && server != "" {
-		label += " · "
+	if thread+channel != "" && server != "" {
+		server = " · " + server
 	}
-	return label + server
+	return thread + channel + server
 }
 
 // String joins the parts to the name.
 func (p Place) String() string {
-	name := p.Connector + ":" + p.Server
-	if p.Channel != "" {
-		name += "/" + p.Channel
-	}
-	if p.Thread != "" {
-		name += "/" + p.Thread
-	}
-	return name
+	return p.Connector + ":" + strings.TrimRight(p.Server+"/"+p.Channel+"/"+p.Thread, "/")
 }
 
 // Direct reports whether the place is a conversation with one person alone. Slack's direct messages

@@ -53,28 +53,25 @@ func (c *conversation) sawDeletion() bool {
 // refresh rereads messages from disk and schedules repairs of summaries over them, even if no
 // further message arrives. After an error, the remaining messages are refreshed later, and those
 // that the child has dequeued and not appended yet once they are. Only the loop calls it.
-func (c *conversation) refresh(ctx context.Context) error {
+func (c *conversation) refresh(ctx context.Context) (failed error) {
 	var edited []chat.Message
-	var gone, later []int64
-	var failed error
-	for next := c.engine.History().Next(); len(c.edits.seqs) > 0 && failed == nil; {
-		if c.edits.seqs[0] >= next {
-			later, c.edits.seqs = append(later, c.edits.seqs[0]), c.edits.seqs[1:]
-			continue
+	var gone []int64
+	next := c.engine.History().Next()
+	c.edits.seqs = slices.DeleteFunc(c.edits.seqs, func(seq int64) bool {
+		if seq >= next || failed != nil {
+			return false
 		}
-		m, err := c.records.Transcript().Message(ctx, c.edits.seqs[0])
+		m, err := c.records.Transcript().Message(ctx, seq)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			gone = append(gone, c.edits.seqs[0])
+			gone = append(gone, seq)
 		case err != nil:
 			failed = err
-			continue
 		default:
 			edited = append(edited, m)
 		}
-		c.edits.seqs = c.edits.seqs[1:]
-	}
-	c.edits.seqs = append(c.edits.seqs, later...)
+		return failed == nil
+	})
 	if len(edited)+len(gone) > 0 {
 		c.engine.Changed(edited, gone)
 		c.engine.Check(ctx)
@@ -108,11 +105,11 @@ func (c *conversation) repeatAfterReading(d store.Delivery) {
 
 // repeatEdits repeats the edits and deletions that were made during the reading.
 func (c *conversation) repeatEdits(ctx context.Context) error {
-	var errs []error
+	var err error
 	for _, d := range c.reading(false) {
-		errs = append(errs, c.change(ctx, d))
+		err = errors.Join(err, c.change(ctx, d))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // threadsChanged makes the open threads of a channel reread what they show of it.
@@ -176,8 +173,7 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []st
 func (c *conversation) review(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
 	var edited []Inbound
 	for _, m := range page.Said {
-		i := slices.IndexFunc(known, func(k store.Known) bool { return k.ID == m.ID })
-		if i >= 0 && m.Edited.After(known[i].Edited) {
+		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
 			m.Time = m.Edited
 			edited = append(edited, m)
 		}

@@ -133,7 +133,7 @@ func (s *sender) sendAll(ctx context.Context) error {
 			err = nil
 		}
 		if err != nil {
-			break
+			return err
 		}
 	}
 	return err
@@ -141,48 +141,39 @@ func (s *sender) sendAll(ctx context.Context) error {
 
 // sendOne marks a piece before it hands it to the connector, so that after a crash it is known that
 // the piece may have arrived. A piece that was sent and could only not be noted is noted.
-func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
-	var err error
-	if piece.Row != s.sent {
-		err = s.handOver(ctx, piece)
+func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
+	if piece.Row != s.sent && !piece.Sending {
+		err = s.c.records.Outbox().Sending(ctx, piece.Row)
 	}
-	if err == nil && piece.Row == s.sent {
-		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
-	}
-	if err != nil {
-		return err
-	}
-	if piece.Part == piece.Parts-1 {
-		s.drop(piece.Reply)
-	}
-	return nil
-}
-
-// handOver gives a piece to the connector. nil: it was sent, or it was dropped.
-func (s *sender) handOver(ctx context.Context, piece store.Piece) error {
-	s.mu.Lock()
-	w := s.writers[piece.Reply]
-	if w == nil {
-		w = s.c.connector.Reply(s.c.name, piece.To)
-		s.writers[piece.Reply] = w
-	}
-	s.mu.Unlock()
-	if !piece.Sending {
-		if err := s.c.records.Outbox().Sending(ctx, piece.Row); err != nil {
-			return err
+	if piece.Row != s.sent && err == nil {
+		if s.sentID, err = s.deliver(ctx, piece); err == nil {
+			s.sent = piece.Row
+		} else {
+			err = s.failed(ctx, piece, err)
 		}
 	}
-	id, err := deliver(ctx, w, piece)
-	if err != nil {
-		return s.failed(ctx, piece, err)
+	if piece.Row == s.sent && err == nil { // otherwise it was dropped
+		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
 	}
-	s.sent, s.sentID = piece.Row, id
-	return nil
+	if err == nil && piece.Part == piece.Parts-1 {
+		s.drop(piece.Reply)
+	}
+	return err
 }
 
-func deliver(ctx context.Context, w Writer, piece store.Piece) (id string, err error) {
+// deliver gives a piece to the connector.
+func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err error) {
 	defer recoverConnector(&err)
-	return w.Send(ctx, piece)
+	return s.writer(piece).Send(ctx, piece)
+}
+
+func (s *sender) writer(piece store.Piece) Writer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writers[piece.Reply] == nil {
+		s.writers[piece.Reply] = s.c.connector.Reply(s.c.name, piece.To)
+	}
+	return s.writers[piece.Reply]
 }
 
 func (s *sender) idle() bool {

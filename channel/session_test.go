@@ -40,6 +40,9 @@ func TestNew(t *testing.T) {
 	r.ask("my parrot is called Coco")
 	r.wantAnswer("/new", "A new session. ")
 	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	shown := r.wantAnswer("/context", "last      leaf by extractive, messages #1 to #2\n")
+	check.Lacks(t, "/context", shown, "→", "emergency")
 	r.wantAnswer("/new", "already new")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n > 2 {
@@ -51,9 +54,7 @@ func TestNew(t *testing.T) {
 	}
 	check.Contains(t, "recall", r.ask("what is its name?"), "Coco")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	shown := r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2", "last      leaf by extractive, messages #1 to #2\n")
-	check.Lacks(t, "/context", shown, "→", "emergency")
+	r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
 	past := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t).Past
 	check.Contains(t, "JSON", string(check.Must(json.Marshal(past))(t)), `"sessions":1`)
 	check.That(t, len(past.Earlier) == 1 && past.Earlier[0].Session == 1 && !past.Earlier[0].Hidden, "got %+v", past)

@@ -114,12 +114,9 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		}
 	}
 	rules, err := c.records.Settings().Tools(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
 	servers := agent.servers()
 	if len(servers) == 0 {
-		return Answer{Text: "There are no external tools: my settings file lists none."}, nil
+		return Answer{Text: "There are no external tools: my settings file lists none."}, err
 	}
 	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
 	for _, s := range servers {
@@ -136,7 +133,7 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		}
 		answer.Items = append(answer.Items, line)
 	}
-	return answer, nil
+	return answer, err
 }
 
 // changeTools adds a server to the conversation's servers, or removes one.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -163,28 +162,6 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 	price, _ := m.Prices.Of(model.Name())
 	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
 	return s, err
-}
-
-func (s *Spending) write(b *strings.Builder) {
-	if s == nil {
-		return
-	}
-	if s.Total.Requests > 0 {
-		fmt.Fprintf(b, "today     %s\nin total  %s\n", s.Today, s.Total)
-	}
-	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
-		fmt.Fprintf(b, "summaries %s; they saved about %d tokens of cached input: %s\n", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
-	}
-	if len(s.Budgets) > 0 {
-		var words []string
-		for _, one := range s.Budgets {
-			words = append(words, one.String())
-		}
-		fmt.Fprintf(b, "budget    %s, in all conversations\n", strings.Join(words, ", "))
-	}
-	for _, model := range s.NoPrice {
-		fmt.Fprintf(b, "no price  for %s: it counts as 0; set [prices.%q]\n", model, model)
-	}
 }
 
 // UsageKeys are the keys by which a report can group its rows.
