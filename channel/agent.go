@@ -254,8 +254,4 @@ func (a Agents) named(id string) (Agent, bool) {
 	return a.Named(id)
 }
 
-func (h *Hub) agentOf(ctx context.Context, records *store.Conversation) (Agent, error) {
-	return Agents{h.o.Agent, h.o.Agents}.Of(ctx, records)
-}
-
-func (h *Hub) agent(id string) (Agent, bool) { return Agents{h.o.Agent, h.o.Agents}.named(id) }
+func (h *Hub) agents() Agents { return Agents{h.o.Agent, h.o.Agents} }

@@ -101,7 +101,15 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 			if !allowed {
 				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
 			}
-			return c.approvedFirst(ctx, t)
+			if t.Approve == ApproveAlways {
+				return nil
+			}
+			rules, err := c.records.Settings().Tools(ctx)
+			if err == nil && !slices.Contains(rules.Approved, t.definition()) {
+				rules.Approved = append(rules.Approved, t.definition())
+				err = c.records.Settings().SetTools(ctx, rules, "")
+			}
+			return err
 		case <-late:
 			c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
 			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
@@ -122,19 +130,6 @@ func (c *conversation) attended() bool {
 func (c *conversation) refuseUnattended(t Tool) error {
 	c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
 	return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
-}
-
-// approvedFirst records that an ask-once tool was allowed.
-func (c *conversation) approvedFirst(ctx context.Context, t Tool) error {
-	if t.Approve != ApproveFirst {
-		return nil
-	}
-	rules, err := c.records.Settings().Tools(ctx)
-	if err != nil || slices.Contains(rules.Approved, t.definition()) {
-		return err
-	}
-	rules.Approved = append(rules.Approved, t.definition())
-	return c.records.Settings().SetTools(ctx, rules, "")
 }
 
 // asked reports that the waiting calls of a conversation have changed.

@@ -94,29 +94,26 @@ func (b *budgets) add(used ...store.Usage) {
 	}
 }
 
-// costLocked returns what was spent in a period: a day, or the month.
-func (b *budgets) costLocked(period string, list prices.List) (sum float64) {
-	for _, u := range b.used {
-		if strings.HasPrefix(u.Day, period) {
-			price, _ := list.Of(u.Model)
-			sum += price.Cost(tokensOf(u))
-		}
-	}
-	return sum
-}
-
 // state returns the budgets that are set, with what is spent.
 func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	today := store.Day(now)
 	year, month, day := now.Local().Date()
-	if m.PerDay > 0 {
-		all = append(all, Budget{budgetPerDay, today, m.PerDay, b.costLocked(today, m.Prices), time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)})
-	}
-	if m.PerMonth > 0 {
-		name := monthOf(today)
-		all = append(all, Budget{budgetPerMonth, name, m.PerMonth, b.costLocked(name, m.Prices), time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)})
+	for _, one := range []Budget{
+		{Setting: budgetPerDay, Period: today, Limit: m.PerDay, ends: time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)},
+		{Setting: budgetPerMonth, Period: monthOf(today), Limit: m.PerMonth, ends: time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)},
+	} {
+		if one.Limit <= 0 {
+			continue
+		}
+		for _, u := range b.used {
+			if strings.HasPrefix(u.Day, one.Period) {
+				price, _ := m.Prices.Of(u.Model)
+				one.Spent += price.Cost(tokensOf(u))
+			}
+		}
+		all = append(all, one)
 	}
 	return all
 }

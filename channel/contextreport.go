@@ -1,16 +1,14 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"text/template"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -196,63 +194,67 @@ func lastWords(e compactor.Event) string {
 // barWidth is the width of the bar in characters: its line fits a narrow terminal, and a phone.
 const barWidth = 20
 
-// contextText is what /context shows.
-var contextText = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("context").Funcs(template.FuncMap{
-		"money": prices.Money, "days": days, "madeBy": madeBy,
-		"messages": func(n int) string { return chat.Counted(n, "message", "messages") }, "int": func(n int64) int { return int(n) },
-	}).Parse(`
-{{- define "row"}}
-{{printf "  %4d  %-6s level %d  #%d to #%d  " .ID .Kind .Level .From .To}}{{days .FromTime .ToTime}}  {{.Tokens}} tokens, {{madeBy .By}}{{end -}}
-[{{.Bar}}] {{printf "%.1f" .UsedPct}} %{{if gt .Used .Max}} (over){{end}}
-used      {{.Used}} of {{.Max}} tokens (window: {{.Source}})
-of which  {{with .Parts}}{{.Frame}} system prompt and tools, {{.Head}} head, {{.Verbatim}} messages, {{.Reserve}}{{end}} reserved for the reply
-{{- with .Model}}
-model     {{.}}{{end}}{{with .Calls}}
-calls     {{.}}{{end}}
-{{- with .Usage}}{{if .Total.Requests}}
-today     {{.Today}}
-in total  {{.Total}}{{end}}{{if or .Summaries.Requests .SavedTokens}}
-summaries {{.Summaries}}; they saved about {{.SavedTokens}} tokens of cached input: {{money .Saved}}{{end}}
-{{- range $i, $b := .Budgets}}{{if $i}}, {{else}}
-budget    {{end}}{{$b}}{{end}}{{if .Budgets}}, in all conversations{{end}}{{range .NoPrice}}
-no price  for {{.}}: it counts as 0; set [prices.{{printf "%q" .}}]{{end}}{{end}}
-next      {{.Next}}
-messages  {{.Messages}} in total, {{.Verbatim}} of them verbatim{{if .InPart}}, {{messages .InPart}} shown in part{{end}}
-running   {{or .Running "nothing"}}
-{{- range $i, $t := .Tasks}}
-{{if $i}}     {{else}}tasks{{end}}     {{$t.Number}} by {{$t.Agent}}: {{messages (int $t.Messages)}}, {{$t.Tokens}} tokens so far{{end}}{{with .Ready}}
-ready     {{.}}{{end}}{{with .Last}}
-last      {{.}}{{end}}{{with .Paused}}
-paused    {{.}}{{end}}
-{{- with .Past}}{{if or .Channel .Root}}
-channel   summaries the thread began with: {{len .Channel}}{{if .Root}}, and the message it belongs to{{end}}{{end}}{{if .Sessions}}
-earlier   sessions before the last /new: {{.Sessions}}; rows shown: {{.Shown}} of {{len .Earlier}}, {{.Tokens}} tokens:
-{{- range .Earlier}}{{template "row" .}}{{if .Hidden}}, not shown{{end}}{{end}}{{end}}{{end}}
-stack     {{if not .Stack}}empty{{else}}{{len .Stack}}, oldest first:{{range .Stack}}{{template "row" .}}{{end}}{{end}}`))
-})
-
-// Bar shows how full the window is.
-func (c Context) Bar() string {
-	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
-	return strings.Repeat("█", filled) + strings.Repeat("░", barWidth-filled)
-}
-
-// Shown returns how many of the rows of earlier sessions the model sees.
-func (p Past) Shown() (n int) {
-	for _, s := range p.Earlier {
-		if !s.Hidden {
-			n++
-		}
-	}
-	return n
-}
-
 // String shows it to people.
 func (c Context) String() string {
-	var b strings.Builder
-	if err := contextText().Execute(&b, c); err != nil {
-		panic(err) // the template does not fit the type
+	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
+	lines := []string{fmt.Sprintf("[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled), c.UsedPct)}
+	if c.Used > c.Max {
+		lines[0] += " (over)"
 	}
-	return b.String()
+	line := func(label, format string, values ...any) {
+		if text := fmt.Sprintf(format, values...); text != "" {
+			lines = append(lines, fmt.Sprintf("%-10s%s", label, text))
+		}
+	}
+	line("used", "%d of %d tokens (window: %s)", c.Used, c.Max, c.Source)
+	line("of which", "%d system prompt and tools, %d head, %d messages, %d reserved for the reply", c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
+	line("model", "%s", c.Model)
+	line("calls", "%s", c.Calls)
+	c.Usage.write(line)
+	line("next", "%s", c.Next)
+	inPart := ""
+	if c.InPart > 0 {
+		inPart = ", " + chat.Counted(c.InPart, "message", "messages") + " shown in part"
+	}
+	line("messages", "%d in total, %d of them verbatim%s", c.Messages, c.Verbatim, inPart)
+	line("running", "%s", cmp.Or(c.Running, "nothing"))
+	label := "tasks"
+	for _, t := range c.Tasks {
+		line(label, "%d by %s: %s, %d tokens so far", t.Number, t.Agent, chat.Counted(int(t.Messages), "message", "messages"), t.Tokens)
+		label = ""
+	}
+	line("ready", "%s", c.Ready)
+	line("last", "%s", c.Last)
+	line("paused", "%s", c.Paused)
+	root := ""
+	if c.Past.Root != "" {
+		root = ", and the message it belongs to"
+	}
+	if len(c.Past.Channel) > 0 || root != "" {
+		line("channel", "summaries the thread began with: %d%s", len(c.Past.Channel), root)
+	}
+	if c.Past.Sessions > 0 {
+		hidden := strings.Count(rowLines(c.Past.Earlier), notShown)
+		line("earlier", "sessions before the last /new: %d; rows shown: %d of %d, %d tokens:%s", c.Past.Sessions,
+			len(c.Past.Earlier)-hidden, len(c.Past.Earlier), c.Past.Tokens, rowLines(c.Past.Earlier))
+	}
+	if len(c.Stack) == 0 {
+		line("stack", "empty")
+	} else {
+		line("stack", "%d, oldest first:%s", len(c.Stack), rowLines(c.Stack))
+	}
+	return strings.Join(lines, "\n")
+}
+
+const notShown = ", not shown"
+
+func rowLines(rows []StackEntry) (lines string) {
+	for _, s := range rows {
+		lines += fmt.Sprintf("\n  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, %s", s.ID, s.Kind, s.Level, s.From, s.To,
+			days(s.FromTime, s.ToTime), s.Tokens, madeBy(s.By))
+		if s.Hidden {
+			lines += notShown
+		}
+	}
+	return lines
 }

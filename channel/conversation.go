@@ -28,11 +28,11 @@ type conversation struct {
 	records   *store.Conversation
 	log       *slog.Logger
 
-	users     int          // guarded by hub.mu
-	botTurns  []string     // messages of other programs that were answered since a person wrote; guarded by hub.mu
-	inbox     inbox        // safe for concurrent use, like the next two
-	sender    sender       // of replies
-	usage     pendingUsage // of models
+	users     int                         // guarded by hub.mu
+	botTurns  []string                    // messages of other programs that were answered since a person wrote; guarded by hub.mu
+	inbox     inbox                       // safe for concurrent use, like the next two
+	sender    sender                      // of replies
+	usage     pendingUsage                // of models
 	turn      atomic.Pointer[runningTurn] // nil: no turn is running
 	published                             // written by the loop
 

@@ -40,12 +40,12 @@ func (h *handover) name() string { return h.agent.ID + ": " }
 // conversation's own agent answers.
 func (c *conversation) calledAgent(turn store.Turn) *handover {
 	asked := c.askedIn(turn)
-	if c.hub.o.Agents == nil || len(asked) == 0 {
+	if len(asked) == 0 {
 		return nil
 	}
 	m := asked[len(asked)-1]
 	id, question := callOf(m.Text)
-	agent, known := c.hub.o.Agents(id)
+	agent, known := c.hub.agents().named(id)
 	if id == "" || !known || id == c.agent.ID {
 		return nil
 	}
@@ -60,15 +60,14 @@ func (c *conversation) askedIn(turn store.Turn) []chat.Message {
 
 // callOf splits "@id question". The id is empty if the text has another form.
 func callOf(text string) (id, question string) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
+	call, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
 	if !ok {
 		return "", ""
 	}
-	end := strings.IndexFunc(rest, unicode.IsSpace)
-	if end < 0 {
-		end = len(rest)
+	if end := strings.IndexFunc(call, unicode.IsSpace); end >= 0 {
+		call, question = call[:end], strings.TrimSpace(call[end:])
 	}
-	return strings.TrimRight(rest[:end], ",:;.!?"), strings.TrimSpace(rest[end:])
+	return strings.TrimRight(call, ",:;.!?"), question
 }
 
 // handOver lets the other agent answer.

@@ -37,7 +37,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	if s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx); err != nil {
 		return nil, err
 	}
-	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
+	if s.agent, err = c.hub.agents().Of(ctx, c.records); err != nil {
 		return nil, err
 	}
 	s.policy = &policy{file: s.agent.Policy}

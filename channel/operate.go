@@ -82,7 +82,7 @@ func (o Operator) find(ctx context.Context, name string) (*store.Conversation, A
 	if err != nil {
 		return nil, Agent{}, err
 	}
-	agent, err := o.hub.agentOf(ctx, records)
+	agent, err := o.hub.agents().Of(ctx, records)
 	return records, agent, err
 }
 
@@ -151,7 +151,7 @@ func (o Operator) AgentID(conversation string) string {
 
 // Agent returns the agent that answers in a conversation.
 func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent, error) {
-	return o.hub.agentOf(ctx, records)
+	return o.hub.agents().Of(ctx, records)
 }
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.

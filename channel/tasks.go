@@ -62,7 +62,7 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	c.lookAgain = time.Now().Add(taskCheckInterval) // after an error, too
 	t, err := c.records.Tasks().Self(ctx)
 	if err == nil && t.State == store.TaskOpen {
-		agent, known := c.hub.agent(t.Agent)
+		agent, known := c.hub.agents().named(t.Agent)
 		c.taskEnds = t.Created.Add(agent.taskTime())
 		switch {
 		case !known:
@@ -135,7 +135,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	agent, _ := c.hub.agent(t.Agent)
+	agent, _ := c.hub.agents().named(t.Agent)
 	if calls >= agent.taskCalls() {
 		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}

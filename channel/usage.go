@@ -164,6 +164,30 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 	return s, err
 }
 
+// write writes it as lines of /context.
+func (s *Spending) write(line func(label, format string, values ...any)) {
+	if s == nil {
+		return
+	}
+	if s.Total.Requests > 0 {
+		line("today", "%s", s.Today)
+		line("in total", "%s", s.Total)
+	}
+	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
+		line("summaries", "%s; they saved about %d tokens of cached input: %s", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
+	}
+	budgets := ""
+	for _, one := range s.Budgets {
+		budgets += one.String() + ", "
+	}
+	if budgets != "" {
+		line("budget", "%sin all conversations", budgets)
+	}
+	for _, model := range s.NoPrice {
+		line("no price", "for %s: it counts as 0; set [prices.%q]", model, model)
+	}
+}
+
 // UsageKeys are the keys by which a report can group its rows.
 var UsageKeys = []string{"day", "conversation", "model"}
 

@@ -89,25 +89,32 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	burst, err := c.dequeue(ctx, due)
-	if err != nil {
+	var burst []chat.Message
+	if due.Last != 0 { // otherwise nothing waits, and nothing is written
+		c.window.lookUp(ctx)
+		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.window.burst(), c.stale())
+	}
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if len(burst) == 0 && due.Session {
+	case len(burst) == 0 && due.Session:
 		return c.startSession(ctx)
-	}
-	if len(burst) == 0 {
+	case len(burst) == 0:
 		return c.continueTask(ctx)
 	}
 	// What arrives after this check wakes the loop, which starts the child again.
 	more = len(burst) < due.Waiting || due.Session
 	var own []compactor.Patch
+	var authors []string // of the addressed messages
 	c.do(func(*compactor.Compactor) {
 		c.append(burst)
 		for _, m := range burst {
 			own = append(own, c.accepted(m.ID, m.Seq))
 			if !strings.HasPrefix(m.ID, store.TaskID) {
 				c.arrivals.newest = m.ID
+			}
+			if m.Addressed && !slices.Contains(authors, m.AuthorID) {
+				authors = append(authors, m.AuthorID)
 			}
 		}
 	})
@@ -122,19 +129,10 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
-	if ok, tell := c.hub.takeTurn(authorsOf(burst), !turn.Optional); !ok {
+	if ok, tell := c.hub.takeTurn(authors, !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn, compactor.Merge(own...))
-}
-
-// dequeue takes up waiting messages; if none wait, it writes nothing.
-func (c *conversation) dequeue(ctx context.Context, due store.Due) ([]chat.Message, error) {
-	if due.Last == 0 {
-		return nil, nil
-	}
-	c.window.lookUp(ctx)
-	return c.records.Inbox().Dequeue(ctx, due.Last, c.window.burst(), c.stale())
 }
 
 // append shows messages that are on disk. A thread inherits with its first message, so the engine
@@ -161,16 +159,6 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 		err = c.records.Compactions().DropSession(ctx)
 	}
 	return err == nil, err
-}
-
-// authorsOf returns the authors of the addressed messages.
-func authorsOf(burst []chat.Message) (authors []string) {
-	for _, m := range burst {
-		if m.Addressed && !slices.Contains(authors, m.AuthorID) {
-			authors = append(authors, m.AuthorID)
-		}
-	}
-	return authors
 }
 
 // resume takes up a turn that was started and not finished, by an earlier process or because the
