@@ -8,8 +8,7 @@ import (
 
 // Access: whose messages are read, which are answered, and who may run which commands.
 
-// maxBotTurns is how many turns in a row another program may cause in a conversation before a
-// person has to write: otherwise two bots that answer each other would never stop.
+// maxBotTurns is the most turns in a row that another program may cause: two bots could answer each other for ever.
 const maxBotTurns = 3
 
 // listensTo reports whether the bot listens to this author in a place.
@@ -76,8 +75,7 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 // maxHints is how many people the hub remembers to have turned away.
 const maxHints = 10_000
 
-// refuse rejects a person's message. In a direct message it explains why, once, because no one else
-// there can.
+// refuse rejects a person's message. In a direct message it explains why, once: no one else there can.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
 	if !place.Direct() || m.Bot {

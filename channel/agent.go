@@ -55,8 +55,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	return compactor.Open(ctx, a.engine(w, tools, o))
 }
 
-// Engine returns the options of this agent's compactor, without the conversation, so that settings
-// can be tried without a hub. It may ask the model's server for its window.
+// Engine returns the options of this agent's compactor, so that settings can be tried without a hub.
 func (a Agent) Engine(ctx context.Context) compactor.Options {
 	return a.engine(newWindow(ctx, a.Model), a.weighed(), compactor.Options{})
 }
@@ -67,16 +66,14 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 	return o
 }
 
-// PolicyOf returns the policy a conversation is compacted by: the settings file, overridden by what
-// people set with /settings.
+// PolicyOf returns the policy a conversation is compacted by: the settings file, and /settings.
 func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compactor.Policy, error) {
 	p := &policy{file: a.Policy}
 	_, err := p.read(ctx, records)
 	return p.get(), err
 }
 
-// cacheTTLOf returns a function for how long the model's provider keeps its prompt cache; nil if
-// the model does not know.
+// cacheTTLOf returns how long the model's provider keeps its prompt cache; nil if the model does not know.
 func cacheTTLOf(model llm.Model) func() time.Duration {
 	if c, ok := model.(llm.Cacher); ok {
 		return c.CacheTTL
@@ -136,14 +133,12 @@ func (a Agent) layers() compactor.Patch {
 	return compactor.PatchOf(a.Policy(), set...)
 }
 
-// Explain describes what a policy means for this agent's window, the largest number first. It may
-// ask the model's server for its window.
+// Explain describes what a policy means for this agent's window, which it may ask the model's server for.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
 	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
-// ValidateWindow describes, with numbers, which levels are reached before anyone has written a message; ""
-// if none is. It may ask the model's server for its window.
+// ValidateWindow describes which levels are reached before anyone has written a message; "" if none is.
 func (a Agent) ValidateWindow(ctx context.Context) string {
 	return a.Policy().ValidateWindow(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
@@ -158,12 +153,10 @@ type Person struct {
 
 // Small requests like those of a turn, to find problems before anyone waits for an answer.
 
-// probeTokens is the length limit of the answer to a probe: the smallest that every provider
-// accepts.
+// probeTokens limits the answer to a probe: the smallest limit that every provider accepts.
 const probeTokens = 16
 
-// probeFiller makes a request long enough for most caches: providers cache prompts of at least 1024
-// or 2048 tokens.
+// probeFiller makes a request long enough for most caches: 1024 or 2048 tokens.
 var probeFiller = strings.Repeat("This sentence only makes the prompt long enough to be cached. ", 100)
 
 // Probe is the outcome of such a request.
@@ -202,8 +195,7 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
 }
 
-// Agents are the agents that may answer, according to the settings. Both functions must be safe for
-// concurrent use.
+// Agents are the agents in the settings. Both functions must be safe for concurrent use.
 type Agents struct {
 	In    func(conversation string) Agent    // the agent that answers there
 	Named func(id string) (a Agent, ok bool) // for tasks; nil: no named agents

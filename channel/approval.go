@@ -139,8 +139,7 @@ func (h *Hub) asked(conversation string) {
 	}
 }
 
-// definition identifies a tool together with its description and parameters: a changed tool counts
-// as a different one.
+// definition identifies a tool with its description and parameters: a changed tool counts as another one.
 func (t Tool) definition() string {
 	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
 }

@@ -12,8 +12,7 @@ import (
 	"cairn/store"
 )
 
-// What a conversation requests from its connector before it takes up messages: missed messages,
-// messages from before the bot joined, and details that the events lacked.
+// What a conversation reads before it takes up messages: missed ones, and those from before the bot joined.
 
 const (
 	earlierMessages = 100             // read as context when the bot is first addressed
@@ -58,8 +57,7 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	return due, err
 }
 
-// fillGap reads the messages posted while the bot was away, and, before those, known messages that
-// people may have changed.
+// fillGap reads messages posted while the bot was away and, before those, known ones that may have changed.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []store.Known // known messages still to be compared
 	from := ""              // where that reading continues
@@ -145,8 +143,7 @@ func (c *conversation) early() bool {
 	return !c.backfill.pastDone && c.next() <= historyPage // otherwise more has been overheard since
 }
 
-// readBack reads the messages from before the bot was first addressed here, so that it knows what
-// people are talking about.
+// readBack reads what people wrote before the bot was first addressed here, as context.
 func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if !c.early() {
 		return nil
@@ -189,8 +186,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	return c.repeatEdits(ctx)
 }
 
-// unanswered splits earlier messages at the first one that may still need an answer: an event may
-// arrive late, and after others.
+// unanswered splits earlier messages at the first that may still need an answer: its event may arrive late.
 func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	for i, m := range said {
 		if m.Addressed && !m.Bot && time.Since(m.Time) <= c.hub.o.CatchUp {
@@ -200,8 +196,7 @@ func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	return said, nil
 }
 
-// classifyPast returns the past messages whose authors the bot listens to, with the rules applied
-// to each.
+// classifyPast applies the rules to past messages, and leaves out those of authors the bot does not listen to.
 func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {

@@ -77,8 +77,7 @@ func (c *conversation) paused(ctx context.Context) bool {
 	return here || all
 }
 
-// WhySilent tells people who expect answers in a conversation why the bot gives none there; "" if it
-// does.
+// WhySilent tells people why the bot does not answer in a conversation; "" if it does.
 func (o Operator) WhySilent(ctx context.Context, conversation string) (words string) {
 	switch here, all, _ := o.Paused(ctx, conversation); {
 	case o.hub.respond(conversation) == RespondNever:

@@ -87,8 +87,7 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	return answer, nil
 }
 
-// notChanged returns the error of a change of a memory in words for people, if they can do something
-// about it.
+// notChanged puts the error of a change of a memory in words, if people can do something about it.
 func (c *conversation) notChanged(id int64, err error) error {
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
@@ -100,8 +99,7 @@ func (c *conversation) notChanged(id int64, err error) error {
 	return err
 }
 
-// memoryFor returns a memory of this conversation that a person may decide about: the one who said it, the
-// one it is about, and managers may.
+// memoryFor returns a memory that a person may decide about: who said it, whom it is about, and managers may.
 func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
 	d, err := memory.Of(c.records).Details(ctx, id)
 	m := d.Memory
@@ -194,8 +192,7 @@ const (
 	recallPassage  = 500 // the most characters of each, and of a file
 )
 
-// runRecall answers a person from stored data, without a model: memories first, then messages, each
-// with the best first and with its number.
+// runRecall answers from stored data, without a model: memories, then messages, each with the best first.
 func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
 	if question == "" {
 		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))

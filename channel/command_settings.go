@@ -24,8 +24,7 @@ const (
 	maxValue      = 1000          // characters of a value
 )
 
-// fileOnly are the settings that cost the owner's money or read the owner's files: only the
-// settings file may set them.
+// fileOnly are settings that cost the owner's money or read the owner's files: only the file may set them.
 var fileOnly = []string{"model", "worker_reasoning", "prompt_file"}
 
 // harmless are the settings that cannot cost anything. In a direct message everyone has management
@@ -75,8 +74,7 @@ func unknownSetting(key string) string {
 	return (&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
 }
 
-// override sets a value for the conversation or removes it, if the resulting settings make a valid
-// policy; otherwise nothing changes.
+// override sets or removes a value for the conversation, if that leaves a valid policy.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	to := &value
 	if strings.EqualFold(value, resetValue) {
@@ -92,8 +90,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	return err
 }
 
-// override sets values for a conversation or removes them, if the resulting settings make a valid
-// policy; otherwise nothing changes.
+// override sets or removes values for a conversation: all of them or, if the policy became invalid, none.
 func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if !slices.Contains(compactor.Keys(), key) {

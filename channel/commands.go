@@ -114,8 +114,7 @@ var commands = []Command{
 	{Name: "help", Help: "show the commands", run: runHelp},
 }
 
-// Command is a command for the bot itself, not for the model. Every connector shows the commands in
-// its own way.
+// Command is a command for the bot itself, not for the model. Every connector shows it in its own way.
 type Command struct {
 	Name       string // without the slash: lower case letters
 	Help       string // at most 100 characters
@@ -206,8 +205,7 @@ func (h *Hub) restricted(c Command) bool {
 	return c.Guarded || restricted == nil && c.Restricted || slices.Contains(restricted, c.Name)
 }
 
-// parseCommand splits a line into command and arguments. A slash followed by an unknown word is an
-// ordinary message: people write paths.
+// parseCommand splits a line into command and arguments. "/unknown" is an ordinary message: people write paths.
 func parseCommand(line string) (c Command, args string, ok bool) {
 	name, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
 	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {

@@ -34,8 +34,7 @@ type Connector interface {
 	Name() string
 	// Split cuts a reply into pieces the platform accepts, at least one.
 	Split(text string) []string
-	// Reply opens the writer of one reply. to holds the platform ids of the messages it answers. It
-	// must not block.
+	// Reply opens the writer of a reply to messages, by their platform ids. It must not block.
 	Reply(conversation string, to []string) Writer
 }
 
@@ -61,8 +60,7 @@ type Indicator interface {
 	Working()
 }
 
-// Observer is implemented by connectors that follow what happens in their conversations. Its
-// methods must not block.
+// Observer is implemented by connectors that follow their conversations. Its methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an
 	// earlier turn takes long, or the message is repeated while it waits, Accepted is first called
@@ -74,8 +72,7 @@ type Observer interface {
 	Remembered(conversation string, id int64, kind, content string)
 	// Used reports what a model request used; kind is store.ForTurn or store.ForSummary.
 	Used(conversation, kind, model string, e Expense)
-	// Task reports a task that begins, makes progress or ends; conversation is the people's
-	// conversation.
+	// Task reports that a task of the people's conversation begins, makes progress or ends.
 	Task(conversation string, t Task)
 }
 
@@ -88,8 +85,7 @@ type Completer interface {
 	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
 }
 
-// Historian is implemented by connectors that can read the messages posted while the bot was away,
-// or before it joined.
+// Historian is implemented by connectors that can read what was posted while the bot was away or not there.
 type Historian interface {
 	// History returns messages of a conversation, oldest first. An error for which errors.Is(err,
 	// ErrGone) holds is permanent: nothing can be read there.
@@ -162,8 +158,7 @@ func (p Place) Direct() bool {
 	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
 }
 
-// Audience is who may read a place, besides its members. A connector that does not know leaves it
-// empty.
+// Audience is who may read a place, besides its members; empty: the connector does not know.
 type Audience = store.Audience
 
 // The audiences.

@@ -122,8 +122,7 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	return h.find(name, newConversation(h, name, connector, records))
 }
 
-// absent replaces the connector of a conversation that the operator works on while its connector is
-// not open in this process. The bot answers no one there, so no method is called.
+// absent is the connector of a conversation that only the operator works on. No method is called.
 type absent struct{ Connector }
 
 // closed reports whether the conversation's connector is not open.
@@ -132,8 +131,7 @@ func (c *conversation) closed() bool {
 	return closed
 }
 
-// find returns the open conversation with that name. If there is none, it registers fresh, unless
-// that is nil.
+// find returns the open conversation with a name; if there is none, it registers fresh, unless nil.
 func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

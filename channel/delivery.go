@@ -11,12 +11,10 @@ import (
 
 // What connectors report to the hub besides new messages: edits, deletions, absences.
 
-// ErrRefused is returned for a message or command of an author who is not heard there. Nothing was
-// stored.
+// ErrRefused says that an author is not heard there, and that nothing was stored.
 var ErrRefused = errors.New("not heard here")
 
-// Gap is a conversation that may have missed messages: those after the message with the platform id
-// After; if After is empty, nothing is known of the conversation.
+// Gap is a conversation that may have missed messages after After; empty: nothing is known of it.
 type Gap = store.Gap
 
 // Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
@@ -44,8 +42,7 @@ func (h *Hub) report(ctx context.Context, d store.Delivery) ([]store.Receipt, er
 	return h.apply(ctx, d)
 }
 
-// applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
-// until a start with that connector.
+// applyHeld applies a held delivery. Messages of a disabled connector wait in the inbox until it is back.
 func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
 	if _, known := h.connectors[connectorOf(d.Conversation)]; known {
 		_, err := h.apply(ctx, d)
@@ -103,8 +100,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// copiesGone makes a conversation refresh messages that show deleted memories of another
-// conversation.
+// copiesGone makes a conversation refresh messages that show deleted memories of another one.
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	h.post(name, func(c *conversation) {
 		if c.deleted(seqs); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
@@ -113,8 +109,7 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 	})
 }
 
-// Asked reports whether a message, given by its platform id, is known in a conversation and was
-// addressed to the bot.
+// Asked reports whether a message with this platform id was addressed to the bot.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -123,8 +118,7 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	return records.Inbox().Asked(ctx, id)
 }
 
-// SentAs returns the piece that was sent as a platform message, also by an earlier process; ok is
-// false if none was.
+// SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -183,8 +177,7 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	return records.Past().CloseGap(ctx, after)
 }
 
-// Suggest returns completions for the beginning of a command's argument, for connectors that
-// complete while people type; at most 25.
+// Suggest returns at most 25 completions of what a person has typed of a command's argument.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
 	place := ParsePlace(name)
 	access := h.access(place)
@@ -208,8 +201,7 @@ func IsCommand(line string) bool {
 	return ok
 }
 
-// Clip shortens a text to at most this many tokens, as the model will count them, keeping both
-// ends.
+// Clip shortens a text to at most this many tokens, as the model will count them, keeping both ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
 // listensTo reports whether a message's author is heard in a conversation.

@@ -13,8 +13,7 @@ import (
 	"cairn/store"
 )
 
-// Edits and deletions are on disk immediately; the loop applies them to the prompt, even during a
-// turn.
+// Edits and deletions are on disk immediately; the loop applies them to the prompt, also during a turn.
 
 // edits is the loop's state of edits and deletions.
 type edits struct {
@@ -88,15 +87,13 @@ func (c *conversation) parentChanged() {
 	}
 }
 
-// reading starts or ends a phase in which the connector's history may lack new edits and deletions;
-// it returns those made since the last call.
+// reading says whether history is being read, which may lack changes; it returns those since the last call.
 func (c *conversation) reading(on bool) (during []store.Delivery) {
 	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, on })
 	return during
 }
 
-// repeatAfterReading has an edit or deletion repeated later if the connector is reading history:
-// what it read may be the old message.
+// repeatAfterReading has a change repeated if history is being read: that may have the old message.
 func (c *conversation) repeatAfterReading(d store.Delivery) {
 	if c.edits.reading {
 		c.edits.during = append(c.edits.during, d)
@@ -115,8 +112,7 @@ func (c *conversation) repeatEdits(ctx context.Context) error {
 // threadsChanged makes the open threads of a channel reread what they show of it.
 func (h *Hub) threadsChanged(channel string) { h.postThreads(channel, (*conversation).parentChanged) }
 
-// Detects edits and deletions made while the bot was disconnected: a gap is read from a little
-// before its start, and the platform's messages there are compared with the stored ones.
+// Edits and deletions made while the bot was disconnected: history from a little before a gap is compared.
 
 const (
 	reviewMessages = historyPage / 2    // before the gap, so that there is room for what was missed
@@ -129,12 +125,10 @@ func newer(a, b string) bool { return compareIDs(a, b) > 0 }
 
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// isPlatformID reports whether an id is one that a platform counts up: imported messages may have
-// other ids, which no history has.
+// isPlatformID reports whether a platform counts up such ids; imported messages may have others.
 func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456789.") == "" }
 
-// idBefore returns the id right before another one, in the platforms' order: reading after it
-// starts with the other.
+// idBefore returns the id right before another one: reading after it starts with the other.
 func idBefore(id string) string {
 	digits := []byte(id)
 	for i := len(digits) - 1; i >= 0; i-- {

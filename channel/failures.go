@@ -16,8 +16,7 @@ import (
 // incident: however many they are and however often they retry, the log gets one warning, and people are
 // notified once in each.
 
-// Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
-// that keeps retrying calls it after each failure.
+// Undelivered notifies the author of a message, once per incident, each time that Deliver failed.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
 	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
 		h.tellOnce(ctx, conversation, err, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
@@ -38,14 +37,12 @@ func (h *Hub) failure(conversation string, err error) string {
 	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
 }
 
-// Refusal returns what to tell the author of a message that could not be stored, and is not delivered
-// again.
+// Refusal returns what to tell the author of a message that is not stored and not delivered again.
 func (o Operator) Refusal(conversation string, err error) string {
 	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
-// databaseWords returns what people read about a failure that the bot's operator must fix; otherwise
-// for any other one.
+// databaseWords returns what people read about a failure that an operator must fix; otherwise for others.
 func databaseWords(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, store.ErrReplaced):
@@ -129,8 +126,7 @@ func (f *failures) end(server *llm.Learnt) bool {
 
 // How a conversation handles a bug in its own code.
 
-// guard runs a step of the loop. A panic ends neither the loop nor the program: the conversation is
-// reloaded from storage.
+// guard runs a step of the loop. After a panic the conversation is reloaded from storage.
 func (c *conversation) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -36,8 +36,7 @@ type handover struct {
 // name is what the agent's answer begins with, for people and for the conversation's agent.
 func (h *handover) name() string { return h.agent.ID + ": " }
 
-// calledAgent returns the other agent that the turn's newest addressed message calls; nil if the
-// conversation's own agent answers.
+// calledAgent returns the other agent that the newest addressed message calls; nil if there is none.
 func (c *conversation) calledAgent(turn store.Turn) *handover {
 	asked := c.askedIn(turn)
 	if len(asked) == 0 {
@@ -145,8 +144,7 @@ func (c *conversation) briefing(h *handover, tokens int) (string, error) {
 	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), nil
 }
 
-// lookups returns the other agent's tools: it reads what this conversation remembers, and adds
-// nothing to it.
+// lookups returns the other agent's tools: it reads what this conversation remembers, and adds nothing.
 func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 	if learnt.Facts().RefusesTools {
 		return nil

@@ -40,8 +40,7 @@ type Options struct {
 	// Remembered is called for each new memory; it must not block. nil: not called.
 	Remembered func(conversation string, id int64, kind, content string)
 
-	// Asked is called when a tool call starts to wait for permission in a conversation, and when it
-	// stops waiting; it must not block. nil: not called.
+	// Asked is called when a tool call starts or stops waiting for permission; it must not block. nil: not called.
 	Asked func(conversation string)
 
 	// Replied is called for each stored reply. to holds the platform ids of the messages it
@@ -49,8 +48,7 @@ type Options struct {
 	// block. nil: not called.
 	Replied func(conversation string, to []string, text string, failure bool)
 
-	// Task is called when a task begins, makes progress or ends; it must not block. nil: not
-	// called.
+	// Task is called when a task begins, makes progress or ends; it must not block. nil: not called.
 	Task func(store.Task)
 
 	Observer observe.Observer  // observes turns, requests, tools and compactions; nil: no observer
@@ -222,8 +220,7 @@ func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string
 	return names, nil
 }
 
-// Idle returns once everything delivered to the conversation so far has been taken up and answered,
-// and its replies have been sent.
+// Idle returns once everything delivered to the conversation so far is answered, and its replies are sent.
 func (h *Hub) Idle(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -233,8 +230,7 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 	return c.waitIdle(ctx)
 }
 
-// Drain returns once all turns, replies and running workers have ended. It does not wait for open
-// tasks: the next start continues them.
+// Drain returns once turns, replies and workers have ended. Open tasks continue at the next start.
 func (h *Hub) Drain(ctx context.Context) error {
 	for c := range h.all() {
 		if c.isTask() {
@@ -257,8 +253,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Close cancels what still runs and waits for it. Accepted messages are on disk; the next start
-// resumes a turn that was cut short.
+// Close cancels what still runs and waits for it. The next start resumes a turn that was cut short.
 func (h *Hub) Close() error {
 	h.locked(func() { h.closed = true })
 	h.cancel()

@@ -104,8 +104,7 @@ func (c *conversation) summarized(ctx context.Context) error {
 	return nil
 }
 
-// waitImported waits until nothing is due, including the pauses after a failure: no one is kept
-// waiting here, and truncating would hide the past.
+// waitImported waits until nothing is due, also through pauses after a failure: truncating would hide the past.
 func (c *conversation) waitImported(ctx context.Context) error {
 	for {
 		c.engine.Check(ctx)

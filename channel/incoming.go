@@ -16,8 +16,7 @@ import (
 
 // What a connector is notified of when messages arrive.
 
-// ackDelay is how long a message may wait to be taken up before the connector is notified that it
-// is on disk.
+// ackDelay is how long a message may wait to be taken up before the connector hears that it is on disk.
 const ackDelay = time.Second
 
 // incoming is a message on its way to the transcript.
@@ -36,8 +35,7 @@ func (c *conversation) takeIncoming(id string) *incoming {
 	return in
 }
 
-// coming notes messages before they are stored: the loop's child may take them up before the loop
-// handles that they arrived.
+// coming notes messages before they are stored: the child may take them up before the loop hears of them.
 func (c *conversation) coming(messages []Inbound) {
 	_, observes := c.connector.(Observer)
 	for _, m := range messages {
@@ -87,8 +85,7 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 	}
 }
 
-// accepted notifies the connector of the place of a message that was taken up. It returns the settings
-// that came with the message.
+// accepted notifies the connector of a message's place, and returns the settings that came with it.
 func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
 	if in := c.takeIncoming(id); in != nil {
 		own = in.own

@@ -18,8 +18,7 @@ import (
 	"cairn/words"
 )
 
-// The language of a conversation: of the prompts its models get, and of the bot's own sentences.
-// Models answer in the language of the question in any case.
+// The language of a conversation's prompts, and of the bot's own sentences. Models answer in the question's.
 
 // Languages are the values of the setting; the first one detects the language from the messages.
 var Languages = append([]string{autoLanguage}, prompts.Languages...)
@@ -36,8 +35,7 @@ const (
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
 
-// language returns the code of the language in which the bot speaks here, one of prompts.Languages.
-// Any goroutine may call it.
+// language returns the code of the language in use here, one of prompts.Languages. Any goroutine may call it.
 func (c *conversation) language() string {
 	if code := c.speaks.Load(); code != nil {
 		return *code
@@ -45,8 +43,7 @@ func (c *conversation) language() string {
 	return supported(c.hub.o.Agent(c.account()).Language)
 }
 
-// detectLanguage sets the language of a conversation that is still being opened. After an error, it
-// stays the default one until then.
+// detectLanguage sets the language of a conversation being opened; after an error it is the default until then.
 func (c *conversation) detectLanguage(ctx context.Context) {
 	if c.speaks.Load() != nil {
 		return
@@ -156,8 +153,7 @@ type translation struct {
 	text    string
 }
 
-// translations are the sentences of a language: those without verbs by their English text, and a
-// list of the others.
+// translations are the sentences of a language: those without verbs by their English text, and the others.
 type translations struct {
 	whole    map[string]string
 	patterns []translation
@@ -165,8 +161,7 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// byLanguage are the sentences by the code of their language, read when they are first used; of English and of
-// unknown languages there are none.
+// byLanguage has the sentences by code of language, read when first used; none are English.
 var byLanguage = func() map[string]func() translations {
 	all := map[string]func() translations{}
 	for _, code := range prompts.Languages {
@@ -183,8 +178,7 @@ func translationsInto(language string) (t translations) {
 	return t
 }
 
-// readTranslations reads the file of a language. It is embedded in the program; a broken one is a
-// panic.
+// readTranslations reads the file of a language. It is part of the program; a broken one is a panic.
 func readTranslations(language string) translations {
 	t := translations{whole: map[string]string{}}
 	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
@@ -231,8 +225,7 @@ func Translated(language, text string) string {
 // translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
-// translatedFormat translates the format of a sentence into the language of the conversation. The
-// verbs of a translation are %s, here they become fit for any value.
+// translatedFormat translates a format. The verbs of a translation are %s, here they become fit for any value.
 func (c *conversation) translatedFormat(format string) string {
 	there, ok := translationsInto(c.language()).whole[format]
 	if !ok || strings.Contains(format, "%q") {

@@ -15,12 +15,10 @@ import (
 // without end, because a turn is tried at most twice.
 
 const (
-	// maxRequests is the most model requests for one turn: maxCalls, plus twice that for retries when
-	// servers fail.
+	// maxRequests is the most requests for one turn: maxCalls, plus twice that for retries when servers fail.
 	maxRequests = 3 * maxCalls
 
-	// turnsShare is the share of an hour's calls reserved for turns: 1/4. Once the rest is used up,
-	// summaries are made without a model, and made again later.
+	// turnsShare of an hour's calls, 1/4, are for turns only: summaries are then made without a model, and again later.
 	turnsShare = 4
 )
 

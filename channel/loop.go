@@ -55,8 +55,7 @@ type runs struct {
 	waiters []func() bool // called after each step, until they return true
 }
 
-// own runs the conversation until the hub closes, or until it has been idle for long and leaves
-// memory.
+// own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
 func (c *conversation) own() {
 	defer c.flushLast()
 	defer close(c.inbox.ended)
@@ -112,8 +111,7 @@ func (c *conversation) own() {
 	}
 }
 
-// shown publishes the current state, and returns when the engine wants to continue on its own; zero
-// if it does not.
+// shown publishes the current state, and returns when the engine wants to go on by itself; zero: never.
 func (c *conversation) shown() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
@@ -175,8 +173,7 @@ func (c *conversation) start(slow func() (finish func())) {
 	go func() { c.inbox.post(slow()) }()
 }
 
-// tryDo has the loop run f and waits until it has, or until the loop ends. The loop itself must not
-// call it, and f must not wait.
+// tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop.
 func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
 	done := make(chan struct{})
@@ -240,8 +237,7 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	}
 }
 
-// waitIdle returns once everything requested so far is done and sent, or with the error that
-// prevents it now. What is on disk is still retried.
+// waitIdle returns once all that was requested so far is done and sent, or with what prevents it now.
 func (c *conversation) waitIdle(ctx context.Context) error {
 	return c.until(ctx, func() (bool, error) {
 		if !c.done() {

@@ -20,16 +20,14 @@ import (
 
 // Reactor is implemented by connectors that can put a reaction on a message.
 type Reactor interface {
-	// React puts a reaction on a message, by its platform id, to show people that older messages
-	// were summarized. It may ask the platform, and ends when ctx does.
+	// React puts a reaction on a message, by its platform id. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
 // reactTimeout limits the wait for a reaction, which is optional.
 const reactTimeout = time.Minute
 
-// happened reports a step of a compaction to everyone concerned. notify is the setting of what
-// people want to see. It must not block.
+// happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
@@ -76,8 +74,7 @@ func (c *conversation) react(reactor Reactor, id string) (err error) {
 	return reactor.React(ctx, c.name, id)
 }
 
-// noticePrefixes start the ids of what is posted besides answers: the bot's own notices, which
-// answer nothing and report no failure.
+// noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
 var noticePrefixes = []string{shortenedPrefix, approvalPrefix, cutOffPrefix, "landing-", "budget-"}
 
 const (
@@ -114,8 +111,7 @@ func IsNotice(p Piece) bool {
 	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
-// notifyShortened posts a notice for each message of a turn that is too long for the model's
-// window: its author must not assume that the answer covers all of it.
+// notifyShortened tells authors of messages too long for the window that the answer may not cover all of them.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
 		shown := fmt.Sprintf("the first %d", m.First)
@@ -127,8 +123,7 @@ func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	}
 }
 
-// notifyCutOff logs that an answer is not complete, and posts a notice after it: what there is of the
-// answer looks like all of it.
+// notifyCutOff logs and tells people that an answer is not complete: what there is looks like all of it.
 func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 	line := map[string]string{
 		llm.FinishLength: "(My answer was cut off at the length limit. Ask me to continue.)",
@@ -141,8 +136,7 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 	c.tryNotify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), line)
 }
 
-// warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
-// period, in one conversation, even across restarts.
+// warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
 		if b.Spent < nearlySpent*b.Limit {
@@ -167,8 +161,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	}
 }
 
-// askedByOwner reports whether an owner asked for a turn. Only owners use a connector without
-// rules, such as the terminal.
+// askedByOwner reports whether an owner asked for a turn: only owners use a connector without rules.
 func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool, error) {
 	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
 	said, err := c.records.Turns().Messages(ctx, turn.Seq)
@@ -206,8 +199,7 @@ func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) 
 	step.End()
 }
 
-// observeApplied reports applied summaries, once for all those applied in one step: as an event of
-// the running turn, or otherwise as a step of its own.
+// observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.
 func (c *conversation) observeApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
 		return

@@ -15,8 +15,7 @@ var _ compactor.Records = memory.Records{}
 
 // How a conversation is opened, and reopened when the settings have changed.
 
-// load opens the conversation with its current agent. It reopens it when the settings have changed,
-// unless a summary is being written; opened reports whether it did.
+// load opens the conversation with its current agent, or opens it again unless a summary is being written.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	open, err := c.opening(ctx)
 	if err != nil {
@@ -30,8 +29,7 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	return opened && err == nil, err
 }
 
-// opening returns a function that opens the conversation with the current settings; the loop must
-// run it.
+// opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load(), filter: promptFilter{withheld: make(map[string]bool)}}
 	if s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx); err != nil {
@@ -116,8 +114,7 @@ func (c *conversation) renew(ctx context.Context) error {
 	return err
 }
 
-// policy is what a conversation is compacted by: the settings file, overridden by what people set
-// with /settings.
+// policy is what a conversation is compacted by: the settings file, overridden with /settings.
 type policy struct {
 	file func() compactor.Policy
 
@@ -152,8 +149,7 @@ func (p *policy) set() compactor.Patch {
 	return p.own
 }
 
-// read loads the stored settings and applies them. It returns those that conflict with the settings
-// file, which are ignored.
+// read applies the stored settings, and returns those that conflict with the file and are ignored.
 func (p *policy) read(ctx context.Context, records *store.Conversation) (left []*compactor.FieldError, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
@@ -166,8 +162,7 @@ func (p *policy) read(ctx context.Context, records *store.Conversation) (left []
 	return left, nil
 }
 
-// settingsChanged applies what /settings changed, and immediately checks whether a level is now
-// reached. Only the loop calls it.
+// settingsChanged applies what /settings changed, and checks the levels at once. Only the loop calls it.
 func (c *conversation) settingsChanged() {
 	if c.engine == nil {
 		return // it reads them when it is opened

@@ -9,8 +9,7 @@ import (
 	"cairn/store"
 )
 
-// Operator is what the person who runs the bot sees and does from outside any conversation. It
-// checks no rights: its caller owns the bot.
+// Operator is what the owner of the bot sees and does from outside any conversation. It checks no rights.
 type Operator struct{ hub *Hub }
 
 // Operator returns the operator's side of the hub.
@@ -23,8 +22,7 @@ type Activity struct {
 	Summarizing  bool // a compaction is running
 }
 
-// Activity returns the activity of an open conversation; ok is false if it is not open. It does not
-// block.
+// Activity returns what an open conversation is doing, without blocking; ok is false if it is not open.
 func (o Operator) Activity(name string) (g Activity, ok bool) {
 	c, err := o.hub.find(name, nil)
 	if c == nil || err != nil {
@@ -43,8 +41,7 @@ func (c *conversation) activity() (g Activity, ok bool) {
 	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
 }
 
-// Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
-// none is open, above 1 if one is overfull. It does not wait.
+// Fullest returns the share to which the fullest window of the open conversations is filled, without waiting.
 func (o Operator) Fullest() (share float64) {
 	for c := range o.hub.all() {
 		g, _ := c.activity()
@@ -99,8 +96,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	return s, err
 }
 
-// Compact requests a compaction of a conversation that keeps what focus asks for; with overrides
-// its policy. The result shows whether a compaction starts.
+// Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
 		return c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
@@ -187,8 +183,7 @@ func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err 
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
-// Settings returns the values a conversation is compacted by, and why values set here that conflict
-// with the settings file are ignored.
+// Settings returns the values a conversation is compacted by, and why some that are set here are ignored.
 func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
@@ -201,8 +196,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	return all, left, err
 }
 
-// Set sets values for a conversation, and removes those that are nil: all of them or, if the result
-// is no valid policy, none.
+// Set sets values for a conversation, and removes those that are nil: all or, if one is invalid, none.
 func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
@@ -218,8 +212,7 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 // Budgets returns the state of the budgets that are set.
 func (o Operator) Budgets() []Budget { return o.hub.budget.state(o.hub.rules.Load().Money, time.Now()) }
 
-// taskPoll is how often a waiter checks whether the tasks have ended. A task takes at least one
-// model request.
+// taskPoll is how often a waiter checks whether the tasks have ended; each takes at least one request.
 const taskPoll = 100 * time.Millisecond
 
 // DrainTasks returns once the tasks of the matching conversations have ended, including tasks they

@@ -13,8 +13,7 @@ import (
 	"cairn/store"
 )
 
-// The outcome of a turn is the answer, the part of it that was written when someone stopped it, or
-// a sentence on why there is none. It is first written to disk, then sent.
+// The outcome of a turn is the answer, or its part when someone stopped it, or a sentence on why there is none.
 
 // empty reports whether people who wait would get nothing.
 func (r *reply) empty(resp llm.Response) bool {
@@ -41,8 +40,7 @@ func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	return r.outcome(id, r.text(), false)
 }
 
-// putOff closes a turn of people who have used up their turns for this minute, and notifies them,
-// once.
+// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
 func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
@@ -52,8 +50,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
-// failed returns the outcome of a turn that produced no answer. Its sentence is for people and is
-// never stored as the assistant's words.
+// failed returns the outcome of a turn without answer. Its sentence is never stored as the assistant's words.
 func (c *conversation) failed(r *reply, err error) store.Outcome {
 	_, sentence := failureOf(err)
 	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), c.spell(sentence), true)
@@ -173,8 +170,7 @@ var (
 	errInterrupted = errors.New("the turn was interrupted again and again")
 )
 
-// failureOf returns the class of a failed turn or request, for metrics, and what people read about
-// it: what happened and what to do, and nothing internal.
+// failureOf returns the class of a failure, for metrics, and what people read: what happened and what to do.
 func failureOf(err error) (class, sentence string) {
 	var spent *spentError
 	switch {
@@ -214,12 +210,10 @@ func FailureClasses() []string {
 	return append(all, "other")
 }
 
-// noReply is the model's answer when it has nothing to add and no one addressed the bot. People
-// never see it.
+// noReply is the model's answer when it has nothing to add and no one addressed the bot. No one sees it.
 const noReply = "NO_REPLY"
 
-// mayBeSilent is the line of the turn context that lets the model skip a turn. The system prompt
-// explains it.
+// mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
 const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
 
 // withoutNoReply returns what people may see of a text: it drops NO_REPLY lines and, while the model is

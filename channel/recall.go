@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// recalledEach is the most memories, and the most messages, recalled automatically for a
-	// message. The model has tools to look for more.
+	// recalledEach is the most memories, and messages, recalled for a message. Tools look for more.
 	recalledEach = 5
 
 	// recalledClip is the most tokens of one message, and recalledPassage the most characters: the

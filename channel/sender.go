@@ -12,8 +12,7 @@ import (
 	"cairn/store"
 )
 
-// sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty,
-// so that a slow connector delays no turn.
+// sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty.
 type sender struct {
 	c *conversation
 
@@ -209,8 +208,7 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	return s.dropPiece(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), failed)
 }
 
-// dropPiece drops a piece. Unless the piece is itself a sentence about a failure, it first posts one
-// that says so, under an id, so that a crash in between changes nothing.
+// dropPiece drops a piece, unless it is a notice after saying so under an id: a crash in between changes nothing.
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	if !piece.Failure {

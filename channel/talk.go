@@ -118,8 +118,7 @@ func refusedAsItStands(err error) bool {
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// loadPictures loads the pictures that a request shows, and returns which. Pictures that cannot be
-// loaded, or would be refused, stay described in words.
+// loadPictures loads the pictures of a request, and returns which; others are described in words.
 func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]bool) {
 	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
@@ -145,8 +144,7 @@ func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]boo
 	return shown
 }
 
-// refused has pictures described in words from now on: all of them if the model accepts none, or
-// those it was shown if it could not accept these.
+// refused has pictures described in words from now on: all if the model accepts none, or those it was shown.
 func (c *conversation) refused(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
 		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
@@ -166,8 +164,7 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 
 const withheldNotice = "[System: the provider's filter refuses what stood here, so it is withheld]"
 
-// promptFilter is what is known about the provider's filter. What it refuses is found again after a
-// restart.
+// promptFilter is what is known about the provider's filter; after a restart it is found again.
 type promptFilter struct {
 	withheld map[string]bool // the texts of messages that requests do not contain; an edited message has another text
 	revision int             // of the last prompt that it accepted

@@ -39,15 +39,13 @@ var errPart = errors.New("this part of the task is done")
 // isTask reports whether the conversation is a task of a sub-agent.
 func (c *conversation) isTask() bool { return connectorOf(c.name) == store.TaskConnector }
 
-// account returns the conversation whose limits count the calls made here: for a task, the people's
-// conversation above it.
+// account returns whose limits count the calls made here: for a task, the people's conversation above it.
 func (c *conversation) account() string {
 	root, _ := store.RootOf(c.name)
 	return root
 }
 
-// stale returns the time before which a message is too old to be answered. A task has a separate
-// time limit.
+// stale returns the time before which messages are too old for an answer; a task has a limit of its own.
 func (c *conversation) stale() time.Time {
 	if c.isTask() {
 		return time.Time{}
@@ -84,8 +82,7 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	return t, false
 }
 
-// partDone reports whether a part of a task has made enough calls, or filled enough of the window,
-// to end.
+// partDone reports whether a part of a task has made enough calls, or filled enough of the window.
 func (t *talk) partDone(left int) bool {
 	if !t.isTask() || len(t.r.messages) == 0 {
 		return false
@@ -118,8 +115,7 @@ func (c *conversation) finishPart(ctx context.Context, r *reply) error {
 	return err
 }
 
-// continueTask starts the next part of an open task if nothing waits; more reports whether it did.
-// A task with no calls left expires.
+// continueTask starts the next part of an open task if nothing waits. A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
 	if !c.isTask() {
 		return false, nil
@@ -151,8 +147,7 @@ func (h *Hub) endTask(ctx context.Context, records *store.Conversation, t store.
 	return h.closeTask(ctx, records, t, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
 }
 
-// closeTask ends a task with a report, which starts a turn in the conversation that started the
-// task.
+// closeTask ends a task with a report, which starts a turn in the conversation above.
 func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, report string) error {
 	ctx = context.WithoutCancel(ctx) // ctx may belong to a turn that ends with the task
 	ended, err := records.Tasks().End(ctx, state, fmt.Sprintf("%s (task %d)", t.Agent, t.Number), report)
@@ -213,8 +208,7 @@ type taskWriter struct {
 func (taskWriter) Show(string) {}
 func (taskWriter) Cancel()     {}
 
-// Send ends the task with its last answer. An answer is not the last one while the task has tasks of
-// its own, or their results to answer.
+// Send ends the task with its last answer: not while it has tasks of its own, or results to answer.
 func (w taskWriter) Send(ctx context.Context, piece Piece) (id string, err error) {
 	records, err := w.hub.o.Store.Find(ctx, w.conversation)
 	if err != nil {

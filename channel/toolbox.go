@@ -33,8 +33,7 @@ type Toolbox interface {
 	Servers() []ToolServer
 	// Tools returns the tools of some servers, as far as they are known.
 	Tools(servers []string) []Tool
-	// Ready returns once the tools of some servers are known, or when it is not worth waiting
-	// longer, or when ctx ends.
+	// Ready returns once the tools of some servers are known, or it is not worth waiting, or ctx ends.
 	Ready(ctx context.Context, servers []string)
 }
 
@@ -60,8 +59,7 @@ func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([
 	return slices.Concat(a.ToolServers, rules.Added), err
 }
 
-// awaitTools waits, before a turn, for the tools that its requests offer: servers may still be
-// connecting when the program has just started.
+// awaitTools waits, before a turn, for tools of servers that still connect after a start.
 func (c *conversation) awaitTools(ctx context.Context) error {
 	servers, err := c.agent.otherServers(c.hub.ctx, c.records)
 	if err != nil || len(servers) == 0 || c.window.learnt().Facts().RefusesTools {
@@ -71,8 +69,7 @@ func (c *conversation) awaitTools(ctx context.Context) error {
 	return c.renew(c.hub.ctx)
 }
 
-// weighedIn returns the tools that the agent's model may call in a conversation, only to measure them,
-// not to run them. nil records means no particular conversation.
+// weighedIn returns the tools that the model may call in a conversation, to measure them. nil records: in none.
 func (a Agent) weighedIn(ctx context.Context, records *store.Conversation) ([]llm.Tool, error) {
 	others, err := a.otherTools(ctx, records)
 	all := spawnTools(a.Spawn, nil)

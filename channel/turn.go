@@ -162,8 +162,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 	return c.finish(ctx, r, c.failed(r, failed))
 }
 
-// tryAgain discards what a failed attempt added. It is not tried again if the question was deleted, which closed
-// the turn.
+// tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
 func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err error) {
 	c.sender.cancel(r.writer)
 	c.truncate(r.first)
@@ -193,8 +192,7 @@ func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
-// recoverTurn converts a panic in a turn into an error. One of the loop is not the turn's: the
-// conversation is reloaded, and the turn repeated.
+// recoverTurn converts a panic in a turn into an error. After one of the loop the turn is repeated.
 func (c *conversation) recoverTurn(r *reply, err *error) {
 	switch p := recover(); p {
 	case nil:
@@ -255,8 +253,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	return resp, err
 }
 
-// show displays the reply so far. That costs time in proportion to its length, so a long text is shown
-// in larger steps.
+// show displays the reply so far, in larger steps the longer it is: each costs time in proportion.
 func (c *conversation) show(r *reply) {
 	n := r.current.Len()
 	if n > r.shown && n-r.shown < n/256 {
@@ -268,8 +265,7 @@ func (c *conversation) show(r *reply) {
 	}
 }
 
-// add appends a message of the model or a tool to the turn. completion is the provider's token
-// count for it; 0: unknown.
+// add appends a message of the model or a tool; completion is the provider's count of it, 0: unknown.
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	c.do(func(e *compactor.Compactor) {
 		row := rowOf(m, e.History().Next(), r.turn.Seq)

@@ -16,8 +16,7 @@ import (
 // searchShare limits the result of one search to this fraction of the window: 1/16.
 const searchShare = 16
 
-// work opens the conversation if necessary, resumes an unfinished turn, and works until nothing
-// waits.
+// work opens the conversation, resumes an unfinished turn, and works until nothing waits.
 func (c *conversation) work(ctx context.Context, resume bool) error {
 	opens := c.engine == nil
 	if opens {
@@ -66,8 +65,7 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 	return err
 }
 
-// step takes up what waits, and answers it if anyone asked. If nothing waits, it starts a requested
-// session.
+// step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	var made *compactor.Event
 	newest := ""
@@ -161,8 +159,7 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	return err == nil, err
 }
 
-// resume takes up a turn that was started and not finished, by an earlier process or because the
-// disk refused the answer. A turn that is too old stays as context.
+// resume takes up a turn that an earlier process, or the disk, left unfinished; an old one becomes context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
 		turn, found, err := c.records.Turns().Unanswered(ctx)
@@ -190,8 +187,7 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began: what it said
-// of them is dropped, too.
+// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began.
 func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (err error) {
 	if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); err != nil {
 		return err
