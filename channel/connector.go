@@ -10,23 +10,20 @@ import (
 	"cairn/store"
 )
 
-// Inbound is a message as a connector hands it to the hub.
-type Inbound = store.Inbound
-
-// Attachment is a file or picture that came with a message.
-type Attachment = chat.Attachment
+// Types of other packages that connectors use.
+type (
+	Inbound    = store.Inbound   // a message as a connector hands it to the hub
+	Attachment = chat.Attachment // a file or picture that came with a message
+	Piece      = store.Piece     // a part of a reply on its way out
+	Gap        = store.Gap       // a conversation that may have missed messages after After; empty: nothing is known of it
+	Task       = store.Task      // a job for a sub-agent, and its outcome
+	Patch      = compactor.Patch // a layer of settings
+	Event      = compactor.Event // one step of a compaction
+	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
+)
 
 // MaxQuote is how many characters of an Inbound's Quote the model is shown.
 const MaxQuote = chat.MaxQuote
-
-// Piece is a part of a reply on its way out.
-type Piece = store.Piece
-
-// Patch is a layer of settings.
-type Patch = compactor.Patch
-
-// Event reports one step of a compaction.
-type Event = compactor.Event
 
 // Connector is a platform where people talk: Discord, Slack, the terminal.
 type Connector interface {
@@ -157,9 +154,6 @@ func (p Place) String() string {
 func (p Place) Direct() bool {
 	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
 }
-
-// Audience is who may read a place, besides its members; empty: the connector does not know.
-type Audience = store.Audience
 
 // The audiences.
 const (

@@ -150,11 +150,7 @@ func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
 	return c, nil
 }
 
-func (h *Hub) release(c *conversation) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c.users--
-}
+func (h *Hub) release(c *conversation) { h.locked(func() { c.users-- }) }
 
 // all yields the open conversations.
 func (h *Hub) all() iter.Seq[*conversation] {

@@ -14,9 +14,6 @@ import (
 // ErrRefused says that an author is not heard there, and that nothing was stored.
 var ErrRefused = errors.New("not heard here")
 
-// Gap is a conversation that may have missed messages after After; empty: nothing is known of it.
-type Gap = store.Gap
-
 // Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
 // its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
 // that was never delivered is ignored.

@@ -33,9 +33,6 @@ type handover struct {
 	question chat.Message
 }
 
-// name is what the agent's answer begins with, for people and for the conversation's agent.
-func (h *handover) name() string { return h.agent.ID + ": " }
-
 // calledAgent returns the other agent that the newest addressed message calls; nil if there is none.
 func (c *conversation) calledAgent(turn store.Turn) *handover {
 	asked := c.askedIn(turn)
@@ -71,6 +68,7 @@ func callOf(text string) (id, question string) {
 
 // handOver lets the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
+	name := h.agent.ID + ": " // the answer begins with it, for people and for the conversation's agent
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
@@ -115,7 +113,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
 		Show: func(delta string) {
 			if r.current.Len() == 0 {
-				r.current.WriteString(h.name())
+				r.current.WriteString(name)
 			}
 			r.current.WriteString(delta)
 			c.show(r)
@@ -124,7 +122,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	resp, err = loop.Run(ctx)
 	resp.Message.Native = nil // the conversation uses a different model
 	if text := strings.TrimSpace(resp.Message.Text); text != "" {
-		resp.Message.Text = h.name() + strings.TrimPrefix(text, h.name())
+		resp.Message.Text = name + strings.TrimPrefix(text, name)
 	}
 	return resp, err
 }

@@ -71,8 +71,10 @@ type Hub struct {
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
-	limits     limits
 	budget     *budgets
+
+	turns, calls           recent // of a person; of a conversation
+	turnNotices, callNotes recent // to a person, and in the log, that none was left
 
 	mu     sync.Mutex // guards all below, and the users of each conversation
 	stats  Stats      // without what is counted when it is read

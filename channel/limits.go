@@ -71,12 +71,6 @@ func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []t
 	return times
 }
 
-// limits are what the hub counts.
-type limits struct {
-	turns, calls           recent // by person; by conversation
-	turnNotices, callNotes recent // when a person got a notice, and the log a line, that none was left
-}
-
 // takeTurn counts a turn for each person in who and reports whether at least one had a turn left. tell is
 // true if the people should get a notice that none is left: only if they asked, and once a minute.
 func (h *Hub) takeTurn(who []string, asked bool) (ok, tell bool) {
@@ -85,12 +79,12 @@ func (h *Hub) takeTurn(who []string, asked bool) (ok, tell bool) {
 		return true, false
 	}
 	for _, id := range who {
-		_, left := h.limits.turns.take(limit, time.Minute, id, true)
+		_, left := h.turns.take(limit, time.Minute, id, true)
 		ok = ok || left
 	}
 	for _, id := range who { // none of them has any left
 		if !ok && asked {
-			_, first := h.limits.turnNotices.take(1, time.Minute, id, true)
+			_, first := h.turnNotices.take(1, time.Minute, id, true)
 			tell = tell || first
 		}
 	}
@@ -107,7 +101,7 @@ func (c *conversation) callsPerHour(turn bool) int {
 }
 
 // calls returns how many calls there were in the last hour.
-func (c *conversation) calls() int { return c.hub.limits.calls.count(time.Hour, c.account()) }
+func (c *conversation) calls() int { return c.hub.calls.count(time.Hour, c.account()) }
 
 // spendOn returns why there may be no call for a turn or for a summary now, and counts one if it may be and
 // counts is set. At most once an hour it logs that the limit is reached.
@@ -116,11 +110,11 @@ func (c *conversation) spendOn(turn, counts bool) error {
 	if most <= 0 {
 		return nil
 	}
-	wait, ok := c.hub.limits.calls.take(most, time.Hour, c.account(), counts)
+	wait, ok := c.hub.calls.take(most, time.Hour, c.account(), counts)
 	if ok {
 		return nil
 	}
-	if _, first := c.hub.limits.callNotes.take(1, time.Hour, c.account(), true); first {
+	if _, first := c.hub.callNotes.take(1, time.Hour, c.account(), true); first {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
 			"limit", c.callsPerHour(true), "calls", c.calls())
 	}

@@ -54,34 +54,15 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c.answerContextCall, asking)
-	return func() error {
-		left, err := s.policy.read(ctx, c.records)
-		if err != nil {
-			return err
-		}
-		for _, e := range left {
-			c.log.Warn("channel_setting_ignored", "problem", e.Error())
-		}
-		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, c.engineOptions(s.policy)); err == nil {
-			c.service = s
-			c.speaks.Store(&s.agent.Language)
-			c.publish()
-		}
-		return err
-	}, nil
-}
-
-// engineOptions returns the options that connect the engine to the conversation.
-func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
-		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
+		Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
 		Open:   c.openTasks,
 		Spend:  func() error { return c.spendOnSummary(true) },
 		Afford: func() bool { return c.spendOnSummary(false) == nil },
 		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()
-			c.happened(e, p.get().Notify)
+			c.happened(e, s.policy.get().Notify)
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
 				c.hub.threadsChanged(c.name)
 			}
@@ -95,7 +76,21 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	if before := c.hub.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
 	}
-	return o
+	return func() error {
+		left, err := s.policy.read(ctx, c.records)
+		if err != nil {
+			return err
+		}
+		for _, e := range left {
+			c.log.Warn("channel_setting_ignored", "problem", e.Error())
+		}
+		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, o); err == nil {
+			c.service = s
+			c.speaks.Store(&s.agent.Language)
+			c.publish()
+		}
+		return err
+	}, nil
 }
 
 // renew switches to the agent that the settings now name, if they have changed, and rereads what

@@ -37,7 +37,7 @@ func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	if len(r.texts) == 0 { // nothing to add, and no one asked; or it was stopped at once
 		return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 	}
-	return r.outcome(id, r.text(), false)
+	return r.outcome(id, r.text())
 }
 
 // putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
@@ -46,21 +46,21 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 		return c.pass(ctx, turn)
 	}
 	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
-	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
-		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
-}
-
-// failed returns the outcome of a turn without answer. Its sentence is never stored as the assistant's words.
-func (c *conversation) failed(r *reply, err error) store.Outcome {
-	_, sentence := failureOf(err)
-	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), c.spell(sentence), true)
+	return c.fail(ctx, r, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
 }
 
 // failedPrefix starts the ids of the sentences that close failed turns.
 const failedPrefix = "notice-"
 
-func (r *reply) outcome(id, text string, failure bool) store.Outcome {
-	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
+// fail closes a turn without answer. The sentence is never stored as the assistant's words.
+func (c *conversation) fail(ctx context.Context, r *reply, sentence string) error {
+	o := r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), sentence)
+	o.Failure = true
+	return c.finish(ctx, r, o)
+}
+
+func (r *reply) outcome(id, text string) store.Outcome {
+	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}}
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, nothing is

@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +47,11 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	if !words.IsQuestion(asked) { // true of all that ask for the past, and of three of ten messages
 		return made
 	}
-	seen := c.visible()
+	var seen visible
+	c.do(func(e *compactor.Compactor) {
+		seen.shows = e.History().Shows()
+		seen.messages, seen.memories = e.History().Quoted()
+	})
 	memories, err := c.memoryLines(ctx, asked, who, seen)
 	messages, failed := c.messageLines(ctx, asked, who, turn.Seq, seen)
 	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
@@ -72,26 +75,14 @@ type visible struct {
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
 }
 
-func (c *conversation) visible() (v visible) {
-	c.do(func(e *compactor.Compactor) {
-		v.shows = e.History().Shows()
-		v.messages, v.memories = e.History().Quoted()
-	})
-	return v
-}
-
-// memory reports whether a memory, or everything it came from, is visible.
-func (v visible) memory(id int64, sources []int64) bool {
-	return v.memories[id] || len(sources) > 0 && !slices.ContainsFunc(sources, func(seq int64) bool { return !v.shows(seq) })
-}
-
 func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
 	found, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
 		if m.Conversation != c.name { // message numbers are meaningful only in their own conversation
 			m.Sources = nil
 		}
-		if seen.memory(m.ID, m.Sources) {
+		hidden := func(seq int64) bool { return !seen.shows(seq) }
+		if seen.memories[m.ID] || len(m.Sources) > 0 && !slices.ContainsFunc(m.Sources, hidden) { // it, or all it came from, is visible
 			continue
 		}
 		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.CleanName(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
@@ -157,6 +148,5 @@ func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *
 
 // cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
 func cacheKey(conversation string) string {
-	sum := sha256.Sum256([]byte("cairn:" + conversation))
-	return hex.EncodeToString(sum[:16])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte("cairn:"+conversation)))[:32]
 }

@@ -21,9 +21,6 @@ import (
 
 // How tasks start, by the tools spawn and parallel_spawn or by /ask, and how people and the model see them.
 
-// Task is a job for a sub-agent, and its outcome.
-type Task = store.Task
-
 const (
 	briefingMessages = 20   // of the parent, at most
 	briefingTokens   = 1500 // of these messages
@@ -101,14 +98,13 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 		if err != nil && len(started) == 0 {
 			return "", err
 		}
+		one := map[string]any{"agent": n.Agent, "task": t.Number, "state": "started"}
 		if err != nil {
-			started = append(started, map[string]any{"agent": n.Agent, "refused": err.Error()})
-			continue
+			one = map[string]any{"agent": n.Agent, "refused": err.Error()}
 		}
-		started = append(started, map[string]any{"agent": n.Agent, "task": t.Number, "state": "started"})
+		started = append(started, one)
 	}
-	text, err := json.Marshal(map[string]any{"tasks": started, "note": "each result comes as a message of its own; /tasks shows people what is open"})
-	return string(text), err
+	return asJSON(map[string]any{"tasks": started, "note": "each result comes as a message of its own; /tasks shows people what is open"}, nil)
 }
 
 // newTask checks a task and writes its instructions. sources are the messages that it comes from.
@@ -154,11 +150,9 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 		return m.Text == "" || m.Role != llm.RoleUser && m.Role != llm.RoleAssistant
 	})
 	items := summarize.ClippedItems(said, briefingTokens/3)
-	left := briefingTokens
-	first := len(items)
-	for first > 0 && items[first-1].Tokens <= left {
-		first--
-		left -= items[first].Tokens
+	left, first := briefingTokens, len(items)
+	for ; first > 0 && items[first-1].Tokens <= left; first-- {
+		left -= items[first-1].Tokens
 	}
 	if items = items[first:]; len(items) == 0 {
 		return "", nil
@@ -178,10 +172,8 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 			return nil, errPeople(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
 		}
 		switch v := value.(type) {
-		case string:
-			patch[key] = v
-		case bool:
-			patch[key] = strconv.FormatBool(v)
+		case string, bool:
+			patch[key] = fmt.Sprint(v)
 		case float64:
 			patch[key] = strconv.FormatFloat(v, 'f', -1, 64)
 		default:

@@ -97,24 +97,6 @@ func (t *talk) partDone(left int) bool {
 // callsLeft returns how many calls a task may still make; in the last one its model must answer.
 func (t *talk) callsLeft(left int) int { return t.most - (maxCalls - left) }
 
-// callsOfPart returns how many calls a part of a task may make: those that earlier parts left.
-func (c *conversation) callsOfPart(ctx context.Context) (most int, err error) {
-	if !c.isTask() {
-		return maxCalls, nil
-	}
-	made, err := c.records.Tasks().Calls(ctx)
-	return c.agent.taskCalls() - made, err
-}
-
-// finishPart writes the work of a part of a task, which has no answer.
-func (c *conversation) finishPart(ctx context.Context, r *reply) error {
-	err := c.finish(ctx, r, store.Outcome{Turn: r.turn.Seq, Messages: r.messages})
-	if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
-		c.hub.reportTask(t)
-	}
-	return err
-}
-
 // continueTask starts the next part of an open task if nothing waits. A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
 	if !c.isTask() {
@@ -215,13 +197,12 @@ func (w taskWriter) Send(ctx context.Context, piece Piece) (id string, err error
 		return "", err
 	}
 	t, err := records.Tasks().Self(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if strings.HasPrefix(piece.Reply, failedPrefix) {
+	case strings.HasPrefix(piece.Reply, failedPrefix):
 		return piece.Reply, w.hub.endTask(ctx, records, t, store.TaskFailed, strings.TrimSuffix(piece.Text, "."))
-	}
-	if piece.Failure { // a notice, for people
+	case piece.Failure: // a notice, for people
 		return piece.Reply, nil
 	}
 	if final, err := records.Tasks().Final(ctx, piece.To); err != nil || !final {

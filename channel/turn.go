@@ -100,7 +100,8 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 	if turn.Attempts > maxAttempts {
 		step.Fail(errInterrupted)
 		c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
-		return false, c.finish(ctx, r, c.failed(r, errInterrupted))
+		_, sentence := failureOf(errInterrupted)
+		return false, c.fail(ctx, r, c.spell(sentence))
 	}
 	if w, ok := r.writer.(Indicator); ok {
 		w.Working()
@@ -120,7 +121,11 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 		return false, c.succeed(ctx, r, step, resp)
 	case c.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		step.Add(answered)
-		return false, c.finishPart(ctx, r)
+		err := c.finish(ctx, r, store.Outcome{Turn: turn.Seq, Messages: r.messages})
+		if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
+			c.hub.reportTask(t)
+		}
+		return false, err
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		step.Add(stopped)
 		partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
@@ -159,7 +164,8 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 		return c.pass(ctx, r.turn)
 	}
 	c.failures.announced = true
-	return c.finish(ctx, r, c.failed(r, failed))
+	_, sentence := failureOf(failed)
+	return c.fail(ctx, r, c.spell(sentence))
 }
 
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
@@ -211,11 +217,14 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	if other != nil {
 		return c.handOver(ctx, r, other)
 	}
-	most, err := c.callsOfPart(ctx)
-	if err != nil {
-		return resp, err
+	t := talk{conversation: c, r: r, most: maxCalls}
+	if c.isTask() { // it may make the calls that its earlier parts left
+		made, err := c.records.Tasks().Calls(ctx)
+		if err != nil {
+			return resp, err
+		}
+		t.most = c.agent.taskCalls() - made
 	}
-	t := talk{conversation: c, r: r, most: most}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
 		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
