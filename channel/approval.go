@@ -26,16 +26,11 @@ const (
 	ApproveNever  = "never"
 	ApproveFirst  = "first"  // once per tool and conversation, and again when the tool's definition changes
 	ApproveAlways = "always" // before each call
+
+	approvalTime      = 5 * time.Minute // how long a call waits for an answer
+	approvalPrefix    = "approve-"      // starts the ids of the notices that ask for approval
+	maxShownArguments = 200             // tokens of a call's arguments that people see
 )
-
-// approvalTime is how long a call waits for an answer.
-const approvalTime = 5 * time.Minute
-
-// approvalPrefix starts the ids of the notices that ask for approval.
-const approvalPrefix = "approve-"
-
-// maxShownArguments limits the arguments of a call that people see, in tokens.
-const maxShownArguments = 200
 
 // Attended is implemented by connectors that have conversations where no one answers questions.
 type Attended interface {
@@ -84,12 +79,13 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	turn := c.turn.Load()
-	turn.approval.Store(asked)
-	defer func() {
-		turn.approval.Store(nil)
-		c.hub.asked(c.name)
-	}()
-	c.hub.asked(c.name)
+	waits := func(a *Approval) {
+		if turn.approval.Store(a); c.hub.o.Asked != nil {
+			c.hub.o.Asked(c.name)
+		}
+	}
+	waits(asked)
+	defer waits(nil)
 	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
 	if err := c.notify(ctx, approvalPrefix+asked.Code+"."+c.language(), text); err != nil {
 		return err
@@ -130,13 +126,6 @@ func (c *conversation) attended() bool {
 func (c *conversation) refuseUnattended(t Tool) error {
 	c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
 	return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
-}
-
-// asked reports that the waiting calls of a conversation have changed.
-func (h *Hub) asked(conversation string) {
-	if h.o.Asked != nil {
-		h.o.Asked(conversation)
-	}
 }
 
 // definition identifies a tool with its description and parameters: a changed tool counts as another one.

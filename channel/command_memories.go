@@ -16,8 +16,12 @@ import (
 
 // Commands for memories: list, add, forget.
 
-// memoriesShown is the most memories in a list; page:2 is the next list.
-const memoriesShown = 200
+const (
+	memoriesShown  = 200 // the most memories in a list; page:2 is the next list
+	recallMemories = 5   // the most memories /recall shows
+	recallMessages = 20  // the most messages
+	recallPassage  = 500 // the most characters of each, and of a file
+)
 
 // runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
 func runMemories(ctx context.Context, c *conversation, who Person, query string) (Answer, error) {
@@ -114,20 +118,17 @@ func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (mem
 	return m, nil
 }
 
-// serverFlag starts a text to remember for a whole server.
-const serverFlag = "server:"
-
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
 	w := memory.KeepRequest{Person: who.Name, PersonID: who.ID}
 	on, here, err := memory.Of(c.records).Shared(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	if on && len(text) >= len(serverFlag) && strings.EqualFold(text[:len(serverFlag)], serverFlag) {
+	if scope, rest, found := strings.Cut(text, ":"); on && found && strings.EqualFold(scope, "server") { // "server: …" is for all of it
 		if !here {
 			return Answer{}, errPeople("What is said here stays here, because this is not a public channel of a server. Leave out \"server:\" to have it remembered here.")
 		}
-		w.Server, text = true, strings.TrimSpace(text[len(serverFlag):])
+		w.Server, text = true, strings.TrimSpace(rest)
 	}
 	if text == "" {
 		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
@@ -185,12 +186,6 @@ func suggestMemories(ctx context.Context, records *store.Conversation, typed str
 	}
 	return all, err
 }
-
-const (
-	recallMemories = 5   // the most memories /recall shows
-	recallMessages = 20  // the most messages
-	recallPassage  = 500 // the most characters of each, and of a file
-)
 
 // runRecall answers from stored data, without a model: memories, then messages, each with the best first.
 func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {

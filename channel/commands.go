@@ -14,6 +14,45 @@ import (
 	"cairn/store"
 )
 
+// Command is a command for the bot itself, not for the model. Every connector shows it in its own way.
+type Command struct {
+	Name       string // without the slash: lower case letters
+	Help       string // at most 100 characters
+	Args       []Arg  // in order; all but the last are single words
+	Public     bool   // others may see the answer; otherwise only the person who asked does
+	Restricted bool   // only managers may run it, unless the settings say otherwise
+	Guarded    bool   // only managers may run it, whatever the settings say
+	Urgent     bool   // it runs immediately, even where commands wait for earlier messages to be answered
+	Replies    bool   // it replies to a question of the bot, beside whose answer it is written
+
+	opens   bool                   // it needs the engine, so it waits until the conversation is open
+	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
+	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
+	suggest func(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
+}
+
+// Arg is one argument of a command.
+type Arg struct {
+	Name     string // lower case letters
+	Help     string // at most 100 characters
+	Required bool
+	Number   bool // a whole number, at least 1
+	Suggests bool // Hub.Suggest can complete it
+}
+
+// Usage returns the command as /help shows it: "compact [focus]".
+func (c Command) Usage() string {
+	text := c.Name
+	for _, a := range c.Args {
+		if a.Required {
+			text += " " + a.Name
+		} else {
+			text += " [" + a.Name + "]"
+		}
+	}
+	return text
+}
+
 // Commands lists all commands, in the order /help shows them.
 var Commands []Command
 
@@ -112,45 +151,6 @@ var commands = []Command{
 		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
 	},
 	{Name: "help", Help: "show the commands", run: runHelp},
-}
-
-// Command is a command for the bot itself, not for the model. Every connector shows it in its own way.
-type Command struct {
-	Name       string // without the slash: lower case letters
-	Help       string // at most 100 characters
-	Args       []Arg  // in order; all but the last are single words
-	Public     bool   // others may see the answer; otherwise only the person who asked does
-	Restricted bool   // only managers may run it, unless the settings say otherwise
-	Guarded    bool   // only managers may run it, whatever the settings say
-	Urgent     bool   // it runs immediately, even where commands wait for earlier messages to be answered
-	Replies    bool   // it replies to a question of the bot, beside whose answer it is written
-
-	opens   bool                   // it needs the engine, so it waits until the conversation is open
-	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
-	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
-	suggest func(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
-}
-
-// Arg is one argument of a command.
-type Arg struct {
-	Name     string // lower case letters
-	Help     string // at most 100 characters
-	Required bool
-	Number   bool // a whole number, at least 1
-	Suggests bool // Hub.Suggest can complete it
-}
-
-// Usage returns the command as /help shows it: "compact [focus]".
-func (c Command) Usage() string {
-	text := c.Name
-	for _, a := range c.Args {
-		if a.Required {
-			text += " " + a.Name
-		} else {
-			text += " [" + a.Name + "]"
-		}
-	}
-	return text
 }
 
 // Run runs line if it is a command, such as "/context" or "/compact prices". The answer is for the

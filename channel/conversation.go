@@ -30,9 +30,9 @@ type conversation struct {
 
 	users     int                         // guarded by hub.mu
 	botTurns  []string                    // messages of other programs that were answered since a person wrote; guarded by hub.mu
-	inbox     inbox                       // safe for concurrent use, like the next two
+	usage     []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
+	inbox     inbox                       // safe for concurrent use, like the next
 	sender    sender                      // of replies
-	usage     pendingUsage                // of models
 	turn      atomic.Pointer[runningTurn] // nil: no turn is running
 	published                             // written by the loop
 

@@ -60,7 +60,11 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 		return nil, err
 	}
 	defer h.release(c)
-	c.inbox.post(func() { c.repeatAfterReading(d) })
+	c.inbox.post(func() {
+		if c.edits.reading { // what is read may lack it
+			c.edits.during = append(c.edits.during, d)
+		}
+	})
 	return nil, c.change(ctx, d)
 }
 

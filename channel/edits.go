@@ -93,13 +93,6 @@ func (c *conversation) reading(on bool) (during []store.Delivery) {
 	return during
 }
 
-// repeatAfterReading has a change repeated if history is being read: that may have the old message.
-func (c *conversation) repeatAfterReading(d store.Delivery) {
-	if c.edits.reading {
-		c.edits.during = append(c.edits.during, d)
-	}
-}
-
 // repeatEdits repeats the edits and deletions that were made during the reading.
 func (c *conversation) repeatEdits(ctx context.Context) error {
 	var err error

@@ -146,12 +146,6 @@ func (c *conversation) panicked(p any) {
 	}
 }
 
-// discard has the child reload the conversation.
-func (c *conversation) discard() {
-	c.runs.broken, c.runs.again, c.engine = false, false, nil
-	c.runs.err = errPanicked
-}
-
 var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
 
 // delay returns how long to wait before a retry: longer with each panic.

@@ -71,16 +71,17 @@ type Hub struct {
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
-	budget     *budgets
 
-	turns, calls           recent // of a person; of a conversation
-	turnNotices, callNotes recent // to a person, and in the log, that none was left
+	turns, calls           recent   // of a person; of a conversation
+	turnNotices, callNotes recent   // to a person, and in the log, that none was left
+	spentLogged            sync.Map // the budgets logged as spent, by setting and period
 
 	mu     sync.Mutex // guards all below, and the users of each conversation
 	stats  Stats      // without what is counted when it is read
 	closed bool
 	open   map[string]*conversation
 	hints  map[string]bool // people who were already told that they may not talk here
+	used   []store.Usage   // of this month
 	stuck  map[string]bool // conversations that cannot continue
 	told   map[string]bool // conversations in which people know that
 }
@@ -99,8 +100,11 @@ func New(o Options) *Hub {
 	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
-		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), budget: newBudgets(o.Used),
+		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
 		open: make(map[string]*conversation), hints: make(map[string]bool), stuck: make(map[string]bool), told: make(map[string]bool),
+	}
+	for _, u := range o.Used {
+		h.used = addUsed(h.used, u)
 	}
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d

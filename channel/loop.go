@@ -66,7 +66,8 @@ func (c *conversation) own() {
 	stop, worked := c.hub.ctx.Done(), make(chan error)
 	for c.runs.again = true; c.runs.working || stop != nil || c.busy(); {
 		if c.runs.broken && !c.runs.working {
-			c.discard()
+			c.runs.broken, c.runs.again, c.engine = false, false, nil // the child loads it again
+			c.runs.err = errPanicked
 			retry = time.After(c.runs.delay())
 		}
 		if c.runs.again && !c.runs.working && stop != nil {
@@ -82,7 +83,8 @@ func (c *conversation) own() {
 		case <-retry:
 			c.runs.again = true
 		case <-silent:
-			if c.canUnload() && c.hub.forget(c) {
+			idle := c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() && !c.busy()
+			if idle && (c.engine == nil || c.engine.Wake().IsZero()) && c.hub.forget(c) {
 				return
 			}
 			c.runs.again = true
@@ -149,12 +151,6 @@ func (c *conversation) busy() bool { return c.engine != nil && c.engine.Busy() }
 
 // done reports whether nothing is left to do, or only what failed.
 func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
-
-// canUnload reports whether the conversation may leave memory.
-func (c *conversation) canUnload() bool {
-	return c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() &&
-		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
-}
 
 // publish makes the fill of the window visible to all goroutines.
 func (c *conversation) publish() {

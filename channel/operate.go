@@ -210,7 +210,7 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 }
 
 // Budgets returns the state of the budgets that are set.
-func (o Operator) Budgets() []Budget { return o.hub.budget.state(o.hub.rules.Load().Money, time.Now()) }
+func (o Operator) Budgets() []Budget { return o.hub.budgets(time.Now()) }
 
 // taskPoll is how often a waiter checks whether the tasks have ended; each takes at least one request.
 const taskPoll = 100 * time.Millisecond

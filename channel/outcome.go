@@ -86,10 +86,10 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 			o.Context, o.Version = e.History().Context()
 		}
 	})
-	o.Usage = c.usage.take()
+	o.Usage = c.takeUsage()
 	contextStored, err := c.records.Turns().Answer(ctx, o)
 	if err != nil {
-		c.usage.add(o.Usage...)
+		c.addUsage(o.Usage...)
 	}
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {

@@ -79,6 +79,7 @@ func (t *talk) retry(_ context.Context, err error) (again bool) {
 		}
 	}()
 	learnt, model := t.window.learnt(), t.agent.Model.Name()
+	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {
 	case llm.RefusesTools(err) && t.tooled:
 		if !learnt.Facts().RefusesTools { // a worker may have learned it earlier
@@ -94,7 +95,8 @@ func (t *talk) retry(_ context.Context, err error) (again bool) {
 		return true
 	case kind == llm.KindFiltered:
 		return t.withhold()
-	case refusedAsItStands(err): // perhaps for its tool calls and results: from now on they are text; if that was not the cause, they stay
+	case kind == llm.KindBadRequest && (failed.Status == http.StatusBadRequest || failed.Status == http.StatusUnprocessableEntity):
+		// It was understood, and perhaps refused for its tool calls: from now on they are text, unless that was not the cause.
 		if _, t.inWords = llm.InWords(t.sent); t.inWords {
 			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
 		}
@@ -110,12 +112,6 @@ func (t *talk) retry(_ context.Context, err error) (again bool) {
 		}
 		return e.Overflow(t.hub.ctx)
 	})
-}
-
-// refusedAsItStands reports whether a server understood a request but does not accept it.
-func refusedAsItStands(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
 // loadPictures loads the pictures of a request, and returns which; others are described in words.

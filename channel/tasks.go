@@ -18,13 +18,11 @@ import (
 // conversation that started it. It works in parts: a turn ends after a few calls, so that the work
 // is on disk and may be summarized, and the next turn continues.
 
-// Limits of a task whose agent sets none.
+// Limits of tasks.
 const (
-	DefaultTaskCalls = 100
+	DefaultTaskCalls = 100 // if the agent sets none, like the next
 	DefaultTaskTime  = 30 * time.Minute
-)
 
-const (
 	maxTaskDepth      = 3           // depth of tasks that start tasks
 	maxOpenTasks      = 4           // below one conversation of people
 	partCalls         = 8           // model calls in one part of a task

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"cairn/chat"
@@ -19,24 +18,13 @@ import (
 // conversation becomes quiet or closes. So it costs a turn nothing, and a crash loses at most the
 // latest numbers.
 
-// pendingUsage is model usage that the database does not have yet.
-type pendingUsage struct {
-	mu  sync.Mutex // guards all
-	all []store.Usage
+func (c *conversation) addUsage(all ...store.Usage) {
+	c.hub.locked(func() { c.usage = append(c.usage, all...) })
 }
 
-func (p *pendingUsage) add(all ...store.Usage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, all...)
-}
-
-// take returns the usage to write now. If the write fails, the caller must add it again.
-func (p *pendingUsage) take() []store.Usage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := p.all
-	p.all = nil
+// takeUsage returns the usage to write now. If the write fails, the caller must add it again.
+func (c *conversation) takeUsage() (all []store.Usage) {
+	c.hub.locked(func() { all, c.usage = c.usage, nil })
 	return all
 }
 
@@ -45,7 +33,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	used := store.Usage{Day: store.Day(now), Kind: kind, Model: model}
 	used.Add(u)
-	c.usage.add(used)
+	c.addUsage(used)
 	if c.hub.o.Counted != nil {
 		c.hub.o.Counted(used)
 	}
@@ -54,18 +42,18 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		e.Add(used, c.hub.rules.Load().Money.Prices)
 		o.Used(c.name, kind, model, e)
 	}
-	c.hub.budget.add(used)
+	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
 	_ = c.hub.afford(now) // logs the budgets that this spent
 }
 
 // flushUsage writes what no answer has written.
 func (c *conversation) flushUsage(ctx context.Context) {
-	all := c.usage.take()
+	all := c.takeUsage()
 	if len(all) == 0 {
 		return
 	}
 	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
-		c.usage.add(all...) // the next answer writes it
+		c.addUsage(all...) // the next answer writes it
 		c.log.Debug("save_usage_failed", "error", err)
 	}
 }
