@@ -21,10 +21,12 @@ const (
 	historyRetry    = 30 * time.Second
 )
 
-// backfill is the child's state of reading missed messages.
+// backfill is the child's state of reading missed messages, and when it acts although nothing arrived.
 type backfill struct {
-	pastDone bool         // the messages from before the bot joined have been read
-	failing  llm.Incident // the history cannot be read
+	pastDone  bool         // the messages from before the bot joined have been read
+	unread    llm.Incident // the history cannot be read
+	lookAgain time.Time    // for work; zero: never
+	taskEnds  time.Time    // the time of the task that this conversation is will be over
 }
 
 // gather fetches all of that and returns what is due afterwards. Messages may be taken up only up
@@ -89,11 +91,11 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
+			c.log.Log(c.hub.ctx, c.unread.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
 			c.lookAgain = time.Now().Add(historyRetry)
 			return nil
 		}
-		c.backfill.failing.End()
+		c.unread.End()
 		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
@@ -140,7 +142,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (c *conversation) early() bool {
-	return !c.backfill.pastDone && c.next() <= historyPage // otherwise more has been overheard since
+	return !c.pastDone && c.next() <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.
@@ -150,7 +152,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	done, first, err := c.records.Past().ReadBack(ctx)
 	if err != nil || done || first == "" {
-		c.backfill.pastDone = done
+		c.pastDone = done
 		return err
 	}
 	page, err := c.history(ctx, h, Look{Before: first, Limit: historyPage})
@@ -158,10 +160,10 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		return ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
-		c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
+		c.log.Log(c.hub.ctx, c.unread.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
 		return nil
 	}
-	c.backfill.failing.End()
+	c.unread.End()
 	past, late := c.unanswered(page.Said)
 	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
 		tries, err := c.records.Inbox().TryPast(ctx)
@@ -176,7 +178,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if err != nil {
 		return err
 	}
-	c.backfill.pastDone = true
+	c.pastDone = true
 	if len(added) > 0 {
 		c.do(func(e *compactor.Compactor) {
 			c.append(added)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -44,15 +43,8 @@ type conversation struct {
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill backfill
+	backfill
 	failures failures
-	clock
-}
-
-// clock is when the child acts although nothing arrived.
-type clock struct {
-	lookAgain time.Time // for work; zero: never
-	taskEnds  time.Time // the time of the task that this conversation is will be over
 }
 
 // published is the loop's state that any goroutine may read.

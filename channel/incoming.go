@@ -235,7 +235,8 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		WaitIdle: func() error { return c.waitImported(ctx) },
 	}
 	for m, err := range past {
-		row := chat.Message{Role: "user", Seq: c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time}
+		row := chat.Message{Role: "user", Seq: c.engine.History().Next(), Author: m.Author, Text: m.Text, Time: m.Time}
+		row.Attachments, row.ReplyTo, row.Quote = m.Attachments, m.ReplyTo, m.Quote
 		if err == nil {
 			err = feed.Add(m, 2+chat.TokensOf(row))
 		}

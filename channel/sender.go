@@ -28,12 +28,19 @@ type sender struct {
 	hidden  func() // shows a text once the sender is idle; nil: none waits
 }
 
-// keep passes the sender the writer in which a reply was shown, to finish it there.
-func (s *sender) keep(reply string, w Writer) {
+func (s *sender) locked(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writers[reply], s.hidden = w, nil
+	f()
 }
+
+// keep passes the sender the writer in which a reply was shown, to finish it there.
+func (s *sender) keep(reply string, w Writer) {
+	s.locked(func() { s.writers[reply], s.hidden = w, nil })
+}
+
+// drop forgets the writer of a reply that is sent, or will not be.
+func (s *sender) drop(reply string) { s.locked(func() { delete(s.writers, reply) }) }
 
 // show displays the text so far of the reply being written, once those ahead of it have been sent:
 // otherwise people would see them out of order.
@@ -54,17 +61,8 @@ func (s *sender) showHiddenLocked() {
 
 // cancel withdraws what was shown of a reply.
 func (s *sender) cancel(w Writer) {
-	s.mu.Lock()
-	s.hidden = nil
-	s.mu.Unlock()
+	s.locked(func() { s.hidden = nil })
 	w.Cancel()
-}
-
-// drop forgets the writer of a reply that is sent, or will not be.
-func (s *sender) drop(reply string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.writers, reply)
 }
 
 // start makes the sender check the outbox.
@@ -175,10 +173,9 @@ func (s *sender) writer(piece store.Piece) Writer {
 	return s.writers[piece.Reply]
 }
 
-func (s *sender) idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.running
+func (s *sender) idle() (idle bool) {
+	s.locked(func() { idle = !s.running })
+	return idle
 }
 
 // A piece that a platform keeps refusing must not hold up what waits after it.
