@@ -165,9 +165,8 @@ type Probe struct {
 	Usage llm.Usage
 }
 
-// Probe asks the model one short question with the tools of a turn. A full probe also has the
-// system prompt and is long enough to be cached. Like a turn, it retries without tools if the
-// server refuses them. Pictures, if any, go with the question.
+// Probe asks the model one short question with the tools of a turn; a full one also has the system prompt and
+// is long enough to be cached. Like a turn, it retries without tools if the server refuses them.
 func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
 	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
 	req := llm.Request{
@@ -201,10 +200,9 @@ type Agents struct {
 	Named func(id string) (a Agent, ok bool) // for tasks; nil: no named agents
 }
 
-// Of returns the agent that answers in a conversation, with its language set. In a task it is the
-// requested agent; its policy layers are, from the top, those of the call, of the parent and its
-// own, and its language is the one set for the people's conversation above it. Values that no
-// longer make a valid policy are dropped.
+// Of returns the agent that answers in a conversation, with its language. In a task it is the requested agent;
+// its policy layers are, from the top, those of the call, of the parent and its own. Its language is that of the
+// people's conversation above. Values that no longer make a valid policy are dropped.
 func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, error) {
 	root, depth := store.RootOf(records.Name())
 	if depth == 0 {

@@ -17,9 +17,8 @@ import (
 	"cairn/llm"
 )
 
-// Approval of tool calls: some tools are called only after a person with the rights has agreed. The
-// question is a notice with the commands /allow and /deny, which connectors show as buttons if they
-// can. The turn waits for the answer; /stop ends it.
+// Some tools are called only after a person with the rights has agreed. The question is a notice with the commands
+// /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer; /stop ends it.
 
 // When people are asked before a tool is called.
 const (
@@ -201,9 +200,8 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
 }
 
-// trusted reports whether a person may decide on things that cost money or reach beyond the
-// conversation. In a direct message everyone has management rights, so there only the people named
-// in the settings count.
+// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
+// message, where everyone has management rights, only the people named in the settings may.
 func (c *conversation) trusted(who Person) bool {
 	place := ParsePlace(c.name)
 	return !place.Direct() || c.hub.access(place).names(who)

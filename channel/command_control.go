@@ -39,9 +39,8 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	return answer, nil
 }
 
-// answeredHere returns the conversations whose answers people see here: this one, and, if it is a
-// thread, the one above while it answers the message that the thread hangs on. Slack shows that answer
-// in the thread.
+// answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
+// while it answers the message that the thread hangs on. Slack shows that answer in the thread.
 func (c *conversation) answeredHere() []string {
 	place := ParsePlace(c.name)
 	question := place.Thread

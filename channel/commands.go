@@ -153,9 +153,8 @@ var commands = []Command{
 	{Name: "help", Help: "show the commands", run: runHelp},
 }
 
-// Run runs line if it is a command, such as "/context" or "/compact prices". The answer is for the
-// person who asked. handled is false if line is not a command but a message. With an error other than
-// ErrRefused the answer says what the person can do about it.
+// Run runs line if it is a command, for the person who asked; handled is false if it is a message. With an error
+// other than ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	defer func() { answer.Language = h.languageOf(name) }()
 	command, args, ok := parseCommand(line)

@@ -99,9 +99,8 @@ type Look struct {
 
 // Page is a part of a history.
 type Page struct {
-	// Said are the messages in the form in which they would have been delivered. The bot's own
-	// messages, those of other programs that may not be heard, and commands are left out, but
-	// count.
+	// Said are the messages as they would have been delivered: without the bot's own, those of programs that may
+	// not be heard, and commands, which count.
 	Said  []Inbound
 	There []string // ids of all messages of the page; nil: unknown
 	Gone  []string // of There, the deleted messages that left a trace because something hangs on them

@@ -14,9 +14,8 @@ import (
 // ErrRefused says that an author is not heard there, and that nothing was stored.
 var ErrRefused = errors.New("not heard here")
 
-// Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
-// its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
-// that was never delivered is ignored.
+// Edit replaces the text of a message; it starts no turn, and a message that still waits is answered as edited. Of
+// m only ID, Text, Attachments and Time (of the edit) matter. A message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
 	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
 	return err
@@ -149,9 +148,8 @@ func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, f
 	return h.o.Store.Away(ctx, connector, earlier)
 }
 
-// CatchUp has a conversation read its gap, in the platform's order, before it takes up anything
-// else. after is where the gap begins in a conversation that has none noted: the platform id of a
-// message, or of where one would be; empty adds no gap. CatchUp does not wait.
+// CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where
+// the gap begins if none is noted: the platform id of a message, or of where one would be; empty adds no gap.
 func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 	if after != "" { // before the conversation looks for its gap
 		records, err := h.o.Store.Conversation(ctx, name)

@@ -12,9 +12,8 @@ import (
 	"cairn/store"
 )
 
-// Conversations that currently cannot be read or written, for example because the disk is full, are one
-// incident: however many they are and however often they retry, the log gets one warning, and people are
-// notified once in each.
+// Conversations that cannot be read or written, as on a full disk, are one incident: however many they are, the log
+// gets one warning, and people are notified once in each.
 
 // Undelivered notifies the author of a message, once per incident, each time that Deliver failed.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {

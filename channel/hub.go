@@ -43,9 +43,8 @@ type Options struct {
 	// Asked is called when a tool call starts or stops waiting for permission; it must not block. nil: not called.
 	Asked func(conversation string)
 
-	// Replied is called for each stored reply. to holds the platform ids of the messages it
-	// answers; failure marks a sentence about a failure rather than the model's words. It must not
-	// block. nil: not called.
+	// Replied is called for each stored reply to messages, by their platform ids; failure: it is no word of the
+	// model. It must not block. nil: not called.
 	Replied func(conversation string, to []string, text string, failure bool)
 
 	// Task is called when a task begins, makes progress or ends; it must not block. nil: not called.
@@ -119,9 +118,8 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Renew replaces the rules, and makes every conversation adopt, before its next turn, what
-// Options.Agent returns then. A conversation whose summary is being written keeps its agent until
-// the summary is applied.
+// Renew replaces the rules, and makes every conversation adopt, before its next turn, what Options.Agent returns
+// then; one whose summary is being written keeps its agent until that is applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for c := range h.all() {
@@ -129,9 +127,8 @@ func (h *Hub) Renew(rules Rules) {
 	}
 }
 
-// Deliver accepts a message. When it returns without error, the message is on disk and may be
-// acknowledged; it never waits for the conversation. ErrRefused means that the author is not heard
-// there, and that nothing was stored.
+// Deliver accepts a message: without an error it is on disk and may be acknowledged. It never waits for the
+// conversation. ErrRefused: the author is not heard there, and nothing was stored.
 func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt store.Receipt, err error) {
 	receipts, err := h.take(ctx, name, []Inbound{m})
 	if len(receipts) > 0 { // otherwise it is held
@@ -140,9 +137,8 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt stor
 	return receipt, err
 }
 
-// DeliverAll accepts several messages of a conversation together, in order, without those of people
-// who are not heard there. Either all others are on disk afterwards or, on error, none is. So a
-// burst waits for the disk only once.
+// DeliverAll accepts several messages of a conversation in order, without those of people who are not heard there:
+// all or, on error, none. So a burst waits for the disk only once.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
 	if _, err := h.take(ctx, name, messages); !errors.Is(err, ErrRefused) {
 		return err
@@ -185,9 +181,8 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	return receipts, nil
 }
 
-// Recover takes up what an earlier process left in the people's conversations that match and whose
-// connector is open, and in their tasks: messages in the inbox, unanswered turns, unsent replies, open
-// tasks.
+// Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
+// their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err

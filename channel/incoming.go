@@ -102,9 +102,8 @@ const (
 	completeStarts  = 2                // then the bot gives up on a message: its content may kill the process
 )
 
-// complete has the connector fill in what the waiting messages lack. Each try is on disk before it
-// is made. A message that was tried before is tried alone, so that the next start knows which one
-// killed the process.
+// complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
+// tried before is tried alone, so that the next start knows which one killed the process.
 func (c *conversation) complete(ctx context.Context) error {
 	for {
 		waiting, err := c.records.Inbox().Incomplete(ctx)

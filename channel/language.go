@@ -72,11 +72,9 @@ func supported(code string) string {
 	return code
 }
 
-// languageIn returns the language that a setting means in a conversation. Only data on disk decides
-// it, so that a restart gets the same result: with "auto", the newest of the messages that
-// summaries cover, or, before any summary, the first messages, as soon as their language is clear.
-// So the language can only change when summaries replace messages, and then the provider's prompt
-// cache is invalid anyway.
+// languageIn returns the language that a setting means in a conversation. Only data on disk decides it, so that a
+// restart gets the same: with "auto", the newest messages that summaries cover or, before any summary, the first
+// ones, as soon as they are clear. So it can only change when the provider's prompt cache is invalid anyway.
 func languageIn(ctx context.Context, records *store.Conversation, setting string) (code string, err error) {
 	if setting != autoLanguage {
 		return supported(setting), nil
@@ -125,9 +123,8 @@ func textsOf(messages []chat.Message) (texts []string) {
 	return texts
 }
 
-// redetectLanguage reopens the conversation if its messages now show that it is in another language:
-// before its first answers, and after summaries have replaced messages. Only the child calls it,
-// between turns.
+// redetectLanguage reopens the conversation if its messages now show another language: before its first answers,
+// and after summaries have replaced messages. Only the child calls it, between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
 	if c.hub.o.Agent(c.account()).Language != autoLanguage {
 		return nil
@@ -139,10 +136,9 @@ func (c *conversation) redetectLanguage(ctx context.Context) error {
 	return err
 }
 
-// The bot's own sentences, in the language of the conversation. The code has them in English; a
-// sentence is translated when it goes out. sentences/ has a file for each language, which maps the
-// English sentences, with verbs for the values filled in, to their translations; "command: compact"
-// is Discord's name for /compact. A sentence that is not in the file stays English.
+// The bot's own sentences are English in the code, and translated when they go out. sentences/ has a file for each
+// language, from the English sentences, with verbs for values, to their translations; "command: compact" is
+// Discord's name for /compact. A sentence that is not in the file stays English.
 
 //go:embed sentences/*.json
 var sentenceFiles embed.FS

@@ -82,9 +82,8 @@ const (
 	cutOffPrefix    = "cutoff-"
 )
 
-// notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
-// being posted twice. During a turn it is about the messages that the turn answers: where answers
-// are posted in threads, it is posted there too.
+// notify posts a notice, which is not the assistant's words; its id keeps it from being posted twice. During a turn
+// it goes where the answer goes, such as to a thread.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
 	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
 	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
@@ -104,9 +103,8 @@ func (c *conversation) tryNotify(ctx context.Context, id, text string) {
 	}
 }
 
-// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one. A connector
-// that looks for what an earlier process has shown of an answer must not take a notice for it, nor the
-// other way round.
+// IsNotice reports whether a piece is neither an answer nor the failure of one. A connector that looks for what an
+// earlier process has shown of an answer must not take one for the other.
 func IsNotice(p Piece) bool {
 	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }

@@ -124,9 +124,8 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 	return row
 }
 
-// storable returns the turn's messages in the form that is stored: with reasoning only if the
-// provider also demands it with the calls of later requests, and it cannot repeat what was deleted
-// during the turn, and with a mark on calls that have lost it. Only the loop calls it.
+// storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
+// it cannot repeat what was deleted during the turn, and with a mark on calls that have lost it.
 func (c *conversation) storable(messages []chat.Message) []chat.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
 	for i := range messages {

@@ -184,9 +184,8 @@ func (s *sender) idle() (idle bool) {
 // that most platform outages end first.
 const maxRefusals = 8
 
-// failed decides what happens to a piece that could not be sent: if it returns an error, the piece
-// is retried; otherwise it was dropped. While the connector has no connection nothing counts as
-// refused, and the piece waits.
+// failed decides what happens to a piece that could not be sent: with an error it is retried; otherwise it was
+// dropped. While the connector has no connection, nothing counts as refused.
 func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
 		return s.dropPiece(ctx, piece, "unsent-"+piece.Reply, failed)

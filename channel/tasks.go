@@ -51,9 +51,8 @@ func (c *conversation) stale() time.Time {
 	return time.Now().Add(-c.hub.o.CatchUp)
 }
 
-// openTask returns the task that the conversation is, unless it has ended; then nothing more is done
-// in it. It ends a task whose time is over or whose agent is gone, and has the child look again in
-// time.
+// openTask returns the task that the conversation is, unless it has ended. It ends one whose time is over or whose
+// agent is gone, and has the child look again in time.
 func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	c.lookAgain = time.Now().Add(taskCheckInterval) // after an error, too
 	t, err := c.records.Tasks().Self(ctx)

@@ -34,10 +34,8 @@ const (
 	recalledShare = 20
 )
 
-// recalled returns what the conversation remembers that may help with a turn: lines of quoted data
-// for the turn context, within a budget of tokens. It has two parts, memories and messages, each
-// with the best first. It leaves out what the model already sees, in a message or in an earlier
-// turn context. After an error it returns less, but never fails.
+// recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
+// each with the best first, without what the model already sees. After an error it returns less, but never fails.
 func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
 	if budget <= 0 {
 		return made
@@ -132,9 +130,8 @@ func fitting(title string, lines []recalledLine, budget int) (text string, of []
 	return title + text, of, left
 }
 
-// turnContext returns what the model sees after the newest message of a turn: the time, how full
-// the window is, and what was recalled. It is stored with the turn, so it is small. A question to
-// another agent has none: that agent does not see the view.
+// turnContext returns what the model sees after the newest message of a turn. It is stored with the turn, so it is
+// small. A question to another agent has none: that agent does not see the view.
 func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover) compactor.Context {
 	if other != nil {
 		return compactor.Context{}

@@ -14,9 +14,8 @@ import (
 	"cairn/store"
 )
 
-// Model usage is counted in memory and written with the next answer, or separately when the
-// conversation becomes quiet or closes. So it costs a turn nothing, and a crash loses at most the
-// latest numbers.
+// Model usage is counted in memory and written with the next answer, or when the conversation becomes quiet or
+// closes. So it costs a turn nothing, and a crash loses at most the latest numbers.
 
 func (c *conversation) addUsage(all ...store.Usage) {
 	c.hub.locked(func() { c.usage = append(c.usage, all...) })
