@@ -121,16 +121,15 @@ func TestCommands(t *testing.T) {
 		check.That(t, !handled && err == nil, "%q: got a command (%v), want text", line, err)
 	}
 	for line, want := range map[string]string{
-		"/help":       "/compact [focus]",
-		"/context":    "of 128000 tokens",
-		"/compact":    "No compaction was started",
-		"/memories":   "No memories from this conversation yet",
-		"/memories x": "no memories like that",
-		"/remember":   "Say what to remember",
-		"/forget":     "by its number",
-		"/forget 99":  "No memory 99 is from this conversation",
-		"/HELP":       "/help",
-		"/undo 3":     "/undo takes no argument. Write it alone.",
+		"/help":      "/compact [focus]",
+		"/context":   "of 128000 tokens",
+		"/compact":   "No compaction was started",
+		"/memories":  "No memories from this conversation yet",
+		"/remember":  "Say what to remember",
+		"/forget":    "by its number",
+		"/forget 99": "No memory 99 is from this conversation",
+		"/HELP":      "/help",
+		"/undo 3":    "/undo takes no argument. Write it alone.",
 	} {
 		r.wantAnswer(line, want)
 	}
@@ -200,15 +199,6 @@ func BenchmarkTurn(b *testing.B) {
 	for b.Loop() {
 		r.ask("and what about tomorrow?")
 	}
-}
-
-// BenchmarkDeliver measures the acknowledgement of a message: a durable row on disk.
-func BenchmarkDeliver(b *testing.B) {
-	r := newRig(b, echo)
-	for b.Loop() {
-		r.say("by the way", false)
-	}
-	r.waitForReplies()
 }
 
 // BenchmarkIdleChannel measures the memory of an open, idle channel that has had a turn, including

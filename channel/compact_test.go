@@ -164,6 +164,14 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
 	r.says(bo, branch, "/recap", "Coco")
+
+	r = newRig(t, echo) // without a model, the speakers are named
+	r.overhear("My name is Ada and I live in the villa beside the railway in Faro.")
+	r.run("/new")
+	r.overhear("I bought a wooden sailing boat in Lisbon.")
+	check.NoError(t, r.hub.Drain(t.Context()))
+	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
+	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
 // newSession begins a session, and waits until the one before is summarized.
@@ -172,16 +180,6 @@ func (r *rig) newSession() {
 	r.run("/new")
 	r.waitForReplies()
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
-}
-
-func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
-	r := newRig(t, echo)
-	r.overhear("My name is Ada and I live in the villa beside the railway in Faro.")
-	r.run("/new")
-	r.overhear("I bought a wooden sailing boat in Lisbon.")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
-	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
 func TestUndo(t *testing.T) {

@@ -49,25 +49,23 @@ func TestProviderFailureIsReported(t *testing.T) {
 		"something else":         {errors.New("secret internals"), 1, "went wrong"},
 		"a panic":                {nil, 1, "went wrong"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-				if tt.err == nil {
-					panic("secret internals")
-				}
-				return llm.Response{}, tt.err
-			})
-			r.ask("hello")
-			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
-			r.restart()
-			r.waitForReplies()
-			check.Len(t, "sent, also after a restart", r.connector.sent, 1)
-			check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
-			check.Contains(t, "sent", r.lastText(), tt.says)
-			check.Lacks(t, "sent", r.lastText(), "secret")
-			r.model.Func = echo
-			r.ask("again")
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: again", fmt.Sprint("assistant: answer ", tt.calls+1)})
+		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+			if tt.err == nil {
+				panic("secret internals")
+			}
+			return llm.Response{}, tt.err
 		})
+		r.ask("hello")
+		check.Equal(t, name+": calls", len(r.model.Requests()), tt.calls)
+		r.restart()
+		r.waitForReplies()
+		check.Len(t, name+": sent, also after a restart", r.connector.sent, 1)
+		check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
+		check.Contains(t, name+": sent", r.lastText(), tt.says)
+		check.Lacks(t, name+": sent", r.lastText(), "secret")
+		r.model.Func = echo
+		r.ask("again")
+		check.EqualAll(t, name+": transcript", r.transcript(), []string{"user: hello", "user: again", fmt.Sprint("assistant: answer ", tt.calls+1)})
 	}
 }
 
@@ -225,4 +223,40 @@ func TestTurnFailuresAreIncidents(t *testing.T) {
 		ask("a")
 		check.Equal(t, name+": warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
 	}
+}
+
+func TestRejectedToolsAreReported(t *testing.T) {
+	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
+	moved, down, refused := false, false, 0 // moved: the conversation has another model; down: that model accepts nothing at all
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		switch {
+		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
+			refused++
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tool_call_id must match ^[a-zA-Z0-9]{9}$"}
+		case !moved && strings.Contains(lastText(req), "look up"):
+			return useTool("recall", map[string]any{"query": "tea"}), nil
+		}
+		return echo(ctx, n, req)
+	})
+	r.ask("I like green tea")
+	r.ask("look up the tea")
+	moved = true
+	for range 3 {
+		r.ask("and now?")
+	}
+	check.Equal(t, "refused requests", refused, 1)
+	for _, p := range r.connector.sent {
+		check.That(t, !p.Failure, "got %q", p.Text)
+	}
+	check.Contains(t, "request", r.lastRequestText(), `<tool_result tool="recall">`)
+
+	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
+	down = true
+	r.ask("hello?")
+	check.Equal(t, "refused requests", refused, 2)
+	check.That(t, r.connector.sent[len(r.connector.sent)-1].Failure, "got %q", r.lastText())
+	down, moved = false, false
+	r.ask("hello again")
+	all := r.model.Requests()
+	check.That(t, slices.ContainsFunc(all[len(all)-1].Messages, poisoned), "got calls rendered as text")
 }

@@ -148,19 +148,14 @@ func TestRememberForServer(t *testing.T) {
 	}
 }
 
-// turnContextOf returns the newest turn context of a request.
-func turnContextOf(req llm.Request) string {
-	text := lastText(req)
-	return text[max(strings.LastIndex(text, "\n<now>\n"), 0):]
-}
-
 // withRecall returns a conversation in which a fact has left the window; blocks returns the newest
 // turn context of each request made in it.
 func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 	t.Helper()
 	var all []string
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		all = append(all, turnContextOf(req))
+		text := lastText(req)
+		all = append(all, text[max(strings.LastIndex(text, "\n<now>\n"), 0):])
 		return llmtest.Say("ok"), nil
 	})
 	r.agent.Recall = 600

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/privacy"
 )
 
@@ -131,15 +130,6 @@ func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
 	check.Equal(t, "next answer", r.lastText(), "answer 2")
 }
 
-// pausing writes the beginning of an answer, and no more.
-type pausing struct{ *llmtest.Model }
-
-func (pausing) Generate(ctx context.Context, _ llm.Request, show func(string)) (llm.Response, error) {
-	show("wait")
-	<-ctx.Done()
-	return llm.Response{}, ctx.Err()
-}
-
 // offline is a connector that reports that it has no connection.
 type offline struct{ *connector }
 
@@ -203,7 +193,10 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 		r.connector.note(func() { r.connector.delay = time.Minute })
 		r.say("one", true)
 		synctest.Wait()
-		r.agent.Model = pausing{r.model}
+		r.agent.Model = streaming{r.model, func(ctx context.Context, show func(string)) (llm.Response, error) {
+			show("wait")
+			return blockUntilCanceled(ctx, 0, llm.Request{})
+		}}
 		r.hub.Renew(channel.Rules{})
 		r.say("two", true)
 		time.Sleep(2 * time.Minute)
