@@ -50,7 +50,7 @@ func (r *rig) sendLongNotes(n int) {
 // billed returns a model that answers yes, and is billed for this many input tokens each time.
 func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 1)) }
 
-func TestDailyBudget(t *testing.T) {
+func TestBudgets(t *testing.T) {
 	time.Local = check.Must(time.LoadLocation("America/New_York"))(t)
 	defer func() { time.Local = time.UTC }()             // as in TestMain
 	inBubble(t, billed(10), func(t *testing.T, r *rig) { // midnight in UTC, seven in the evening in New York
@@ -85,9 +85,7 @@ func TestDailyBudget(t *testing.T) {
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 6 60 0 0 6", "2000-01-01 turn scripted 1 10 0 0 1"})
 	})
-}
-
-func TestMonthlyBudget(t *testing.T) {
+	time.Local = time.UTC
 	inBubble(t, billed(10), func(t *testing.T, r *rig) {
 		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")

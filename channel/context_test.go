@@ -192,6 +192,11 @@ func TestContextShowsProviderCount(t *testing.T) {
 	r.ask("look for tea")
 	used = r.contextTokens()
 	check.That(t, used <= 20_000, "got %d tokens used after a request without tools, whose count says nothing about others", used)
+	// An overfull window is shown as such, and the bar keeps its length.
+	for percent, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
+		c := channel.Context{Fill: channel.Fill{Used: int(40 * percent), Max: 4000, UsedPct: percent}}
+		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
+	}
 }
 
 // A worker that runs in parallel may learn of a refusal before the turn does.
@@ -266,12 +271,4 @@ func TestSilentOverflowCompacts(t *testing.T) {
 	check.Len(t, "sent", r.connector.texts(), 11)
 	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
 	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
-}
-
-// An overfull window is shown as such, and the bar keeps its length.
-func TestContextReportsOverfullWindow(t *testing.T) {
-	for used, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
-		c := channel.Context{Fill: channel.Fill{Used: int(40 * used), Max: 4000, UsedPct: used}}
-		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
-	}
 }

@@ -272,9 +272,7 @@ func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
 			check.EqualAll(t, claim, r.transcript(), []string{"user: 1", "assistant: answer 1"})
 		})
 	}
-}
-
-func TestCompletionRunsBeforeMessageGetsItsSeq(t *testing.T) {
+	// Completion runs before a message gets its seq.
 	release := make(chan struct{})
 	r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 		<-release

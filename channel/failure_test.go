@@ -31,6 +31,13 @@ func TestFailuresInWords(t *testing.T) {
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/pin 1")
 	check.ErrorContains(t, "error for the log", err, "secret internals")
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
+	// A message that cannot be stored is not accepted.
+	r = newRig(t, echo)
+	r.ask("hello")
+	check.NoError(t, r.store.Close())
+	check.That(t, r.deliverTo(place, "lost?", addressed) != nil, "a message that cannot be written was acknowledged")
+	check.NoError(t, r.hub.Close())
+	r.hub = nil
 }
 
 func TestProviderFailureIsReported(t *testing.T) {
@@ -132,15 +139,6 @@ func TestReplyWaitsForRewrite(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 	})
-}
-
-func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
-	r := newRig(t, echo)
-	r.ask("hello")
-	check.NoError(t, r.store.Close())
-	check.That(t, r.deliverTo(place, "lost?", addressed) != nil, "a message that cannot be written was acknowledged")
-	check.NoError(t, r.hub.Close())
-	r.hub = nil
 }
 
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.

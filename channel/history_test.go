@@ -44,9 +44,7 @@ func TestFaultyHistory(t *testing.T) {
 		r.becomesIdle(3 * time.Second)
 		check.Len(t, name+": answers", r.connector.texts(), 1)
 	}
-}
-
-func TestUnreadablePastLogsOneWarning(t *testing.T) {
+	// A history that panics is one warning.
 	r := newRig(t, echo).throughConnector(&platform{history: func(channel.Look) (channel.Page, error) { panic("history") }})
 	log := r.captureLog()
 	for range 3 {

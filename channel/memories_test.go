@@ -190,9 +190,7 @@ func TestMessageTriggersRecall(t *testing.T) {
 	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
 	r.ask("Who has a walrus?")
 	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
-}
-
-func TestRecallBudget(t *testing.T) {
+	// Recall stays within its budget.
 	for _, budget := range []int{60, 100_000} {
 		r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = budget })
 		for i := range 5 {

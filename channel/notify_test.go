@@ -210,11 +210,8 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
 	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
 	check.Contains(t, "answer after an edit of an old message", r.ask("And then?"), "answer ")
-}
-
-// A tool's result that the filter refuses is withheld within its turn.
-func TestFilteredToolResult(t *testing.T) {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	// A result of a tool is withheld within its turn.
+	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
 			return useTool("context", map[string]any{"op": "help", "topic": "forbidden"}), nil
 		}

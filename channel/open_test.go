@@ -26,19 +26,7 @@ func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
 	return conv
 }
 
-func TestOldTurnIsNotResumed(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) {
-		storetest.DeliverOnly(t, crashDuringTurn(t, r), r.inbound("anybody?", true))
-		time.Sleep(2 * time.Hour)
-		r.restart()
-		r.waitForReplies()
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
-		r.ask("hello")
-		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-	})
-}
-
-func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
+func TestUnfinishedTurns(t *testing.T) {
 	for crashes, want := range map[int]string{1: "answer 1", 2: "I was interrupted twice"} {
 		r := newRig(t, echo)
 		conv := crashDuringTurn(t, r)
@@ -51,6 +39,16 @@ func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
 		check.HasPrefix(t, "sent", r.lastText(), want)
 		check.Equal(t, "a failure", r.connector.sent[0].Failure, crashes == 2)
 	}
+	// An old one has none.
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		storetest.DeliverOnly(t, crashDuringTurn(t, r), r.inbound("anybody?", true))
+		time.Sleep(2 * time.Hour)
+		r.restart()
+		r.waitForReplies()
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
+		r.ask("hello")
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	})
 }
 
 func TestUnsentReplyIsResentWithSameID(t *testing.T) {
@@ -66,10 +64,8 @@ func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 		check.Len(t, "pieces sent", r.connector.sent, 1)
 	}
 	check.That(t, r.connector.sent[0].Reply == "reply-2" && r.connector.sent[0].Sending, "got sent %+v", r.connector.sent)
-}
-
-func TestShutdownLosesNothing(t *testing.T) {
-	r := newRig(t, blockUntilCanceled)
+	// Nor does a shutdown lose anything.
+	r = newRig(t, blockUntilCanceled)
 	r.say("hello", true)
 	r.connector.until(t, "the turn", func() bool { return r.connector.countTaken() == 1 })
 	r.say("and more", true)

@@ -60,6 +60,13 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	sent := texts(r.connector.texts())
 	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer word"), 1)
 	check.Lacks(t, "sent", sent, "says summary")
+	// An answer about an overflow is none.
+	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
+	r = newRig(t, alwaysSay(words))
+	r.ask(words)
+	check.Equal(t, "requests", len(r.model.Requests()), 1)
+	check.EqualAll(t, "sent", r.connector.texts(), []string{words})
+	r.wantAnswer("/context", "of 128000 tokens")
 }
 
 // After an overflow between two steps of a turn, the same request is repeated and no tool runs
@@ -202,15 +209,6 @@ func TestHugeMessages(t *testing.T) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, m.ID))
 		check.Equal(t, what+": results after the deletion", found(), 0)
 	}
-}
-
-func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
-	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
-	r := newRig(t, alwaysSay(words))
-	r.ask(words)
-	check.Equal(t, "requests", len(r.model.Requests()), 1)
-	check.EqualAll(t, "sent", r.connector.texts(), []string{words})
-	r.wantAnswer("/context", "of 128000 tokens")
 }
 
 func TestPictures(t *testing.T) {

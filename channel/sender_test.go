@@ -53,6 +53,17 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		r.ask("and now?")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
 	})
+	// What is deleted while it waits to be sent fails nothing.
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		j := r.captureLog()
+		r.connector.delay = 3 * time.Second
+		r.say("one", true)
+		r.say("two", true)
+		time.Sleep(time.Second)
+		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
+		r.waitForReplies()
+		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
+	})
 }
 
 // rejecting runs f with a rig whose connector rejects what begins with a text; it counts how often.
@@ -134,20 +145,6 @@ func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
 type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }
-
-// What is deleted while it waits to be sent fails nothing.
-func TestPurgeWhileSending(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) {
-		j := r.captureLog()
-		r.connector.delay = 3 * time.Second
-		r.say("one", true)
-		r.say("two", true)
-		time.Sleep(time.Second)
-		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
-		r.waitForReplies()
-		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
-	})
-}
 
 // A server of tools may still be connecting when a turn starts.
 func TestTurnWaitsForTools(t *testing.T) {

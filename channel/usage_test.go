@@ -192,9 +192,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	r.run("/pause")
 	r.ask("hello")
 	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
-}
-
-func TestEveryErrorHasAClass(t *testing.T) {
+	// Every error has a class.
 	all := []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled}
 	for _, kind := range llm.Kinds {
 		all = append(all, fmt.Errorf("wrapped: %w", &llm.Error{Kind: kind}))
