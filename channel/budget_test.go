@@ -155,9 +155,7 @@ func TestCallsPerHour(t *testing.T) {
 	})
 }
 
-// TestSummariesUseLimitedShareOfCalls: people still get answers when summaries have used up their
-// share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
-// later.
+// People still get answers when summaries have used up their share: those are made without a model, and again later.
 func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		r.model.Tokens = 6000
@@ -185,8 +183,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 	})
 }
 
-// TestTurnRequestLimit: a server that fails every attempt but the last costs no more than a
-// turn may.
+// A server that fails every attempt but the last costs no more than a turn may.
 func TestTurnRequestLimit(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.N%4 != 0 {

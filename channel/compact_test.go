@@ -16,8 +16,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gatedWorker returns a worker whose summaries each wait for a value from gate: true lets the summary
-// succeed, false fails it. They are numbered from 1.
+// gatedWorker numbers its summaries from 1; each waits for a value from gate, and succeeds if that is true.
 func gatedWorker(gate chan bool) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
@@ -64,8 +63,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 	}
 }
 
-// The answer to /compact describes what happened, including summaries that were ready and so made
-// without its focus; /undo reverts and names all of it.
+// The answer to /compact names what was ready before, and so made without its focus; /undo reverts all of it.
 func TestCompactReportsAppliedSummaries(t *testing.T) {
 	for _, more := range []bool{true, false} { // whether there is more than the ready ones to summarize
 		inBubble(t, echo, func(t *testing.T, r *rig) {

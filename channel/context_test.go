@@ -19,8 +19,7 @@ import (
 // call is the arguments of the tool context.
 type call map[string]any
 
-// calling returns a model that makes calls of the tool context, one per step, and then answers;
-// results collects the results it gets.
+// calling returns a model that makes one call of the tool context per step; results collects the results.
 func calling(results *[]string, calls ...call) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
@@ -145,8 +144,7 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	check.Lacks(t, "status", results[1], "internal words")
 }
 
-// learningModel is a scripted model that counts the tokens it is sent and remembers what is learned
-// about it.
+// learningModel is a scripted model that remembers what is learned about it.
 type learningModel struct {
 	*llmtest.Model
 	page *llm.Learnt

@@ -117,8 +117,7 @@ func TestOptOut(t *testing.T) {
 	r.says(ada, place, "/remember I like parrots", "as memory")
 }
 
-// If the running turn has found a message that is then deleted, the search result is stored, and
-// shown from then on, without that message; so is what the model thought about it.
+// What the running turn has found, and thought, of a message that is then deleted is stored without it.
 func TestForgetMeReachesRunningTurn(t *testing.T) {
 	var r *rig
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -178,8 +177,7 @@ func startedTask(t *testing.T) *rig {
 	return r
 }
 
-// A purged conversation takes its tasks with it. No platform ID and no name is used twice: a new task gets
-// neither the conversation nor the result of a purged one.
+// A purged conversation takes its tasks with it, and no id or name is used twice: a new task gets nothing of theirs.
 func TestPurgeAndForgetMeReachTasks(t *testing.T) {
 	r := startedTask(t)
 	r.reopen()
@@ -202,8 +200,7 @@ func TestPurgeAndForgetMeReachTasks(t *testing.T) {
 	r.wantAnswer("/forget me", "I have nothing of yours in this conversation.")
 }
 
-// A task goes with the messages it came from, and so does one that was told the result of another one. The
-// settings of a task may repeat what people said, such as its focus.
+// A task goes with the messages it came from, its settings too, and so does one that was told its result.
 func TestDeletionReachesTasks(t *testing.T) {
 	const briefed = 20 // messages of its parent that a task is told
 	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after Rosebud", "compaction": map[string]any{"focus": "Rosebud"}}, alwaysSay("Rosebud is a sledge"))
@@ -233,8 +230,7 @@ func TestDeletionReachesTasks(t *testing.T) {
 	r.wantAnswer("/tasks", "(deleted)")
 }
 
-// A task that is running ends with the message it came from, or by a command, and so do the tasks below it; their
-// conversations are not stuck.
+// A running task ends with the message it came from, or by a command, and so do those below it; none is stuck.
 func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 	for how, end := range map[string]func(*rig){
 		"deletion": func(r *rig) { check.NoError(t, r.hub.Delete(t.Context(), place, "m1")) },

@@ -109,8 +109,7 @@ func by(id, name string, m channel.Inbound) channel.Inbound {
 	return m
 }
 
-// What a person said before /forget me does not come back with a page of the history that is stored
-// later, neither in their own messages nor in quotes.
+// What a person said before /forget me does not come back with a page that is stored later, nor in quotes.
 func TestForgetMeDuringBackfill(t *testing.T) {
 	for _, which := range []string{"gap", "gap after a restart", "earlier", "earlier question"} {
 		p := &platform{}

@@ -36,8 +36,7 @@ func (p *acceptedLog) Accepted(_, id string, seq int64) {
 	p.reports = append(p.reports, fmt.Sprint(id, "=", seq))
 }
 
-// A message may be dequeued before the loop handles its arrival: the report with its seq comes
-// last. It may also arrive again: each delivery gets a report.
+// A message may be dequeued before its arrival is handled, and arrive again: each delivery gets a report, the seq last.
 func TestEveryDeliveryIsReported(t *testing.T) {
 	messages := []Inbound{{ID: "m"}}
 	arrives := func(r store.Receipt) func(c *conversation) {
@@ -142,8 +141,7 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 	}
 }
 
-// sourceOf returns the code that has sentences for people, in a normal form: texts that are put together
-// are one text, with %s in place of what is not constant.
+// sourceOf returns the code that has sentences for people, each as one text, with %s for what is not constant.
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../store/undo.go", "../memory/filter.go", "../store/tasks.go"} {

@@ -148,8 +148,7 @@ func TestRememberForServer(t *testing.T) {
 	}
 }
 
-// withRecall returns a conversation in which a fact has left the window; blocks returns the newest
-// turn context of each request made in it.
+// withRecall returns a conversation in which a fact has left the window; blocks returns its turn contexts.
 func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 	t.Helper()
 	var all []string

@@ -20,8 +20,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// silentConnector shows nothing of a compaction itself, like the connector of a platform. It puts
-// reactions on messages.
+// silentConnector shows nothing of a compaction itself, and puts reactions on messages.
 type silentConnector struct {
 	channel.Connector
 	mu    sync.Mutex // guards marks
@@ -163,8 +162,7 @@ func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
 	}
 }
 
-// filtering returns a model whose provider refuses, in one of its two ways, every prompt with a
-// forbidden word.
+// filtering returns a model whose provider refuses, in one of two ways, every prompt with a forbidden word.
 func filtering(asError bool) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		forbidden := func(m llm.Message) bool { return strings.Contains(m.Text, "forbidden") }

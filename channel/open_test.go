@@ -174,8 +174,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	check.Equal(t, "answer", <-recap, "You talked about notes word by word.")
 }
 
-// opening is a model that runs a function while a conversation is opened with it, once it is armed: after its window
-// was looked up, when its learned facts are requested.
+// opening is a model that, once armed, runs a function while a conversation is opened: after its window was looked up.
 type opening struct {
 	windowRecorder
 	learnt llm.Learnt

@@ -39,8 +39,7 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 	check.That(t, len(open) == 0 && (last == llm.RoleUser || last == llm.RoleTool), "got last message %s and open calls %v", last, open)
 }
 
-// The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
-// summary is posted.
+// The end of an answer may reach a level: it is sent once, the turn is over, and no summary is posted.
 func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
@@ -69,8 +68,7 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r.wantAnswer("/context", "of 128000 tokens")
 }
 
-// After an overflow between two steps of a turn, the same request is repeated and no tool runs
-// twice; an earlier overflow in another step does not count.
+// After an overflow between two steps the request is repeated, and no tool runs twice; an earlier one does not count.
 func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	const before = 30
 	var w stepLog
@@ -130,8 +128,8 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 
 func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }
 
-// TestFlood: many people write a lot in parallel, all of it to the bot. Nothing is lost or taken twice,
-// each person's order is kept, and the answers are few; no channel waits for one whose model never answers.
+// Many people write a lot at once. Nothing is lost or taken twice, each person's order is kept, the answers are few, and
+// no channel waits for one whose model never answers.
 func TestFlood(t *testing.T) {
 	const people, each, perMinute, window = 8, 8, 2, 8000
 	places := []string{"test:server/stuck", "test:server/a", "test:server/b"}
@@ -183,8 +181,7 @@ func TestFlood(t *testing.T) {
 	check.That(t, sent <= answers+writers*minutes, "got %d replies and notices", sent) // one notice per person and minute
 }
 
-// TestHugeMessages: messages far larger than the window are stored whole, shown clipped, found, edited
-// and deleted, and the conversation goes on.
+// Messages far larger than the window are stored whole, shown clipped, found and deleted, and the conversation goes on.
 func TestHugeMessages(t *testing.T) {
 	for what, text := range map[string]string{
 		"60 kB of words":    strings.Repeat("a few words that everybody knows, ", 1_800),

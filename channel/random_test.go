@@ -104,8 +104,7 @@ func (s *scene) act() {
 	}
 }
 
-// Whatever people do, in whatever order: no conversation gets stuck, every task ends, nothing is
-// answered twice, and doctor finds nothing.
+// Whatever people do: no conversation gets stuck, every task ends, nothing is answered twice, doctor finds nothing.
 func TestRandomActs(t *testing.T) {
 	for range *randomRuns {
 		seed := rand.Uint64()
@@ -165,8 +164,7 @@ type chatter struct {
 	connected bool
 }
 
-// People write to a platform while the bot comes and goes: in the end the transcript matches what
-// the platform shows.
+// People write while the bot comes and goes: in the end the transcript matches what the platform shows.
 func TestTranscriptMatchesPlatform(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

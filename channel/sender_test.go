@@ -16,8 +16,7 @@ import (
 	"cairn/privacy"
 )
 
-// Many replies wait behind a slow one; whatever happens to the first, each goes out once, and in
-// order.
+// Many replies wait behind a slow one; whatever happens to the first, each goes out once, and in order.
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		inBubble(t, echo, func(t *testing.T, r *rig) {
@@ -36,8 +35,7 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	}
 }
 
-// On a full disk a reply goes out and its row cannot be updated: it must not go out once more with
-// each try.
+// On a full disk a reply goes out and its row cannot be updated: it must not go out again with each try.
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()

@@ -151,8 +151,7 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.82 (set here by Ada)")
 }
 
-// In a direct message everyone has management rights. Settings that cost money still belong to the
-// people named in the settings file.
+// In a direct message everyone has management rights; costly settings belong to those whom the file names.
 func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line, want string) {

@@ -103,8 +103,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	})
 }
 
-// TestUsageOfSummariesIsStored: this includes recaps and failed requests, and needs no further
-// turn. When the budget is spent (here by the worker's model alone), summaries are made without a model.
+// Of recaps and failed requests, too, without a further turn. With the worker's budget spent, no model makes them.
 func TestUsageOfSummariesIsStored(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
