@@ -34,7 +34,8 @@ type Agent struct {
 	TaskTime     time.Duration           // a task expires after this long; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
-	task bool // it works on a task and talks to no one
+	task    bool // it works on a task and talks to no one
+	detects bool // Language was detected
 }
 
 func (a Agent) system() string {

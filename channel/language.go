@@ -109,7 +109,7 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 // spokenIn returns the agent with the language it uses in a conversation.
 func (a Agent) spokenIn(ctx context.Context, records *store.Conversation) (Agent, error) {
 	code, err := languageIn(ctx, records, a.Language)
-	a.Language = code
+	a.Language, a.detects = code, a.Language == autoLanguage
 	return a, err
 }
 
@@ -126,7 +126,7 @@ func textsOf(messages []chat.Message) (texts []string) {
 // redetectLanguage reopens the conversation if its messages now show another language: before its first answers,
 // and after summaries have replaced messages. Only the child calls it, between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
-	if c.hub.o.Agent(c.account()).Language != autoLanguage {
+	if !c.agent.detects {
 		return nil
 	}
 	now, err := languageIn(ctx, c.records, autoLanguage)

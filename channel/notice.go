@@ -143,7 +143,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
 		byOwner, err := c.askedByOwner(ctx, turn)
 		posted := false
-		if err == nil {
+		if err == nil && byOwner {
 			posted, err = c.hub.o.Store.Posted(ctx, id)
 		}
 		if byOwner && !posted && err == nil {

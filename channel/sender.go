@@ -143,8 +143,9 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 		err = s.c.records.Outbox().Sending(ctx, piece.Row)
 	}
 	if piece.Row != s.sent && err == nil {
-		if s.sentID, err = s.deliver(ctx, piece); err == nil {
-			s.sent = piece.Row
+		var id string
+		if id, err = s.deliver(ctx, piece); err == nil {
+			s.sent, s.sentID = piece.Row, id
 		} else {
 			err = s.failed(ctx, piece, err)
 		}
