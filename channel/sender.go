@@ -115,6 +115,7 @@ func (s *sender) more(ctx context.Context) bool {
 	defer s.mu.Unlock()
 	s.running = ctx.Err() == nil && s.look
 	if s.look = false; !s.running && ctx.Err() == nil {
+		defer recoverConnector(new(error)) // a draft is worth no crash
 		s.showHiddenLocked()
 	}
 	return s.running
