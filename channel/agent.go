@@ -9,7 +9,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/privacy"
 	"cairn/prompts"
 	"cairn/store"
 )
@@ -18,7 +17,7 @@ import (
 type Agent struct {
 	ID           string
 	Instructions string                  // the persona; goes above the system prompt
-	Language     string                  // one of Languages; "": DefaultLanguage
+	Language     string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
 	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
 	Model        llm.Model               // writes the answers
 	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
@@ -35,12 +34,12 @@ type Agent struct {
 	TaskTime     time.Duration           // a task expires after this long; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
-	task   bool   // it works on a task and talks to no one
-	speaks string // code of the language in use in a conversation; "": as Language says
+	task    bool // it works on a task and talks to no one
+	detects bool // Language was detected
 }
 
 func (a Agent) system() string {
-	texts := prompts.In(a.language())
+	texts := prompts.In(supported(a.Language))
 	system := texts.System
 	if a.task {
 		system = texts.Task
@@ -57,28 +56,25 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	return compactor.Open(ctx, a.engine(w, tools, o))
 }
 
-// Engine returns the options of this agent's compactor, without the conversation, so that settings
-// can be tried without a hub. It may ask the model's server for its window.
+// Engine returns the options of this agent's compactor, so that settings can be tried without a hub.
 func (a Agent) Engine(ctx context.Context) compactor.Options {
 	return a.engine(newWindow(ctx, a.Model), a.weighed(), compactor.Options{})
 }
 
 func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compactor.Options {
-	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), a.language(), tools, a.MaxOutput
+	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), supported(a.Language), tools, a.MaxOutput
 	o.Window, o.Learnt, o.Model, o.CacheTTL, o.Worker = w.last, w.learnt, a.Model.Name(), cacheTTLOf(a.Model), a.Worker
 	return o
 }
 
-// PolicyOf returns the policy a conversation is compacted by: the settings file, overridden by what
-// people set with /settings.
+// PolicyOf returns the policy a conversation is compacted by: the settings file, and /settings.
 func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compactor.Policy, error) {
 	p := &policy{file: a.Policy}
 	_, err := p.read(ctx, records)
 	return p.get(), err
 }
 
-// cacheTTLOf returns a function for how long the model's provider keeps its prompt cache; nil if
-// the model does not know.
+// cacheTTLOf returns how long the model's provider keeps its prompt cache; nil if the model does not know.
 func cacheTTLOf(model llm.Model) func() time.Duration {
 	if c, ok := model.(llm.Cacher); ok {
 		return c.CacheTTL
@@ -138,14 +134,12 @@ func (a Agent) layers() compactor.Patch {
 	return compactor.PatchOf(a.Policy(), set...)
 }
 
-// Explain describes what a policy means for this agent's window, the largest number first. It may
-// ask the model's server for its window.
+// Explain describes what a policy means for this agent's window, which it may ask the model's server for.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
 	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
-// ValidateWindow describes, with numbers, which levels are reached before anyone has written a message; ""
-// if none is. It may ask the model's server for its window.
+// ValidateWindow describes which levels are reached before anyone has written a message; "" if none is.
 func (a Agent) ValidateWindow(ctx context.Context) string {
 	return a.Policy().ValidateWindow(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
@@ -158,29 +152,12 @@ type Person struct {
 	Manager bool     // the platform gives them management rights here: they may run restricted commands
 }
 
-// Store is what the hub needs from the database, besides a conversation's own calls.
-type Store interface {
-	Find(ctx context.Context, name string) (*store.Conversation, error)
-	Unfinished(ctx context.Context) ([]string, error)
-	Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]store.Gap, error)
-	Pauses() store.Pauses
-	OpenTasks(ctx context.Context) ([]store.Task, error)
-	privacy.Store
-	WatchCopies(f func(conversation string, seqs []int64))
-	Held() *store.Held
-	Posted(ctx context.Context, reply string) (bool, error)
-}
-
-var _ Store = (*store.Store)(nil)
-
 // Small requests like those of a turn, to find problems before anyone waits for an answer.
 
-// probeTokens is the length limit of the answer to a probe: the smallest that every provider
-// accepts.
+// probeTokens limits the answer to a probe: the smallest limit that every provider accepts.
 const probeTokens = 16
 
-// probeFiller makes a request long enough for most caches: providers cache prompts of at least 1024
-// or 2048 tokens.
+// probeFiller makes a request long enough for most caches: 1024 or 2048 tokens.
 var probeFiller = strings.Repeat("This sentence only makes the prompt long enough to be cached. ", 100)
 
 // Probe is the outcome of such a request.
@@ -189,9 +166,8 @@ type Probe struct {
 	Usage llm.Usage
 }
 
-// Probe asks the model one short question with the tools of a turn. A full probe also has the
-// system prompt and is long enough to be cached. Like a turn, it retries without tools if the
-// server refuses them. Pictures, if any, go with the question.
+// Probe asks the model one short question with the tools of a turn; a full one also has the system prompt and
+// is long enough to be cached. Like a turn, it retries without tools if the server refuses them.
 func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
 	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
 	req := llm.Request{
@@ -212,30 +188,22 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Tools = nil
 		resp, err = a.Model.Generate(ctx, req, nil)
 	}
-	if answerCutShort(err) {
+	var e *llm.Error // OpenAI's only complaint is that a model that thinks could not finish within the limit
+	if errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached") {
 		err = nil
 	}
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
 }
 
-// answerCutShort reports whether the server's only complaint is that the answer could not be finished
-// within the limit, as OpenAI's is for models that think.
-func answerCutShort(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached")
-}
-
-// Agents are the agents that may answer, according to the settings. Both functions must be safe for
-// concurrent use.
+// Agents are the agents in the settings. Both functions must be safe for concurrent use.
 type Agents struct {
 	In    func(conversation string) Agent    // the agent that answers there
 	Named func(id string) (a Agent, ok bool) // for tasks; nil: no named agents
 }
 
-// Of returns the agent that answers in a conversation, with its language set. In a task it is the
-// requested agent; its policy layers are, from the top, those of the call, of the parent and its
-// own, and its language is the one set for the people's conversation above it. Values that no
-// longer make a valid policy are dropped.
+// Of returns the agent that answers in a conversation, with its language. In a task it is the requested agent;
+// its policy layers are, from the top, those of the call, of the parent and its own. Its language is that of the
+// people's conversation above. Values that no longer make a valid policy are dropped.
 func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, error) {
 	root, depth := store.RootOf(records.Name())
 	if depth == 0 {
@@ -277,8 +245,4 @@ func (a Agents) named(id string) (Agent, bool) {
 	return a.Named(id)
 }
 
-func (h *Hub) agentOf(ctx context.Context, records *store.Conversation) (Agent, error) {
-	return Agents{h.o.Agent, h.o.Agents}.Of(ctx, records)
-}
-
-func (h *Hub) agent(id string) (Agent, bool) { return Agents{h.o.Agent, h.o.Agents}.named(id) }
+func (h *Hub) agents() Agents { return Agents{h.o.Agent, h.o.Agents} }

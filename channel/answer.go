@@ -72,8 +72,7 @@ func (a Answer) lines(items []string) string {
 // backticks puts a zero-width joiner between backticks that would end a code block.
 var backticks = strings.NewReplacer("```", "`\u2060`\u2060`")
 
-// Fenced returns the answer for a connector that shows Markdown: aligned text goes into a code
-// block.
+// Fenced returns the answer for a connector that shows Markdown: aligned text becomes a code block.
 func (a Answer) Fenced() Answer {
 	if a.Aligned && a.Text != "" {
 		a.Text, a.Aligned = "```\n"+backticks.Replace(a.Text)+"\n```", false

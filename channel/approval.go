@@ -17,25 +17,19 @@ import (
 	"cairn/llm"
 )
 
-// Approval of tool calls: some tools are called only after a person with the rights has agreed. The
-// question is a notice with the commands /allow and /deny, which connectors show as buttons if they
-// can. The turn waits for the answer; /stop ends it.
+// Some tools are called only after a person with the rights has agreed. The question is a notice with the commands
+// /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer; /stop ends it.
 
 // When people are asked before a tool is called.
 const (
 	ApproveNever  = "never"
 	ApproveFirst  = "first"  // once per tool and conversation, and again when the tool's definition changes
 	ApproveAlways = "always" // before each call
+
+	approvalTime      = 5 * time.Minute // how long a call waits for an answer
+	approvalPrefix    = "approve-"      // starts the ids of the notices that ask for approval
+	maxShownArguments = 200             // tokens of a call's arguments that people see
 )
-
-// approvalTime is how long a call waits for an answer.
-const approvalTime = 5 * time.Minute
-
-// approvalPrefix starts the ids of the notices that ask for approval.
-const approvalPrefix = "approve-"
-
-// maxShownArguments limits the arguments of a call that people see, in tokens.
-const maxShownArguments = 200
 
 // Attended is implemented by connectors that have conversations where no one answers questions.
 type Attended interface {
@@ -84,12 +78,13 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	turn := c.turn.Load()
-	turn.approval.Store(asked)
-	defer func() {
-		turn.approval.Store(nil)
-		c.hub.asked(c.name)
-	}()
-	c.hub.asked(c.name)
+	waits := func(a *Approval) {
+		if turn.approval.Store(a); c.hub.o.Asked != nil {
+			c.hub.o.Asked(c.name)
+		}
+	}
+	waits(asked)
+	defer waits(nil)
 	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
 	if err := c.notify(ctx, approvalPrefix+asked.Code+"."+c.language(), text); err != nil {
 		return err
@@ -101,7 +96,15 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 			if !allowed {
 				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
 			}
-			return c.approvedFirst(ctx, t)
+			if t.Approve == ApproveAlways {
+				return nil
+			}
+			rules, err := c.records.Settings().Tools(ctx)
+			if err == nil && !slices.Contains(rules.Approved, t.definition()) {
+				rules.Approved = append(rules.Approved, t.definition())
+				err = c.records.Settings().SetTools(ctx, rules, "")
+			}
+			return err
 		case <-late:
 			c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
 			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
@@ -124,28 +127,7 @@ func (c *conversation) refuseUnattended(t Tool) error {
 	return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 }
 
-// approvedFirst records that an ask-once tool was allowed.
-func (c *conversation) approvedFirst(ctx context.Context, t Tool) error {
-	if t.Approve != ApproveFirst {
-		return nil
-	}
-	rules, err := c.records.Settings().Tools(ctx)
-	if err != nil || slices.Contains(rules.Approved, t.definition()) {
-		return err
-	}
-	rules.Approved = append(rules.Approved, t.definition())
-	return c.records.Settings().SetTools(ctx, rules, "")
-}
-
-// asked reports that the waiting calls of a conversation have changed.
-func (h *Hub) asked(conversation string) {
-	if h.o.Asked != nil {
-		h.o.Asked(conversation)
-	}
-}
-
-// definition identifies a tool together with its description and parameters: a changed tool counts
-// as a different one.
+// definition identifies a tool with its description and parameters: a changed tool counts as another one.
 func (t Tool) definition() string {
 	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
 }
@@ -218,9 +200,8 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
 }
 
-// trusted reports whether a person may decide on things that cost money or reach beyond the
-// conversation. In a direct message everyone has management rights, so there only the people named
-// in the settings count.
+// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
+// message, where everyone has management rights, only the people named in the settings may.
 func (c *conversation) trusted(who Person) bool {
 	place := ParsePlace(c.name)
 	return !place.Direct() || c.hub.access(place).names(who)

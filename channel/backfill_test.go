@@ -106,8 +106,7 @@ func (r *rig) catchUp() {
 	r.waitForReplies()
 }
 
-// missedMessages are a message that the bot heard, four that it missed, the first of them too old to be answered,
-// and one that it hears live.
+// missedMessages are one that the bot heard, four that it missed, the first too old to be answered, and a live one.
 func missedMessages() []channel.Inbound {
 	return []channel.Inbound{
 		pastMessage("1", "one", 4*time.Hour, false), pastMessage("2", "two", 3*time.Hour, true), pastMessage("3", "three", 7*time.Minute, false),
@@ -193,8 +192,7 @@ func TestBatchDelivery(t *testing.T) {
 	}
 }
 
-// TestDeliveriesDuringRewrite: another connection holds the database's lock, so that
-// the rewrite takes as long as the test wants.
+// Another connection holds the database's lock, so that the rewrite takes as long as the test wants.
 func TestDeliveriesDuringRewrite(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("before")

@@ -50,7 +50,7 @@ func (r *rig) sendLongNotes(n int) {
 // billed returns a model that answers yes, and is billed for this many input tokens each time.
 func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 1)) }
 
-func TestDailyBudget(t *testing.T) {
+func TestBudgets(t *testing.T) {
 	time.Local = check.Must(time.LoadLocation("America/New_York"))(t)
 	defer func() { time.Local = time.UTC }()             // as in TestMain
 	inBubble(t, billed(10), func(t *testing.T, r *rig) { // midnight in UTC, seven in the evening in New York
@@ -85,9 +85,7 @@ func TestDailyBudget(t *testing.T) {
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 6 60 0 0 6", "2000-01-01 turn scripted 1 10 0 0 1"})
 	})
-}
-
-func TestMonthlyBudget(t *testing.T) {
+	time.Local = time.UTC
 	inBubble(t, billed(10), func(t *testing.T, r *rig) {
 		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")
@@ -157,9 +155,7 @@ func TestCallsPerHour(t *testing.T) {
 	})
 }
 
-// TestSummariesUseLimitedShareOfCalls: people still get answers when summaries have used up their
-// share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
-// later.
+// People still get answers when summaries have used up their share: those are made without a model, and again later.
 func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		r.model.Tokens = 6000
@@ -173,7 +169,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 			turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
-			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "by emergency")
+			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "to be summarized")
 		}
 		check.Equal(t, "summaries without the model", unrepaired(), true)
 		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
@@ -187,8 +183,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 	})
 }
 
-// TestTurnRequestLimit: a server that fails every attempt but the last costs no more than a
-// turn may.
+// A server that fails every attempt but the last costs no more than a turn may.
 func TestTurnRequestLimit(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.N%4 != 0 {

@@ -121,15 +121,15 @@ func TestCommands(t *testing.T) {
 		check.That(t, !handled && err == nil, "%q: got a command (%v), want text", line, err)
 	}
 	for line, want := range map[string]string{
-		"/help":       "/compact [focus]",
-		"/context":    "of 128000 tokens",
-		"/compact":    "No compaction was started",
-		"/memories":   "No memories from this conversation yet",
-		"/memories x": "no memories like that",
-		"/remember":   "Say what to remember",
-		"/forget":     "by its number",
-		"/forget 99":  "No memory 99 is from this conversation",
-		"/HELP":       "/help",
+		"/help":      "/compact [focus]",
+		"/context":   "of 128000 tokens",
+		"/compact":   "No compaction was started",
+		"/memories":  "No memories from this conversation yet",
+		"/remember":  "Say what to remember",
+		"/forget":    "by its number",
+		"/forget 99": "No memory 99 is from this conversation",
+		"/HELP":      "/help",
+		"/undo 3":    "/undo takes no argument. Write it alone.",
 	} {
 		r.wantAnswer(line, want)
 	}
@@ -162,8 +162,7 @@ func TestImport(t *testing.T) {
 	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), func(int) {})), store.ErrLive)
 }
 
-// FuzzCommand sends any line, as an ordinary person or as a manager: it is not a command, or its
-// answer is text for people.
+// FuzzCommand sends any line, as a person or a manager: it is no command, or its answer is text for people.
 func FuzzCommand(f *testing.F) {
 	args := []string{"", "-1 2 3", "#9223372036854775808", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0"}
 	for i, c := range channel.Commands {
@@ -191,8 +190,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// BenchmarkTurn measures a whole turn with an instant model, from delivery to the sent reply, with
-// everything on disk.
+// BenchmarkTurn measures a whole turn with an instant model and everything on disk.
 func BenchmarkTurn(b *testing.B) {
 	r := newRig(b, echo)
 	r.waitForReplies()
@@ -201,17 +199,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkDeliver measures the acknowledgement of a message: a durable row on disk.
-func BenchmarkDeliver(b *testing.B) {
-	r := newRig(b, echo)
-	for b.Loop() {
-		r.say("by the way", false)
-	}
-	r.waitForReplies()
-}
-
-// BenchmarkIdleChannel measures the memory of an open, idle channel that has had a turn, including
-// its goroutines.
+// BenchmarkIdleChannel measures the memory of an open, idle channel that has had a turn, with its goroutines.
 func BenchmarkIdleChannel(b *testing.B) {
 	r := newRig(b, echo)
 	r.waitForReplies()

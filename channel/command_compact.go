@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -32,7 +32,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
-		answer.Text = c.sayf("Summarizing %d messages (#%d to #%d) in the background. Keep talking; nothing is lost.", began.Messages, began.From, began.To)
+		answer.Text = c.sayf("Summarizing %s (#%d to #%d) in the background. Keep talking; nothing is lost.", c.messages(began.Messages), began.From, began.To)
 	}
 	return answer, nil
 }
@@ -41,8 +41,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 func (c *conversation) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
 	answer := make(chan compactor.Event, 1)
 	w.Began = func(began compactor.Event) { answer <- began }
-	err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
-	if err != nil {
+	if err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) }); err != nil {
 		return began, err
 	}
 	select {
@@ -81,11 +80,16 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 		e.From, e.To = min(e.From, row.From), max(e.To, row.To)
 		unfocused = unfocused || row.Focus != focus
 	}
-	text := c.sayf("Summarized %d messages (#%d to #%d): %d → %d tokens of %d.", messagesIn(e.Set), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	text := c.sayf("Summarized %s (#%d to #%d): %d → %d tokens of %d.", c.messages(messagesIn(e.Set)), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	if focus != "" && unfocused {
 		text += c.sayf(" Summaries that were ready before you asked do not have this focus.")
 	}
 	return text
+}
+
+// messages returns a number of messages in the language of the conversation.
+func (c *conversation) messages(n int) string {
+	return c.translated(chat.Counted(n, "message", "messages"))
 }
 
 // messagesIn returns how many messages were summarized in one step.
@@ -106,14 +110,12 @@ func leavesOf(rows []compactor.Compaction) []compactor.Compaction {
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	wanted, later, err := c.wantSession(ctx)
 	switch {
-	case err != nil:
-		return Answer{}, err
 	case !wanted:
-		return Answer{Text: "This session is already new: nothing has been said since it began."}, nil
+		return Answer{Text: "This session is already new: nothing has been said since it began."}, err
 	case later:
-		return Answer{Text: "A new session starts once the earlier messages are answered. They are summarized in the background; nothing is lost, and I can still look them up."}, nil
+		return Answer{Text: "A new session starts once the earlier messages are answered. They are summarized in the background; nothing is lost, and I can still look them up."}, err
 	}
-	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
+	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, err
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
@@ -125,11 +127,16 @@ func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err
 }
 
 func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	event, err := c.undo()
-	if err != nil {
-		return Answer{}, err
+	e, err := c.undo()
+	if e.State == compactor.EventNoop {
+		return Answer{Text: c.sayf("Nothing was undone: %s.", c.spell(e.Error))}, err
 	}
-	return Answer{Text: c.undoneWords(event)}, nil
+	what := "the summary"
+	if n := len(e.Set); n > 1 {
+		what = fmt.Sprintf("%d summaries", n)
+	}
+	return Answer{Text: c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I leave it alone until the window is fuller, or until /compact.",
+		c.translated(what), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)}, err
 }
 
 // undo reverts the last compaction, then checks whether a level is reached.
@@ -142,21 +149,9 @@ func (c *conversation) undo() (event compactor.Event, err error) {
 	return event, cmp.Or(err, failed)
 }
 
-func (c *conversation) undoneWords(e compactor.Event) string {
-	if e.State == compactor.EventNoop {
-		return c.sayf("Nothing was undone: %s.", c.spell(e.Error))
-	}
-	what := "the summary"
-	if n := len(e.Set); n > 1 {
-		what = fmt.Sprintf("%d summaries", n)
-	}
-	return c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I leave it alone until the window is fuller, or until /compact.",
-		c.translated(what), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
-}
-
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
 func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
-	if ok, _ := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
+	if ok, _ := c.hub.takeTurn([]string{who.ID}, true); !ok {
 		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
 	}
 	return Answer{

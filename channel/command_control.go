@@ -3,53 +3,109 @@ package channel
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/internal/tokens"
+	"cairn/store"
 )
 
 // Commands that decide whether the bot answers, and what it may do.
 
+// runStop stops the turn whose answer people see here, and answering unasked in a thread.
 func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	following, err := c.records.Settings().Following(ctx)
+	if err == nil && following {
+		err = c.records.Settings().Follow(ctx, false)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
-	if following {
-		if err := c.records.Settings().Follow(ctx, false); err != nil {
-			return Answer{}, err
+	answer := Answer{Text: "There is nothing to stop."}
+	for _, name := range c.answeredHere() {
+		if turn := c.hub.Operator().turnIn(name); turn != nil {
+			turn.stop(errStopped)
+			answer = Answer{Text: "Stopped."}
+			break
 		}
 	}
-	switch stopped := c.interruptHere(); {
-	case following:
-		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
-	case stopped:
-		return Answer{Text: "Stopped."}, nil
+	if following {
+		answer = Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}
 	}
-	return Answer{Text: "There is nothing to stop."}, nil
+	return answer, nil
+}
+
+// answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
+// while it answers the message that the thread hangs on. Slack shows that answer in the thread.
+func (c *conversation) answeredHere() []string {
+	place := ParsePlace(c.name)
+	question := place.Thread
+	if question == "" {
+		return []string{c.name}
+	}
+	place.Thread = ""
+	if turn := c.hub.Operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.to, question) {
+		return []string{c.name}
+	}
+	return []string{c.name, place.String()}
+}
+
+// interrupt stops the running turn, if there is one.
+func (c *conversation) interrupt() {
+	if turn := c.turn.Load(); turn != nil {
+		turn.stop(errStopped)
+	}
+}
+
+// While a conversation or the whole bot is paused, messages are kept as context, and no model is called.
+
+// everywhere is the scope of a pause of the whole bot.
+const everywhere = ""
+
+var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
+
+func (c *conversation) paused(ctx context.Context) bool {
+	here, all, err := c.hub.Operator().Paused(ctx, c.account())
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("read_pause_failed", "error", err)
+	}
+	return here || all
+}
+
+// WhySilent tells people why the bot does not answer in a conversation; "" if it does.
+func (o Operator) WhySilent(ctx context.Context, conversation string) (words string) {
+	switch here, all, _ := o.Paused(ctx, conversation); {
+	case o.hub.respond(conversation) == RespondNever:
+		words = TextRefused
+	case all:
+		words = "I am still paused everywhere; /resume everywhere ends that."
+	case here:
+		words = "I am still paused here; /resume ends that."
+	}
+	return o.hub.spell(conversation, Translated(o.hub.languageOf(conversation), words))
 }
 
 func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
 	scope, err := c.scope(who, where)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := c.hub.Operator().Pause(ctx, scope, who.Name); err != nil {
-		return Answer{}, err
+	if err == nil {
+		err = c.hub.Operator().Pause(ctx, scope, who.Name)
 	}
 	if scope == everywhere {
-		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, nil
+		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, err
 	}
-	return Answer{Text: c.sayf("I am paused here until /resume. I keep listening.")}, nil
+	return Answer{Text: c.sayf("I am paused here until /resume. I keep listening.")}, err
 }
 
 func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
 	scope, err := c.scope(who, where)
-	if err != nil {
-		return Answer{}, err
+	if err == nil {
+		err = c.hub.Operator().Resume(ctx, scope)
 	}
-	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
-		return Answer{}, err
-	}
-	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, nil
+	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, err
 }
 
 // scope returns the scope that a person wants to pause.
@@ -80,4 +136,76 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 		// Private, so that a second press of a button does not replace the line that says who decided.
 		return Answer{}, errDenied("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
 	}
+}
+
+// runAsk gives another agent a task.
+func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	id, task := callOf(args)
+	agent, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(agent.Spawn) == 0 {
+		return Answer{}, errPeople(`No agent takes tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
+	}
+	if id == "" {
+		return Answer{}, errPeople(c.sayf("Say which agent and what to do: /ask @%s and the task.", agent.Spawn[0]))
+	}
+	if c.isTask() || c.hub.respond(c.name) == RespondNever {
+		return Answer{}, errPeople("I only listen here, so I could not post the result.")
+	}
+	n, err := c.newTask(ctx, spawning{Agent: id, Task: task}, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	n.Author = who.ID
+	t, err := c.begin(ctx, n)
+	if err != nil {
+		return Answer{}, err
+	}
+	started := c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)
+	return Answer{Text: strings.TrimSpace(started + " " + c.hub.Operator().WhySilent(ctx, c.name))}, nil
+}
+
+// runTasks lists the tasks of a conversation, or stops one.
+func runTasks(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	all, err := c.records.Tasks().List(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if verb, number, _ := strings.Cut(args, " "); verb != "" {
+		return c.stopTask(ctx, who, all, verb, strings.TrimSpace(number))
+	}
+	if len(all) == 0 {
+		return Answer{Text: "There are no tasks."}, nil
+	}
+	var lines []string
+	for _, t := range slices.Backward(all) {
+		took := time.Since(t.Created)
+		if !t.Ended.IsZero() {
+			took = t.Ended.Sub(t.Created)
+		}
+		text := cmp.Or(chat.OneLine(t.Text), "(deleted)")
+		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %7d tokens  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, t.Tokens, tokens.Clip(text, 20)))
+	}
+	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
+}
+
+func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Task, verb, number string) (Answer, error) {
+	n, ok := numberOf(number)
+	if !strings.EqualFold(verb, "stop") || !ok {
+		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
+	}
+	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n && t.State == store.TaskOpen })
+	if i < 0 {
+		return Answer{}, errPeople(c.sayf("There is no open task %d. /tasks lists them.", n))
+	}
+	records, err := c.hub.o.Store.Find(ctx, all[i].Conversation)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := c.hub.endTask(ctx, records, all[i], store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, nil
 }

@@ -11,8 +11,7 @@ import (
 	"cairn/store"
 )
 
-// Deletion of the data stored about a person, and opting out. People are identified by the
-// platform's id, never by name.
+// Deletion of a person's data, and opting out. The platform's id identifies a person, never the name.
 
 // aboutMe reports whether the argument of /forget is about the person who asks.
 func aboutMe(args string) bool {

@@ -16,8 +16,12 @@ import (
 
 // Commands for memories: list, add, forget.
 
-// memoriesShown is the most memories in a list; page:2 is the next list.
-const memoriesShown = 200
+const (
+	memoriesShown  = 200 // the most memories in a list; page:2 is the next list
+	recallMemories = 5   // the most memories /recall shows
+	recallMessages = 20  // the most messages
+	recallPassage  = 500 // the most characters of each, and of a file
+)
 
 // runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
 func runMemories(ctx context.Context, c *conversation, who Person, query string) (Answer, error) {
@@ -35,13 +39,11 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if !changes || !ok {
 		return c.listMemories(ctx, who, query)
 	}
-	if _, err := c.memoryFor(ctx, who, id); err != nil {
-		return Answer{}, err
+	_, err := c.memoryFor(ctx, who, id)
+	if err == nil {
+		err = c.notChanged(id, change.do(id))
 	}
-	if err := change.do(id); err != nil {
-		return Answer{}, c.notChanged(id, err)
-	}
-	return Answer{Text: fmt.Sprintf(change.done, id)}, nil
+	return Answer{Text: fmt.Sprintf(change.done, id)}, err
 }
 
 // listMemories lists the memories that match a query, with "kind:KIND" and "page:N" in it.
@@ -66,14 +68,11 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	}
 	f.Query = strings.Join(words, " ")
 	found, total, err := memory.Of(c.records).List(ctx, f)
-	if err != nil {
-		return Answer{}, err
-	}
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
-		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, nil
+		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, err
 	case len(found) == 0:
-		return Answer{Text: "I have no memories like that here."}, nil
+		return Answer{Text: "I have no memories like that here."}, err
 	}
 	var answer Answer
 	if total > len(found) {
@@ -92,8 +91,7 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	return answer, nil
 }
 
-// notChanged returns the error of a change of a memory in words for people, if they can do something
-// about it.
+// notChanged puts the error of a change of a memory in words, if people can do something about it.
 func (c *conversation) notChanged(id int64, err error) error {
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
@@ -105,8 +103,7 @@ func (c *conversation) notChanged(id int64, err error) error {
 	return err
 }
 
-// memoryFor returns a memory of this conversation that a person may decide about: the one who said it, the
-// one it is about, and managers may.
+// memoryFor returns a memory that a person may decide about: who said it, whom it is about, and managers may.
 func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
 	d, err := memory.Of(c.records).Details(ctx, id)
 	m := d.Memory
@@ -121,34 +118,30 @@ func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (mem
 	return m, nil
 }
 
-// serverFlag starts a text to remember for a whole server.
-const serverFlag = "server:"
-
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
 	w := memory.KeepRequest{Person: who.Name, PersonID: who.ID}
 	on, here, err := memory.Of(c.records).Shared(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	if on && len(text) >= len(serverFlag) && strings.EqualFold(text[:len(serverFlag)], serverFlag) {
+	if scope, rest, found := strings.Cut(text, ":"); on && found && strings.EqualFold(scope, "server") { // "server: …" is for all of it
 		if !here {
 			return Answer{}, errPeople("What is said here stays here, because this is not a public channel of a server. Leave out \"server:\" to have it remembered here.")
 		}
-		w.Server, text = true, strings.TrimSpace(text[len(serverFlag):])
+		w.Server, text = true, strings.TrimSpace(rest)
 	}
 	if text == "" {
 		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.records).Keep(ctx, w)
-	var out *memory.OptedOutError
-	var wrong *memory.ContentError
-	switch {
-	case errors.As(err, &out):
+	if out, is := errors.AsType[*memory.OptedOutError](err); is {
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
-	case errors.As(err, &wrong):
+	}
+	if wrong, is := errors.AsType[*memory.ContentError](err); is {
 		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
-	case err != nil:
+	}
+	if err != nil {
 		return Answer{}, err
 	}
 	if !s.Fresh {
@@ -178,14 +171,11 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		return list, err
 	}
 	m, err := c.memoryFor(ctx, who, id)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := memory.Of(c.records).Forget(ctx, id); err != nil {
-		return Answer{}, c.notChanged(id, err)
+	if err == nil {
+		err = c.notChanged(id, memory.Of(c.records).Forget(ctx, id))
 	}
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
-		id, m.Content, id, id)}, nil
+		id, m.Content, id, id)}, err
 }
 
 // suggestMemories offers memories with words that begin with what was typed.
@@ -197,28 +187,15 @@ func suggestMemories(ctx context.Context, records *store.Conversation, typed str
 	return all, err
 }
 
-const (
-	recallMemories = 5   // the most memories /recall shows
-	recallMessages = 20  // the most messages
-	recallPassage  = 500 // the most characters of each, and of a file
-)
-
-// runRecall answers a person from stored data, without a model: memories first, then messages, each
-// with the best first and with its number.
+// runRecall answers from stored data, without a model: memories, then messages, each with the best first.
 func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
 	if question == "" {
 		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
 	}
 	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
-	if err != nil {
-		return Answer{}, err
-	}
-	messages, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
-	if err != nil {
-		return Answer{}, err
-	}
-	if len(memories)+len(messages) == 0 {
-		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, nil
+	messages, failed := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
+	if err = errors.Join(err, failed); len(memories)+len(messages) == 0 {
+		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, err
 	}
 	var answer Answer
 	for _, m := range memories {
@@ -228,5 +205,5 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		m.Text, m.Attachments = m.Passage(recallPassage), nil
 		answer.Items = append(answer.Items, chat.OneLine(chat.RecordOf(m.Message).String()))
 	}
-	return answer, nil
+	return answer, err
 }

@@ -1,7 +1,9 @@
 package channel
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -22,8 +24,7 @@ const (
 	maxValue      = 1000          // characters of a value
 )
 
-// fileOnly are the settings that cost the owner's money or read the owner's files: only the
-// settings file may set them.
+// fileOnly are settings that cost the owner's money or read the owner's files: only the file may set them.
 var fileOnly = []string{"model", "worker_reasoning", "prompt_file"}
 
 // harmless are the settings that cannot cost anything. In a direct message everyone has management
@@ -52,32 +53,28 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 			return Answer{}, err
 		}
 	}
-	shown, err := effective(ctx, c.records, agent)
-	if err != nil {
-		return Answer{}, err
-	}
-	switch {
-	case value != "":
-		return Answer{Text: c.sayf("From now on: %s", shown.line(key))}, nil
-	case key != "":
-		return Answer{Text: shown.line(key)}, nil
-	}
+	all, left, err := settingsOf(ctx, c.records, agent)
 	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value comes from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` resets it.", settingsTable, settingsTable, resetValue)}
-	for _, e := range shown.left {
+	for _, e := range left {
 		answer.Text += "\nIgnored, because it conflicts with the settings file: " + e.Error()
 	}
-	for _, key := range compactor.Keys() {
-		answer.Items = append(answer.Items, shown.line(key))
+	for _, s := range all {
+		switch {
+		case s.Key == key && value != "":
+			return Answer{Text: c.sayf("From now on: %s", s)}, err
+		case s.Key == key:
+			return Answer{Text: s.String()}, err
+		}
+		answer.Items = append(answer.Items, s.String())
 	}
-	return answer, nil
+	return answer, err
 }
 
 func unknownSetting(key string) string {
 	return (&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
 }
 
-// override sets a value for the conversation or removes it, if the resulting settings make a valid
-// policy; otherwise nothing changes.
+// override sets or removes a value for the conversation, if that leaves a valid policy.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	to := &value
 	if strings.EqualFold(value, resetValue) {
@@ -93,8 +90,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	return err
 }
 
-// override sets values for a conversation or removes them, if the resulting settings make a valid
-// policy; otherwise nothing changes.
+// override sets or removes values for a conversation: all of them or, if the policy became invalid, none.
 func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if !slices.Contains(compactor.Keys(), key) {
@@ -127,31 +123,63 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 	return err
 }
 
-// shownSettings is a conversation's policy as people see it, and where its values are set.
-type shownSettings struct {
-	agent   Agent
-	policy  compactor.Policy
-	follows bool                      // nothing sets prepare_threshold
-	set     map[string]store.Override // here or in the channel above
-	left    []*compactor.FieldError
+// Setting is one value that controls how a conversation is compacted.
+type Setting struct {
+	Key      string `json:"key"`
+	Value    any    `json:"value"`
+	Origin   string `json:"origin"`   // where it is set: "built in", "config.toml:12", "set here by Ada"
+	Here     bool   `json:"set_here"` // it is set for this conversation, and null removes it
+	Settable bool   `json:"settable"` // false: only the settings file may set it
+
+	text string // the value as in the settings file, without quotes
 }
 
-func effective(ctx context.Context, records *store.Conversation, agent Agent) (s shownSettings, err error) {
+// String formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
+func (s Setting) String() string {
+	switch s.Key {
+	case "model", "strategy", "worker_reasoning", "prompt_file", "focus", "notify":
+		s.text = fmt.Sprintf("%q", s.text)
+	}
+	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, s.Key, s.text, s.Origin)
+}
+
+// settingsOf returns the values a conversation is compacted by, in the order of compactor.Keys, and those set
+// for it that conflict with the settings file and are ignored.
+func settingsOf(ctx context.Context, records *store.Conversation, agent Agent) (all []Setting, left []*compactor.FieldError, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
-		return s, err
+		return nil, nil, err
 	}
-	s = shownSettings{agent: agent, set: make(map[string]store.Override)}
-	s.policy, s.left = compactor.Patch(store.PatchOf(set)).Fit(agent.Policy())
-	for _, o := range set {
-		s.set[o.Key] = o
+	policy, left := compactor.Patch(store.PatchOf(set)).Fit(agent.Policy())
+	follows := policy.PrepareThreshold < 0
+	policy = shownPolicy(policy)
+	var values map[string]any
+	text, err := json.Marshal(policy)
+	if err == nil {
+		err = json.Unmarshal(text, &values)
 	}
-	for _, e := range s.left {
-		delete(s.set, e.Key)
+	for _, key := range compactor.Keys() {
+		s := Setting{Key: key, Value: values[key], Origin: "built in", Settable: !slices.Contains(fileOnly, key), text: policy.Value(key)}
+		if agent.Origin != nil {
+			s.Origin = cmp.Or(agent.Origin(key), s.Origin)
+		}
+		for _, o := range set {
+			if o.Key != key || slices.ContainsFunc(left, func(e *compactor.FieldError) bool { return e.Key == key }) {
+				continue
+			}
+			if s.Here, s.Origin = !o.Above, "set here"; o.Above {
+				s.Origin = "set in the channel"
+			}
+			if o.By != "" {
+				s.Origin += " by " + chat.OneLine(o.By)
+			}
+		}
+		if key == "prepare_threshold" && follows {
+			s.Origin = "follows background_threshold"
+		}
+		all = append(all, s)
 	}
-	s.follows = s.policy.PrepareThreshold < 0
-	s.policy = shownPolicy(s.policy)
-	return s, nil
+	return all, left, err
 }
 
 // shownPolicy returns a policy with the share of the window in place of "follows
@@ -162,38 +190,6 @@ func shownPolicy(p compactor.Policy) compactor.Policy {
 		p.PromptFile = filepath.Base(p.PromptFile)
 	}
 	return p
-}
-
-// line formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
-func (s shownSettings) line(key string) string {
-	value := s.policy.Value(key)
-	switch key {
-	case "model", "strategy", "worker_reasoning", "prompt_file", "focus", "notify":
-		value = fmt.Sprintf("%q", value)
-	}
-	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, s.origin(key))
-}
-
-// origin describes where a value is set.
-func (s shownSettings) origin(key string) string {
-	if key == "prepare_threshold" && s.follows {
-		return "follows background_threshold"
-	}
-	o, here := s.set[key]
-	switch {
-	case !here && s.agent.Origin != nil && s.agent.Origin(key) != "":
-		return s.agent.Origin(key)
-	case !here:
-		return "built in"
-	}
-	origin := "set here"
-	if o.Above {
-		origin = "set in the channel"
-	}
-	if o.By != "" {
-		origin += " by " + chat.OneLine(o.By)
-	}
-	return origin
 }
 
 // suggestSettings offers the keys that contain what was typed.

@@ -14,8 +14,7 @@ import (
 	"cairn/store"
 )
 
-// Command is a command for the bot itself, not for the model. Every connector shows the commands in
-// its own way.
+// Command is a command for the bot itself, not for the model. Every connector shows it in its own way.
 type Command struct {
 	Name       string // without the slash: lower case letters
 	Help       string // at most 100 characters
@@ -43,20 +42,119 @@ type Arg struct {
 
 // Usage returns the command as /help shows it: "compact [focus]".
 func (c Command) Usage() string {
-	words := []string{c.Name}
+	text := c.Name
 	for _, a := range c.Args {
 		if a.Required {
-			words = append(words, a.Name)
+			text += " " + a.Name
 		} else {
-			words = append(words, "["+a.Name+"]")
+			text += " [" + a.Name + "]"
 		}
 	}
-	return strings.Join(words, " ")
+	return text
 }
 
-// Run runs line if it is a command, such as "/context" or "/compact prices". The answer is for the
-// person who asked. handled is false if line is not a command but a message. With an error other than
-// ErrRefused the answer says what the person can do about it.
+// Commands lists all commands, in the order /help shows them.
+var Commands []Command
+
+func init() { Commands = commands } // an initializer would refer to itself through /help
+
+var commands = []Command{
+	{
+		Name: "compact", Help: "summarize the older messages now", Restricted: true, opens: true, run: runCompact,
+		Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
+	},
+	{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, opens: true, run: runUndo},
+	{
+		Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
+	},
+	{Name: "context", Help: "show how full the context window is and what fills it", run: runContext},
+	{Name: "summaries", Help: "list the summaries, oldest first", opens: true, run: runSummaries},
+	{
+		Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
+		Args: []Arg{
+			{Name: "number", Help: "the summary's number, as /summaries shows it", Required: true, Number: true},
+			{Name: "from", Help: "number of the first message to show", Number: true},
+		},
+	},
+	{
+		Name: "pin", Help: "keep a message in the prompt, whatever is summarized", Restricted: true, opens: true, run: runPin,
+		Args: []Arg{{Name: "number", Help: "the message's number; without it the newest one", Number: true}},
+	},
+	{
+		Name: "unpin", Help: "unpin a message", Restricted: true, opens: true, run: runUnpin,
+		Args: []Arg{{Name: "number", Help: "the message's number, as /pins shows it", Required: true, Number: true}},
+	},
+	{Name: "pins", Help: "list the pinned messages", opens: true, run: runPins},
+	{
+		Name: "recap", Help: "summarize the conversation for you, without compacting it", opens: true, run: runRecap,
+		Args: []Arg{{Name: "focus", Help: "what to focus on"}},
+	},
+	{
+		Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
+		Args: []Arg{{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"}},
+	},
+	{
+		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
+		Args: []Arg{{Name: "question", Help: "as you would ask it, or words to look for", Required: true}},
+	},
+	{
+		Name: "remember", Help: "save a memory", run: runRemember,
+		Args: []Arg{{Name: "text", Help: `what to remember; where channels share memories, "server: …" is for all of them`, Required: true}},
+	},
+	{
+		Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
+		Args:    []Arg{{Name: "which", Help: `a memory's number, or words from it; or "me" for all you said and what I know about you`, Required: true, Suggests: true}},
+		suggest: suggestMemories,
+	},
+	{
+		Name: "optout", Help: "keep nothing about you in my memories from now on", run: runOptOut,
+		Args: []Arg{{Name: "off", Help: `"off" opts you in again`}},
+	},
+	{
+		Name: "ask", Help: "give another agent a task to work on in the background", Public: true, opens: true, run: runAsk,
+		Args: []Arg{{Name: "task", Help: "@agent and what to do", Required: true}},
+	},
+	{
+		Name: "tasks", Help: "list the tasks of other agents, or stop one", run: runTasks,
+		Args: []Arg{{Name: "what", Help: `"stop" and a task's number stops it`}},
+	},
+	{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
+	{
+		Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,
+		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
+	},
+	{
+		Name: "resume", Help: "answer again", Public: true, Restricted: true, run: runResume,
+		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
+	},
+	{
+		Name: "settings", Help: "show or change this conversation's compaction settings", Restricted: true, run: runSettings,
+		Args: []Arg{
+			{Name: "setting", Help: "compaction.KEY, as in the settings file", Suggests: true},
+			{Name: "value", Help: `the new value here; "default" removes it`},
+		},
+		suggest: suggestSettings,
+	},
+	{
+		Name: "tools", Help: "list external tools; add or remove them here", Guarded: true, opens: true, run: runTools,
+		Args: []Arg{
+			{Name: "change", Help: `"add" or "remove"`},
+			{Name: "name", Help: "the tool's name, as /tools lists it"},
+		},
+	},
+	{
+		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(true),
+		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+	},
+	{
+		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(false),
+		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+	},
+	{Name: "help", Help: "show the commands", run: runHelp},
+}
+
+// Run runs line if it is a command, for the person who asked; handled is false if it is a message. With an error
+// other than ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	defer func() { answer.Language = h.languageOf(name) }()
 	command, args, ok := parseCommand(line)
@@ -83,6 +181,9 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 	if h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)) {
 		return Answer{Text: c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)), Private: true}, nil
 	}
+	if args != "" && len(command.Args) == 0 {
+		return Answer{Text: c.spell(fmt.Sprintf("/%s takes no argument. Write it alone.", command.Name)), Private: true}, nil
+	}
 	if command.opens {
 		if _, err := c.current(ctx); err != nil {
 			return answer, err
@@ -100,32 +201,20 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 // restricted reports whether only managers may run a command.
 func (h *Hub) restricted(c Command) bool {
 	restricted := h.rules.Load().Restricted
-	if c.Guarded {
-		return true
-	}
-	if restricted == nil {
-		return c.Restricted
-	}
-	return slices.Contains(restricted, c.Name)
+	return c.Guarded || restricted == nil && c.Restricted || slices.Contains(restricted, c.Name)
 }
 
-// parseCommand splits a line into command and arguments. A slash followed by an unknown word is an
-// ordinary message: people write paths.
+// parseCommand splits a line into command and arguments. "/unknown" is an ordinary message: people write paths.
 func parseCommand(line string) (c Command, args string, ok bool) {
-	rest, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
-	if !slash {
+	name, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
+	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
+		name, args = name[:end], strings.TrimSpace(name[end:])
+	}
+	i := slices.IndexFunc(Commands, func(c Command) bool { return strings.EqualFold(c.Name, name) })
+	if !slash || i < 0 {
 		return c, "", false
 	}
-	name, args := rest, ""
-	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
-		name, args = rest[:end], rest[end:]
-	}
-	for _, c := range Commands {
-		if strings.EqualFold(c.Name, name) {
-			return c, strings.TrimSpace(args), true
-		}
-	}
-	return c, "", false
+	return Commands[i], args, true
 }
 
 // FindCommand returns the command with a name, or an error that suggests which one was meant.
@@ -133,7 +222,7 @@ func FindCommand(name string) (Command, error) {
 	if c, _, ok := parseCommand("/" + name); ok {
 		return c, nil
 	}
-	names := make([]string, 0, len(Commands))
+	var names []string
 	for _, c := range Commands {
 		names = append(names, "/"+c.Name)
 	}
@@ -143,7 +232,7 @@ func FindCommand(name string) (Command, error) {
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	var text strings.Builder
-	columns := tabwriter.NewWriter(&text, 30, 0, 1, ' ', 0)
+	columns := tabwriter.NewWriter(&text, 30, 0, 2, ' ', 0)
 	for _, command := range Commands {
 		fmt.Fprintf(columns, "%s\t%s\n", c.spell("/"+command.Usage()), c.spell(command.Help))
 	}

@@ -16,8 +16,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gatedWorker returns a worker whose summaries each wait for a value from gate: true lets the summary
-// succeed, false fails it. They are numbered from 1.
+// gatedWorker numbers its summaries from 1; each waits for a value from gate, and succeeds if that is true.
 func gatedWorker(gate chan bool) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
@@ -64,8 +63,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 	}
 }
 
-// The answer to /compact describes what happened, including summaries that were ready and so made
-// without its focus; /undo reverts and names all of it.
+// The answer to /compact names what was ready before, and so made without its focus; /undo reverts all of it.
 func TestCompactReportsAppliedSummaries(t *testing.T) {
 	for _, more := range []bool{true, false} { // whether there is more than the ready ones to summarize
 		inBubble(t, echo, func(t *testing.T, r *rig) {
@@ -164,6 +162,14 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
 	r.says(bo, branch, "/recap", "Coco")
+
+	r = newRig(t, echo) // without a model, the speakers are named
+	r.overhear("My name is Ada and I live in the villa beside the railway in Faro.")
+	r.run("/new")
+	r.overhear("I bought a wooden sailing boat in Lisbon.")
+	check.NoError(t, r.hub.Drain(t.Context()))
+	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
+	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
 // newSession begins a session, and waits until the one before is summarized.
@@ -172,16 +178,6 @@ func (r *rig) newSession() {
 	r.run("/new")
 	r.waitForReplies()
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
-}
-
-func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
-	r := newRig(t, echo)
-	r.overhear("My name is Ada and I live in the villa beside the railway in Faro.")
-	r.run("/new")
-	r.overhear("I bought a wooden sailing boat in Lisbon.")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
-	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
 func TestUndo(t *testing.T) {

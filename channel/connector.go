@@ -3,29 +3,27 @@ package channel
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 )
 
-// Inbound is a message as a connector hands it to the hub.
-type Inbound = store.Inbound
-
-// Attachment is a file or picture that came with a message.
-type Attachment = chat.Attachment
+// Types of other packages that connectors use.
+type (
+	Inbound    = store.Inbound   // a message as a connector hands it to the hub
+	Attachment = chat.Attachment // a file or picture that came with a message
+	Piece      = store.Piece     // a part of a reply on its way out
+	Gap        = store.Gap       // a conversation that may have missed messages after After; empty: nothing is known of it
+	Task       = store.Task      // a job for a sub-agent, and its outcome
+	Patch      = compactor.Patch // a layer of settings
+	Event      = compactor.Event // one step of a compaction
+	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
+)
 
 // MaxQuote is how many characters of an Inbound's Quote the model is shown.
 const MaxQuote = chat.MaxQuote
-
-// Piece is a part of a reply on its way out.
-type Piece = store.Piece
-
-// Patch is a layer of settings.
-type Patch = compactor.Patch
-
-// Event reports one step of a compaction.
-type Event = compactor.Event
 
 // Connector is a platform where people talk: Discord, Slack, the terminal.
 type Connector interface {
@@ -33,8 +31,7 @@ type Connector interface {
 	Name() string
 	// Split cuts a reply into pieces the platform accepts, at least one.
 	Split(text string) []string
-	// Reply opens the writer of one reply. to holds the platform ids of the messages it answers. It
-	// must not block.
+	// Reply opens the writer of a reply to messages, by their platform ids. It must not block.
 	Reply(conversation string, to []string) Writer
 }
 
@@ -60,8 +57,7 @@ type Indicator interface {
 	Working()
 }
 
-// Observer is implemented by connectors that follow what happens in their conversations. Its
-// methods must not block.
+// Observer is implemented by connectors that follow their conversations. Its methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an
 	// earlier turn takes long, or the message is repeated while it waits, Accepted is first called
@@ -73,8 +69,7 @@ type Observer interface {
 	Remembered(conversation string, id int64, kind, content string)
 	// Used reports what a model request used; kind is store.ForTurn or store.ForSummary.
 	Used(conversation, kind, model string, e Expense)
-	// Task reports a task that begins, makes progress or ends; conversation is the people's
-	// conversation.
+	// Task reports that a task of the people's conversation begins, makes progress or ends.
 	Task(conversation string, t Task)
 }
 
@@ -87,8 +82,7 @@ type Completer interface {
 	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
 }
 
-// Historian is implemented by connectors that can read the messages posted while the bot was away,
-// or before it joined.
+// Historian is implemented by connectors that can read what was posted while the bot was away or not there.
 type Historian interface {
 	// History returns messages of a conversation, oldest first. An error for which errors.Is(err,
 	// ErrGone) holds is permanent: nothing can be read there.
@@ -105,9 +99,8 @@ type Look struct {
 
 // Page is a part of a history.
 type Page struct {
-	// Said are the messages in the form in which they would have been delivered. The bot's own
-	// messages, those of other programs that may not be heard, and commands are left out, but
-	// count.
+	// Said are the messages as they would have been delivered: without the bot's own, those of programs that may
+	// not be heard, and commands, which count.
 	Said  []Inbound
 	There []string // ids of all messages of the page; nil: unknown
 	Gone  []string // of There, the deleted messages that left a trace because something hangs on them
@@ -117,3 +110,58 @@ type Page struct {
 
 // ErrGone means that a conversation no longer exists, or is closed to the bot.
 var ErrGone = errors.New("the conversation is gone or closed")
+
+// Place holds the parts of a conversation's name: connector:server/channel[/thread].
+type Place struct {
+	Connector, Server, Channel, Thread string
+}
+
+// DirectServer replaces the server in the names of direct messages that belong to none.
+const DirectServer = "@me"
+
+// ParsePlace splits a conversation's name. Missing parts are empty.
+func ParsePlace(conversation string) Place {
+	connector, rest, _ := strings.Cut(conversation, ":")
+	p := Place{Connector: connector}
+	p.Server, rest, _ = strings.Cut(rest, "/")
+	p.Channel, p.Thread, _ = strings.Cut(rest, "/")
+	return p
+}
+
+// Label returns what people call a place: "#general · Cozy Corner", "plans in #general · Cozy
+// Corner". Unknown parts are left out; empty if all are unknown.
+func Label(thread, channel, server string) string {
+	if channel != "" {
+		channel = "#" + channel
+	}
+	if thread != "" && channel != "" {
+		channel = " in " + channel
+	}
+	if thread+channel != "" && server != "" {
+		server = " · " + server
+	}
+	return thread + channel + server
+}
+
+// String joins the parts to the name.
+func (p Place) String() string {
+	return p.Connector + ":" + strings.TrimRight(p.Server+"/"+p.Channel+"/"+p.Thread, "/")
+}
+
+// Direct reports whether the place is a conversation with one person alone. Slack's direct messages
+// belong to a server; the letter D identifies their channels.
+func (p Place) Direct() bool {
+	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
+}
+
+// The audiences.
+const (
+	Members     = store.Members     // a private channel or thread, a direct message
+	ChannelWide = store.ChannelWide // a thread: everyone who may read its channel
+	ServerWide  = store.ServerWide  // a public channel and its public threads
+)
+
+func connectorOf(conversation string) string {
+	connector, _, _ := strings.Cut(conversation, ":")
+	return connector
+}

@@ -19,8 +19,7 @@ import (
 // call is the arguments of the tool context.
 type call map[string]any
 
-// calling returns a model that makes calls of the tool context, one per step, and then answers;
-// results collects the results it gets.
+// calling returns a model that makes one call of the tool context per step; results collects the results.
 func calling(results *[]string, calls ...call) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
@@ -145,8 +144,7 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	check.Lacks(t, "status", results[1], "internal words")
 }
 
-// learningModel is a scripted model that counts the tokens it is sent and remembers what is learned
-// about it.
+// learningModel is a scripted model that remembers what is learned about it.
 type learningModel struct {
 	*llmtest.Model
 	page *llm.Learnt
@@ -192,6 +190,11 @@ func TestContextShowsProviderCount(t *testing.T) {
 	r.ask("look for tea")
 	used = r.contextTokens()
 	check.That(t, used <= 20_000, "got %d tokens used after a request without tools, whose count says nothing about others", used)
+	// An overfull window is shown as such, and the bar keeps its length.
+	for percent, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
+		c := channel.Context{Fill: channel.Fill{Used: int(40 * percent), Max: 4000, UsedPct: percent}}
+		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
+	}
 }
 
 // A worker that runs in parallel may learn of a refusal before the turn does.
@@ -266,12 +269,4 @@ func TestSilentOverflowCompacts(t *testing.T) {
 	check.Len(t, "sent", r.connector.texts(), 11)
 	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
 	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
-}
-
-// An overfull window is shown as such, and the bar keeps its length.
-func TestContextReportsOverfullWindow(t *testing.T) {
-	for used, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
-		c := channel.Context{Fill: channel.Fill{Used: int(40 * used), Max: 4000, UsedPct: used}}
-		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
-	}
 }

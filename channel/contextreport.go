@@ -133,7 +133,7 @@ func runningWords(g compactor.Status) string {
 	if g.Scheduled {
 		next = "; a /compact is scheduled after it"
 	}
-	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
+	return fmt.Sprintf("summarizing %s, #%d to #%d (%s)%s", chat.Counted(g.Running.Messages, "message", "messages"), g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
 // StackEntryOf converts a summary to an entry of the stack.
@@ -177,6 +177,9 @@ func nextLevel(g compactor.Status) string {
 func lastWords(e compactor.Event) string {
 	switch e.State {
 	case compactor.EventApplied:
+		if e.AfterTokens >= e.BeforeTokens { // it fills a placeholder
+			return fmt.Sprintf("%s by %s, messages #%d to #%d", e.Kind, e.By, e.From, e.To)
+		}
 		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventUndone:
 		return fmt.Sprintf("undone: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
@@ -188,85 +191,70 @@ func lastWords(e compactor.Event) string {
 	return ""
 }
 
-// How full the window is, as text, as /context shows it.
-
 // barWidth is the width of the bar in characters: its line fits a narrow terminal, and a phone.
 const barWidth = 20
 
 // String shows it to people.
 func (c Context) String() string {
-	var b strings.Builder
-	line := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "%-10s%s\n", label, text)
+	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
+	lines := []string{fmt.Sprintf("[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled), c.UsedPct)}
+	if c.Used > c.Max {
+		lines[0] += " (over)"
+	}
+	line := func(label, format string, values ...any) {
+		if text := fmt.Sprintf(format, values...); text != "" {
+			lines = append(lines, fmt.Sprintf("%-10s%s", label, text))
 		}
 	}
-	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
-	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled), c.UsedPct)
-	if c.Used > c.Max {
-		b.WriteString(" (over)")
-	}
-	fmt.Fprintf(&b, "\nused      %d of %d tokens (window: %s)\n", c.Used, c.Max, c.Source)
-	fmt.Fprintf(&b, "of which  %d system prompt and tools, %d head, %d messages, %d reserved for the reply\n",
-		c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
-	line("model", c.Model)
-	line("calls", c.Calls)
-	c.Usage.write(&b)
-	line("next", c.Next)
+	line("used", "%d of %d tokens (window: %s)", c.Used, c.Max, c.Source)
+	line("of which", "%d system prompt and tools, %d head, %d messages, %d reserved for the reply", c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
+	line("model", "%s", c.Model)
+	line("calls", "%s", c.Calls)
+	c.Usage.write(line)
+	line("next", "%s", c.Next)
 	inPart := ""
 	if c.InPart > 0 {
 		inPart = ", " + chat.Counted(c.InPart, "message", "messages") + " shown in part"
 	}
-	line("messages", fmt.Sprintf("%d in total, %d of them verbatim%s", c.Messages, c.Verbatim, inPart))
-	line("running", cmp.Or(c.Running, "nothing"))
+	line("messages", "%d in total, %d of them verbatim%s", c.Messages, c.Verbatim, inPart)
+	line("running", "%s", cmp.Or(c.Running, "nothing"))
 	label := "tasks"
 	for _, t := range c.Tasks {
-		line(label, fmt.Sprintf("%d by %s: %d messages, %d tokens so far", t.Number, t.Agent, t.Messages, t.Tokens))
+		line(label, "%d by %s: %s, %d tokens so far", t.Number, t.Agent, chat.Counted(int(t.Messages), "message", "messages"), t.Tokens)
 		label = ""
 	}
-	line("ready", c.Ready)
-	line("last", c.Last)
-	line("paused", c.Paused)
-	c.Past.write(&b)
+	line("ready", "%s", c.Ready)
+	line("last", "%s", c.Last)
+	line("paused", "%s", c.Paused)
+	root := ""
+	if c.Past.Root != "" {
+		root = ", and the message it belongs to"
+	}
+	if len(c.Past.Channel) > 0 || root != "" {
+		line("channel", "summaries the thread began with: %d%s", len(c.Past.Channel), root)
+	}
+	if c.Past.Sessions > 0 {
+		hidden := strings.Count(rowLines(c.Past.Earlier), notShown)
+		line("earlier", "sessions before the last /new: %d; rows shown: %d of %d, %d tokens:%s", c.Past.Sessions,
+			len(c.Past.Earlier)-hidden, len(c.Past.Earlier), c.Past.Tokens, rowLines(c.Past.Earlier))
+	}
 	if len(c.Stack) == 0 {
-		b.WriteString("stack     empty")
-		return b.String()
+		line("stack", "empty")
+	} else {
+		line("stack", "%d, oldest first:%s", len(c.Stack), rowLines(c.Stack))
 	}
-	fmt.Fprintf(&b, "stack     %d, oldest first:", len(c.Stack))
-	for _, s := range c.Stack {
-		b.WriteString("\n" + s.line())
-	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
-func (s StackEntry) line() string {
-	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
-		days(s.FromTime, s.ToTime), s.Tokens, s.By)
-}
+const notShown = ", not shown"
 
-func (p Past) write(b *strings.Builder) {
-	if len(p.Channel) > 0 || p.Root != "" {
-		fmt.Fprintf(b, "channel   summaries the thread began with: %d", len(p.Channel))
-		if p.Root != "" {
-			b.WriteString(", and the message it belongs to")
-		}
-		b.WriteByte('\n')
-	}
-	if p.Sessions == 0 {
-		return
-	}
-	shown := 0
-	for _, s := range p.Earlier {
-		if !s.Hidden {
-			shown++
-		}
-	}
-	fmt.Fprintf(b, "earlier   sessions before the last /new: %d; rows shown: %d of %d, %d tokens:\n", p.Sessions, shown, len(p.Earlier), p.Tokens)
-	for _, s := range p.Earlier {
-		b.WriteString(s.line())
+func rowLines(rows []StackEntry) (lines string) {
+	for _, s := range rows {
+		lines += fmt.Sprintf("\n  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, %s", s.ID, s.Kind, s.Level, s.From, s.To,
+			days(s.FromTime, s.ToTime), s.Tokens, madeBy(s.By))
 		if s.Hidden {
-			b.WriteString(", not shown")
+			lines += notShown
 		}
-		b.WriteByte('\n')
 	}
+	return lines
 }

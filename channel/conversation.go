@@ -2,9 +2,13 @@ package channel
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -12,10 +16,9 @@ import (
 	"cairn/store"
 )
 
-// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that
-// runs what others post to the inbox, one event after the other. Long work runs in a child
-// goroutine, at most one at a time besides summaries; the child reaches the loop's fields through
-// do.
+// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others
+// post to the inbox, in order. Long work runs in a child goroutine, at most one at a time besides summaries; it
+// reaches the loop's fields through do.
 type conversation struct {
 	hub       *Hub
 	name      string
@@ -23,11 +26,11 @@ type conversation struct {
 	records   *store.Conversation
 	log       *slog.Logger
 
-	users     int          // guarded by hub.mu
-	inbox     inbox        // safe for concurrent use, like the next two
-	sender    sender       // of replies
-	usage     pendingUsage // of models
-	bots      botTurns
+	users     int                         // guarded by hub.mu
+	botTurns  []string                    // messages of other programs that were answered since a person wrote; guarded by hub.mu
+	usage     []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
+	inbox     inbox                       // safe for concurrent use, like the next
+	sender    sender                      // of replies
 	turn      atomic.Pointer[runningTurn] // nil: no turn is running
 	published                             // written by the loop
 
@@ -39,15 +42,8 @@ type conversation struct {
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill backfill
+	backfill
 	failures failures
-	clock
-}
-
-// clock is when the child acts although nothing arrived.
-type clock struct {
-	lookAgain time.Time // for work; zero: never
-	taskEnds  time.Time // the time of the task that this conversation is will be over
 }
 
 // published is the loop's state that any goroutine may read.
@@ -97,4 +93,109 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
+}
+
+// The registry of the conversations in memory, with their users.
+
+// use returns a conversation, opened if necessary, that stays open until release.
+func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
+	connector, known := h.connectors[connectorOf(name)]
+	if !known {
+		return nil, fmt.Errorf("no connector is open for %q", name)
+	}
+	if c, err := h.find(name, nil); c != nil || err != nil {
+		return c, err
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return h.find(name, newConversation(h, name, connector, records))
+}
+
+// absent is the connector of a conversation that only the operator works on. No method is called.
+type absent struct{ Connector }
+
+// closed reports whether the conversation's connector is not open.
+func (c *conversation) closed() bool {
+	_, closed := c.connector.(absent)
+	return closed
+}
+
+// find returns the open conversation with a name; if there is none, it registers fresh, unless nil.
+func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	c := h.open[name]
+	if c == nil && fresh != nil {
+		c = fresh
+		h.open[name] = c
+		h.owners.Go(c.own)
+	}
+	if c != nil {
+		c.users++
+	}
+	return c, nil
+}
+
+func (h *Hub) release(c *conversation) { h.locked(func() { c.users-- }) }
+
+// all yields the open conversations.
+func (h *Hub) all() iter.Seq[*conversation] {
+	h.mu.Lock()
+	names := slices.Collect(maps.Keys(h.open))
+	h.mu.Unlock()
+	return func(yield func(*conversation) bool) {
+		for _, name := range names {
+			c, _ := h.find(name, nil)
+			if c == nil {
+				continue
+			}
+			more := yield(c)
+			if h.release(c); !more {
+				return
+			}
+		}
+	}
+}
+
+// wake makes a conversation check for work, and opens it if necessary.
+func (h *Hub) wake(ctx context.Context, name string) error {
+	c, err := h.use(ctx, name)
+	if err == nil {
+		c.wake()
+		h.release(c)
+	}
+	return err
+}
+
+// post runs f in the loop of a conversation, if it is open.
+func (h *Hub) post(name string, f func(*conversation)) {
+	if c, _ := h.find(name, nil); c != nil {
+		c.inbox.post(func() { f(c) })
+		h.release(c)
+	}
+}
+
+// postThreads runs f in the loop of each open thread of a channel.
+func (h *Hub) postThreads(channel string, f func(*conversation)) {
+	for c := range h.all() {
+		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
+			c.inbox.post(func() { f(c) })
+		}
+	}
+}
+
+// forget removes a conversation from memory if no one uses it and nothing woke it.
+func (h *Hub) forget(c *conversation) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.users > 0 || len(c.inbox.signal) > 0 {
+		return false
+	}
+	delete(h.open, c.name)
+	return true
 }

@@ -1,16 +1,19 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 )
 
-// Edits and deletions are on disk immediately; the loop applies them to the prompt, even during a
-// turn.
+// Edits and deletions are on disk immediately; the loop applies them to the prompt, also during a turn.
 
 // edits is the loop's state of edits and deletions.
 type edits struct {
@@ -49,28 +52,25 @@ func (c *conversation) sawDeletion() bool {
 // refresh rereads messages from disk and schedules repairs of summaries over them, even if no
 // further message arrives. After an error, the remaining messages are refreshed later, and those
 // that the child has dequeued and not appended yet once they are. Only the loop calls it.
-func (c *conversation) refresh(ctx context.Context) error {
+func (c *conversation) refresh(ctx context.Context) (failed error) {
 	var edited []chat.Message
-	var gone, later []int64
-	var failed error
-	for next := c.engine.History().Next(); len(c.edits.seqs) > 0 && failed == nil; {
-		if c.edits.seqs[0] >= next {
-			later, c.edits.seqs = append(later, c.edits.seqs[0]), c.edits.seqs[1:]
-			continue
+	var gone []int64
+	next := c.engine.History().Next()
+	c.edits.seqs = slices.DeleteFunc(c.edits.seqs, func(seq int64) bool {
+		if seq >= next || failed != nil {
+			return false
 		}
-		m, err := c.records.Transcript().Message(ctx, c.edits.seqs[0])
+		m, err := c.records.Transcript().Message(ctx, seq)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			gone = append(gone, c.edits.seqs[0])
+			gone = append(gone, seq)
 		case err != nil:
 			failed = err
-			continue
 		default:
 			edited = append(edited, m)
 		}
-		c.edits.seqs = c.edits.seqs[1:]
-	}
-	c.edits.seqs = append(c.edits.seqs, later...)
+		return failed == nil
+	})
 	if len(edited)+len(gone) > 0 {
 		c.engine.Changed(edited, gone)
 		c.engine.Check(ctx)
@@ -87,29 +87,120 @@ func (c *conversation) parentChanged() {
 	}
 }
 
-// reading starts or ends a phase in which the connector's history may lack new edits and deletions;
-// it returns those made since the last call.
+// reading says whether history is being read, which may lack changes; it returns those since the last call.
 func (c *conversation) reading(on bool) (during []store.Delivery) {
 	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, on })
 	return during
 }
 
-// repeatAfterReading has an edit or deletion repeated later if the connector is reading history:
-// what it read may be the old message.
-func (c *conversation) repeatAfterReading(d store.Delivery) {
-	if c.edits.reading {
-		c.edits.during = append(c.edits.during, d)
-	}
-}
-
 // repeatEdits repeats the edits and deletions that were made during the reading.
 func (c *conversation) repeatEdits(ctx context.Context) error {
-	var errs []error
+	var err error
 	for _, d := range c.reading(false) {
-		errs = append(errs, c.change(ctx, d))
+		err = errors.Join(err, c.change(ctx, d))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // threadsChanged makes the open threads of a channel reread what they show of it.
 func (h *Hub) threadsChanged(channel string) { h.postThreads(channel, (*conversation).parentChanged) }
+
+// Edits and deletions made while the bot was disconnected: history from a little before a gap is compared.
+
+const (
+	reviewMessages = historyPage / 2    // before the gap, so that there is room for what was missed
+	reviewBack     = 7 * 24 * time.Hour // older ones may be gone because the platform no longer keeps them
+	reviewAge      = time.Minute        // since they were stored: a history may lack the newest messages
+)
+
+// newer compares ids in the platforms' order.
+func newer(a, b string) bool { return compareIDs(a, b) > 0 }
+
+func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// isPlatformID reports whether a platform counts up such ids; imported messages may have others.
+func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456789.") == "" }
+
+// idBefore returns the id right before another one: reading after it starts with the other.
+func idBefore(id string) string {
+	digits := []byte(id)
+	for i := len(digits) - 1; i >= 0; i-- {
+		switch {
+		case digits[i] == '.':
+		case digits[i] > '0':
+			digits[i]--
+			return strings.TrimLeft(string(digits[:1]), "0") + string(digits[1:])
+		default:
+			digits[i] = '9'
+		}
+	}
+	return id // nothing is before it
+}
+
+// reviewable returns the messages to compare with a history, and the id after which to read them.
+func (c *conversation) reviewable(ctx context.Context, after string) (known []store.Known, from string, err error) {
+	now := time.Now()
+	recent, err := c.records.Transcript().Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
+	if err != nil {
+		return nil, "", err
+	}
+	from = after
+	for _, m := range recent {
+		if isPlatformID(m.ID) {
+			known = append(known, m)
+			if !newer(m.ID, from) {
+				from = idBefore(m.ID)
+			}
+		}
+	}
+	return known, from, nil
+}
+
+// review applies the differences of a history page to the conversation.
+func (c *conversation) review(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
+	var edited []Inbound
+	for _, m := range page.Said {
+		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
+			m.Time = m.Edited
+			edited = append(edited, m)
+		}
+	}
+	for _, m := range c.completed(ctx, edited) {
+		if err := c.edit(ctx, m); err != nil {
+			return err
+		}
+	}
+	gone := c.missing(ctx, h, known, look, page)
+	if len(gone) == 0 {
+		return nil
+	}
+	c.log.Info("missed_deletions_applied", "messages", len(gone))
+	return c.delete(ctx, gone)
+}
+
+// missing returns the ids of known messages that the page lacks although it would contain them if
+// they still existed: those up to its last message, and those after it if a second request finds
+// nothing there. A server may return fewer messages than requested.
+func (c *conversation) missing(ctx context.Context, h Historian, known []store.Known, look Look, page Page) (gone []string) {
+	if page.There == nil {
+		return nil
+	}
+	there, toTheEnd := page.There, false
+	if !page.More && slices.ContainsFunc(known, func(m store.Known) bool { return newer(m.ID, page.Last) }) {
+		look.After = cmp.Or(page.Last, look.After)
+		rest, err := c.page(ctx, h, look)
+		toTheEnd = err == nil && !rest.More && rest.There != nil && len(rest.There) == 0 && len(rest.Said) == 0 && rest.Last == ""
+		there = slices.Concat(there, rest.There)
+	}
+	newest := page.Last
+	if len(there) > 0 {
+		newest = slices.MaxFunc(there, compareIDs)
+	}
+	for _, m := range known {
+		covered := toTheEnd || newer(newest, m.ID)
+		if covered && !slices.Contains(there, m.ID) || slices.Contains(page.Gone, m.ID) {
+			gone = append(gone, m.ID)
+		}
+	}
+	return gone
+}

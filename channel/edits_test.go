@@ -1,8 +1,11 @@
 package channel_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
 func editMessageAt(r *rig, id, text string, at time.Time) {
@@ -40,12 +44,15 @@ func TestEdits(t *testing.T) {
 			"user: the code is 4711 | assistant: answer 1 | user: what is it? | assistant: answer 2 | user: once more? | assistant: answer 3")
 	})
 	t.Run("an edited waiting message is answered as edited, and a deleted one is not answered", func(t *testing.T) {
-		r, release := newBusyRig(t)
+		held := make(chan struct{})
+		r := newRig(t, while(func(int) { <-held }, echo))
+		r.say("one", true)
+		r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
 		r.say("tow", true)
 		check.NoError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
 		r.say("three", true)
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m3"))
-		release()
+		close(held)
 		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
 	})
@@ -196,4 +203,86 @@ func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
 		p.write(r, all...)
 		f(r, p)
 	})
+}
+
+// lacking returns a message that lacks something.
+func lacking(id string, age time.Duration, addressed bool) channel.Inbound {
+	m := pastMessage(id, id, age, addressed)
+	m.Incomplete = true
+	return m
+}
+
+// TestMessageThatCrashesProcessIsGivenUp: a killed start leaves its tries on disk.
+func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
+	var mu sync.Mutex // guards log: one request at a time
+	var log []string
+	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		check.That(t, mu.TryLock(), "requests run in parallel")
+		defer mu.Unlock()
+		log = append(log, m.ID)
+		time.Sleep(10 * time.Millisecond) // so that parallel requests, if any, would overlap with it
+		m.Text += ", completed"
+		return m, nil
+	}}
+	r := newRig(t, echo)
+	c := check.Must(r.store.Conversation(t.Context(), place))(t)
+	bad, innocent, other := lacking("2", 3*time.Minute, false), lacking("3", 2*time.Minute, false), lacking("4", time.Minute, true)
+	storetest.DeliverOnly(t, c, bad, innocent, other)
+	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}} { // all three together, then the bad one alone
+		check.NoError(t, c.Inbox().Try(t.Context(), tried))
+		check.Must(c.Inbox().TryPast(t.Context()))(t)
+	}
+	p.said = []channel.Inbound{lacking("1", time.Hour, false), other}
+	r.throughConnector(p)
+	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
+	r.waitForReplies()
+	lines := slices.Sorted(slices.Values(r.transcript()))
+	check.EqualAll(t, "transcript", lines, []string{"assistant: answer 1", "user: 1", "user: 2", "user: 3, completed", "user: 4, completed"})
+	check.EqualAll(t, "completion requests", log, []string{"3", "4"})
+}
+
+func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
+	r := newRig(t, echo).throughConnector(&platform{})
+	model := &windowRecorder{Model: r.model, do: func() { // between complete and TakeUp
+		m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
+		check.Error(t, r.hub.Edit(t.Context(), place, m), nil)
+	}}
+	r.agent.Model = model
+	r.reopen()
+	r.post(pastMessage("1", "one", 0, true))
+	model.armed.Store(true)
+	r.deliverMessage(pastMessage("2", "hello", 0, true))
+	r.connector.until(t, "the second message", func() bool { return r.connector.countTaken() == 2 })
+	r.waitForReplies()
+	check.Contains(t, "transcript", texts(r.transcript()), "@U7")
+}
+
+func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
+	for claim, complete := range map[string]func(channel.Inbound) (channel.Inbound, error){
+		"the connector completes nothing": nil,
+		"it returns nothing":              func(channel.Inbound) (m channel.Inbound, err error) { return m, nil },
+		"it fails":                        func(channel.Inbound) (m channel.Inbound, err error) { return m, errors.New("no such user") },
+		"it panics":                       func(channel.Inbound) (channel.Inbound, error) { panic("complete") },
+	} {
+		inBubble(t, echo, func(t *testing.T, r *rig) {
+			if complete != nil {
+				r.throughConnector(&platform{complete: complete})
+			}
+			r.post(lacking("1", 0, true))
+			check.EqualAll(t, claim, r.transcript(), []string{"user: 1", "assistant: answer 1"})
+		})
+	}
+	// Completion runs before a message gets its seq.
+	release := make(chan struct{})
+	r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		<-release
+		m.Author, m.Text = "Grace", "ask @Ada"
+		return m, nil
+	}})
+	r.deliverMessage(lacking("1", 0, true))
+	r.say("second", false)
+	close(release)
+	r.waitForReplies()
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
+	check.Contains(t, "prompt", r.lastRequestText(), "Grace")
 }

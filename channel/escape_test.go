@@ -27,8 +27,7 @@ const lineBreaks = "\n\r\v\f\u0085\u2028\u2029"
 // recalled matches a line that automatic recall shows.
 var recalled = regexp.MustCompile(`^- memory .*, said by |^- #.*"$`)
 
-// TestRecalledLinesCannotBeForged: automatic recall quotes line by line, no matter who wrote
-// the text and under which name.
+// Automatic recall quotes line by line, no matter who wrote the text and under which name.
 func TestRecalledLinesCannotBeForged(t *testing.T) {
 	r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = 3000; r.model.Tokens = 60_000 })
 	corpus := append(wordstest.Forgeries(), wordstest.Tricks()...)
@@ -124,9 +123,8 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 	check.That(t, masked >= 5, "got %d masked secrets", masked)
 }
 
-// TestHostileTextInConversation: texts that are hard to store, count, cut or show are sent by a
-// person with such a name, answered, found, remembered, summarized, and unchanged after a
-// restart.
+// Texts that are hard to store, count, cut or show are sent by a person with such a name, answered, found, remembered,
+// summarized, and unchanged after a restart.
 func TestHostileTextInConversation(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -29,6 +31,13 @@ func TestFailuresInWords(t *testing.T) {
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/pin 1")
 	check.ErrorContains(t, "error for the log", err, "secret internals")
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
+	// A message that cannot be stored is not accepted.
+	r = newRig(t, echo)
+	r.ask("hello")
+	check.NoError(t, r.store.Close())
+	check.That(t, r.deliverTo(place, "lost?", addressed) != nil, "a message that cannot be written was acknowledged")
+	check.NoError(t, r.hub.Close())
+	r.hub = nil
 }
 
 func TestProviderFailureIsReported(t *testing.T) {
@@ -47,25 +56,23 @@ func TestProviderFailureIsReported(t *testing.T) {
 		"something else":         {errors.New("secret internals"), 1, "went wrong"},
 		"a panic":                {nil, 1, "went wrong"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-				if tt.err == nil {
-					panic("secret internals")
-				}
-				return llm.Response{}, tt.err
-			})
-			r.ask("hello")
-			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
-			r.restart()
-			r.waitForReplies()
-			check.Len(t, "sent, also after a restart", r.connector.sent, 1)
-			check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
-			check.Contains(t, "sent", r.lastText(), tt.says)
-			check.Lacks(t, "sent", r.lastText(), "secret")
-			r.model.Func = echo
-			r.ask("again")
-			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: again", fmt.Sprint("assistant: answer ", tt.calls+1)})
+		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+			if tt.err == nil {
+				panic("secret internals")
+			}
+			return llm.Response{}, tt.err
 		})
+		r.ask("hello")
+		check.Equal(t, name+": calls", len(r.model.Requests()), tt.calls)
+		r.restart()
+		r.waitForReplies()
+		check.Len(t, name+": sent, also after a restart", r.connector.sent, 1)
+		check.That(t, r.connector.sent[0].Failure, "the sentence is no failure")
+		check.Contains(t, name+": sent", r.lastText(), tt.says)
+		check.Lacks(t, name+": sent", r.lastText(), "secret")
+		r.model.Func = echo
+		r.ask("again")
+		check.EqualAll(t, name+": transcript", r.transcript(), []string{"user: hello", "user: again", fmt.Sprint("assistant: answer ", tt.calls+1)})
 	}
 }
 
@@ -84,6 +91,9 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 		r.post(r.inbound("hello", says != "nobody asked"))
 		check.Contains(t, "the reply", texts(r.connector.texts()), says)
 		check.Len(t, says+": requests", r.model.Requests(), len(answers))
+		sent := r.connector.sent[0]
+		described := slices.ContainsFunc(r.messagesIn(place), func(m chat.Message) bool { return m.ID == sent.Reply && strings.Contains(sent.Text, m.Text) })
+		check.Equal(t, says+": a row describes the reply", described, !sent.Failure)
 	}
 }
 
@@ -129,15 +139,6 @@ func TestReplyWaitsForRewrite(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 	})
-}
-
-func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
-	r := newRig(t, echo)
-	r.ask("hello")
-	check.NoError(t, r.store.Close())
-	check.That(t, r.deliverTo(place, "lost?", addressed) != nil, "a message that cannot be written was acknowledged")
-	check.NoError(t, r.hub.Close())
-	r.hub = nil
 }
 
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
@@ -220,4 +221,40 @@ func TestTurnFailuresAreIncidents(t *testing.T) {
 		ask("a")
 		check.Equal(t, name+": warnings with the next incident", log.lines(slog.LevelWarn, ""), c.warnings+1)
 	}
+}
+
+func TestRejectedToolsAreReported(t *testing.T) {
+	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
+	moved, down, refused := false, false, 0 // moved: the conversation has another model; down: that model accepts nothing at all
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		switch {
+		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
+			refused++
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tool_call_id must match ^[a-zA-Z0-9]{9}$"}
+		case !moved && strings.Contains(lastText(req), "look up"):
+			return useTool("recall", map[string]any{"query": "tea"}), nil
+		}
+		return echo(ctx, n, req)
+	})
+	r.ask("I like green tea")
+	r.ask("look up the tea")
+	moved = true
+	for range 3 {
+		r.ask("and now?")
+	}
+	check.Equal(t, "refused requests", refused, 1)
+	for _, p := range r.connector.sent {
+		check.That(t, !p.Failure, "got %q", p.Text)
+	}
+	check.Contains(t, "request", r.lastRequestText(), `<tool_result tool="recall">`)
+
+	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
+	down = true
+	r.ask("hello?")
+	check.Equal(t, "refused requests", refused, 2)
+	check.That(t, r.connector.sent[len(r.connector.sent)-1].Failure, "got %q", r.lastText())
+	down, moved = false, false
+	r.ask("hello again")
+	all := r.model.Requests()
+	check.That(t, slices.ContainsFunc(all[len(all)-1].Messages, poisoned), "got calls rendered as text")
 }

@@ -4,59 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
+	"runtime/debug"
+	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
 )
 
-// incidents are the conversations that currently cannot be read or written, for example because the
-// disk is full. However many they are and however often they retry, the log gets one warning; people
-// are notified once in each.
-type incidents struct {
-	mu    sync.Mutex      // guards both
-	stuck map[string]bool // the conversations that cannot continue
-	told  map[string]bool // those in which people were notified
-}
+// Conversations that cannot be read or written, as on a full disk, are one incident: however many they are, the log
+// gets one warning, and people are notified once in each.
 
-// begin records that a conversation cannot continue, and reports whether it is the first one.
-func (all *incidents) begin(conversation string) (first bool) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	first = len(all.stuck) == 0
-	all.stuck[conversation] = true
-	return first
-}
-
-// tell reports whether to notify people in a conversation: once per incident.
-func (all *incidents) tell(conversation string) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	told := all.told[conversation]
-	all.told[conversation] = true
-	return !told
-}
-
-// end records that a conversation continues, and reports whether it was the last stuck one.
-func (all *incidents) end(conversation string) (last bool) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	ended := all.stuck[conversation]
-	delete(all.stuck, conversation)
-	delete(all.told, conversation)
-	return ended && len(all.stuck) == 0
-}
-
-// count returns how many conversations are stuck.
-func (all *incidents) count() int {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return len(all.stuck)
-}
-
-// Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
-// that keeps retrying calls it after each failure.
+// Undelivered notifies the author of a message, once per incident, each time that Deliver failed.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
 	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
 		h.tellOnce(ctx, conversation, err, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
@@ -65,7 +24,9 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 
 // tellOnce notifies people, once per incident, of a failure of the database.
 func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
-	if h.incidents.tell(conversation) {
+	told := false
+	h.locked(func() { told, h.told[conversation] = h.told[conversation], true })
+	if !told {
 		h.say(ctx, conversation, "unwell", databaseWords(err, otherwise), to...)
 	}
 }
@@ -75,14 +36,12 @@ func (h *Hub) failure(conversation string, err error) string {
 	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
 }
 
-// Refusal returns what to tell the author of a message that could not be stored, and is not delivered
-// again.
+// Refusal returns what to tell the author of a message that is not stored and not delivered again.
 func (o Operator) Refusal(conversation string, err error) string {
 	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
-// databaseWords returns what people read about a failure that the bot's operator must fix; otherwise
-// for any other one.
+// databaseWords returns what people read about a failure that an operator must fix; otherwise for others.
 func databaseWords(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, store.ErrReplaced):
@@ -99,12 +58,28 @@ func databaseWords(err error, otherwise string) string {
 // notified, once per incident: immediately if an operator must act, else if a retry has failed too.
 func (c *conversation) stalled(ctx context.Context, awaited string, again bool, err error) {
 	level := slog.LevelDebug
-	if c.hub.incidents.begin(c.name) {
-		level = slog.LevelWarn
-	}
+	c.hub.locked(func() {
+		if len(c.hub.stuck) == 0 {
+			level = slog.LevelWarn
+		}
+		c.hub.stuck[c.name] = true
+	})
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
 	if awaited != "" && (again || databaseWords(err, "") != "") {
 		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
+	}
+}
+
+// continues logs that the last one of the conversations that could not continue does.
+func (c *conversation) continues() {
+	last := false
+	c.hub.locked(func() {
+		last = c.hub.stuck[c.name] && len(c.hub.stuck) == 1
+		delete(c.hub.stuck, c.name)
+		delete(c.hub.told, c.name)
+	})
+	if last {
+		c.log.Info("conversations_recovered")
 	}
 }
 
@@ -146,4 +121,49 @@ func (f *failures) end(server *llm.Learnt) bool {
 	f.covered, f.announced = false, false
 	here, there := f.here.End(), server.Down.End()
 	return here || there
+}
+
+// How a conversation handles a bug in its own code.
+
+// guard runs a step of the loop. After a panic the conversation is reloaded from storage.
+func (c *conversation) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p)
+		}
+	}()
+	f()
+}
+
+// panicked records a panic, on the loop; called from a deferred recover, it still sees the stack.
+func (c *conversation) panicked(p any) {
+	c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+	c.runs.broken = true
+	c.runs.panics++
+	if c.engine != nil {
+		c.engine.Close()
+	}
+}
+
+var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
+
+// delay returns how long to wait before a retry: longer with each panic.
+func (r *runs) delay() time.Duration { return retryDelay << min(max(r.panics-1, 0), 6) }
+
+// workGuarded is work; a panic becomes an error.
+func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case any(ErrClosed):
+			err = ErrClosed
+		case any(errPanicked): // the loop has logged it
+			err = errPanicked
+		default:
+			err = errPanicked
+			c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+			c.inbox.post(func() { c.runs.broken = true })
+		}
+	}()
+	return c.work(ctx, resume)
 }

@@ -33,19 +33,15 @@ type handover struct {
 	question chat.Message
 }
 
-// name is what the agent's answer begins with, for people and for the conversation's agent.
-func (h *handover) name() string { return h.agent.ID + ": " }
-
-// calledAgent returns the other agent that the turn's newest addressed message calls; nil if the
-// conversation's own agent answers.
+// calledAgent returns the other agent that the newest addressed message calls; nil if there is none.
 func (c *conversation) calledAgent(turn store.Turn) *handover {
 	asked := c.askedIn(turn)
-	if c.hub.o.Agents == nil || len(asked) == 0 {
+	if len(asked) == 0 {
 		return nil
 	}
 	m := asked[len(asked)-1]
 	id, question := callOf(m.Text)
-	agent, known := c.hub.o.Agents(id)
+	agent, known := c.hub.agents().named(id)
 	if id == "" || !known || id == c.agent.ID {
 		return nil
 	}
@@ -60,19 +56,19 @@ func (c *conversation) askedIn(turn store.Turn) []chat.Message {
 
 // callOf splits "@id question". The id is empty if the text has another form.
 func callOf(text string) (id, question string) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
+	call, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
 	if !ok {
 		return "", ""
 	}
-	end := strings.IndexFunc(rest, unicode.IsSpace)
-	if end < 0 {
-		end = len(rest)
+	if end := strings.IndexFunc(call, unicode.IsSpace); end >= 0 {
+		call, question = call[:end], strings.TrimSpace(call[end:])
 	}
-	return strings.TrimRight(rest[:end], ",:;.!?"), strings.TrimSpace(rest[end:])
+	return strings.TrimRight(call, ",:;.!?"), question
 }
 
 // handOver lets the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
+	name := h.agent.ID + ": " // the answer begins with it, for people and for the conversation's agent
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
@@ -117,7 +113,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
 		Show: func(delta string) {
 			if r.current.Len() == 0 {
-				r.current.WriteString(h.name())
+				r.current.WriteString(name)
 			}
 			r.current.WriteString(delta)
 			c.show(r)
@@ -126,17 +122,9 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	resp, err = loop.Run(ctx)
 	resp.Message.Native = nil // the conversation uses a different model
 	if text := strings.TrimSpace(resp.Message.Text); text != "" {
-		resp.Message.Text = h.name() + strings.TrimPrefix(text, h.name())
+		resp.Message.Text = name + strings.TrimPrefix(text, name)
 	}
 	return resp, err
-}
-
-// learntFor returns what is known about the model that answers a turn.
-func (c *conversation) learntFor(h *handover) *llm.Learnt {
-	if h != nil {
-		return llm.LearntOf(h.agent.Model, new(llm.Learnt))
-	}
-	return c.window.learnt()
 }
 
 // briefing builds the one message the other agent gets.
@@ -154,8 +142,7 @@ func (c *conversation) briefing(h *handover, tokens int) (string, error) {
 	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), nil
 }
 
-// lookups returns the other agent's tools: it reads what this conversation remembers, and adds
-// nothing to it.
+// lookups returns the other agent's tools: it reads what this conversation remembers, and adds nothing.
 func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 	if learnt.Facts().RefusesTools {
 		return nil

@@ -44,9 +44,7 @@ func TestFaultyHistory(t *testing.T) {
 		r.becomesIdle(3 * time.Second)
 		check.Len(t, name+": answers", r.connector.texts(), 1)
 	}
-}
-
-func TestUnreadablePastLogsOneWarning(t *testing.T) {
+	// A history that panics is one warning.
 	r := newRig(t, echo).throughConnector(&platform{history: func(channel.Look) (channel.Page, error) { panic("history") }})
 	log := r.captureLog()
 	for range 3 {
@@ -111,8 +109,7 @@ func by(id, name string, m channel.Inbound) channel.Inbound {
 	return m
 }
 
-// What a person said before /forget me does not come back with a page of the history that is stored
-// later, neither in their own messages nor in quotes.
+// What a person said before /forget me does not come back with a page that is stored later, nor in quotes.
 func TestForgetMeDuringBackfill(t *testing.T) {
 	for _, which := range []string{"gap", "gap after a restart", "earlier", "earlier question"} {
 		p := &platform{}

@@ -20,7 +20,7 @@ import (
 
 // Options configures a hub.
 type Options struct {
-	Store      Store
+	Store      *store.Store
 	Agent      func(conversation string) Agent // the agent that answers there
 	Agents     func(id string) (Agent, bool)   // agents that "@id question" may call; nil: none
 	Connectors []Connector
@@ -40,17 +40,14 @@ type Options struct {
 	// Remembered is called for each new memory; it must not block. nil: not called.
 	Remembered func(conversation string, id int64, kind, content string)
 
-	// Asked is called when a tool call starts to wait for permission in a conversation, and when it
-	// stops waiting; it must not block. nil: not called.
+	// Asked is called when a tool call starts or stops waiting for permission; it must not block. nil: not called.
 	Asked func(conversation string)
 
-	// Replied is called for each stored reply. to holds the platform ids of the messages it
-	// answers; failure marks a sentence about a failure rather than the model's words. It must not
-	// block. nil: not called.
+	// Replied is called for each stored reply to messages, by their platform ids; failure: it is no word of the
+	// model. It must not block. nil: not called.
 	Replied func(conversation string, to []string, text string, failure bool)
 
-	// Task is called when a task begins, makes progress or ends; it must not block. nil: not
-	// called.
+	// Task is called when a task begins, makes progress or ends; it must not block. nil: not called.
 	Task func(store.Task)
 
 	Observer observe.Observer  // observes turns, requests, tools and compactions; nil: no observer
@@ -73,16 +70,25 @@ type Hub struct {
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
-	turns      limiter
-	calls      callBudget
-	budget     *budgets
-	incidents  incidents
-	metrics    metrics
 
-	mu     sync.Mutex // guards closed, open, the users of each conversation, and hints
+	turns, calls           recent   // of a person; of a conversation
+	turnNotices, callNotes recent   // to a person, and in the log, that none was left
+	spentLogged            sync.Map // the budgets logged as spent, by setting and period
+
+	mu     sync.Mutex // guards all below, and the users of each conversation
+	stats  Stats      // without what is counted when it is read
 	closed bool
 	open   map[string]*conversation
 	hints  map[string]bool // people who were already told that they may not talk here
+	used   []store.Usage   // of this month
+	stuck  map[string]bool // conversations that cannot continue
+	told   map[string]bool // conversations in which people know that
+}
+
+func (h *Hub) locked(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -92,9 +98,13 @@ var ErrClosed = errors.New("the bot is shutting down")
 func New(o Options) *Hub {
 	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation), hints: make(map[string]bool)}
-	h.budget = newBudgets(o.Used)
-	h.incidents.stuck, h.incidents.told = make(map[string]bool), make(map[string]bool)
+	h := &Hub{
+		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
+		open: make(map[string]*conversation), hints: make(map[string]bool), stuck: make(map[string]bool), told: make(map[string]bool),
+	}
+	for _, u := range o.Used {
+		h.used = addUsed(h.used, u)
+	}
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
@@ -108,9 +118,8 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Renew replaces the rules, and makes every conversation adopt, before its next turn, what
-// Options.Agent returns then. A conversation whose summary is being written keeps its agent until
-// the summary is applied.
+// Renew replaces the rules, and makes every conversation adopt, before its next turn, what Options.Agent returns
+// then; one whose summary is being written keeps its agent until that is applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for c := range h.all() {
@@ -118,9 +127,8 @@ func (h *Hub) Renew(rules Rules) {
 	}
 }
 
-// Deliver accepts a message. When it returns without error, the message is on disk and may be
-// acknowledged; it never waits for the conversation. ErrRefused means that the author is not heard
-// there, and that nothing was stored.
+// Deliver accepts a message: without an error it is on disk and may be acknowledged. It never waits for the
+// conversation. ErrRefused: the author is not heard there, and nothing was stored.
 func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt store.Receipt, err error) {
 	receipts, err := h.take(ctx, name, []Inbound{m})
 	if len(receipts) > 0 { // otherwise it is held
@@ -129,15 +137,13 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt stor
 	return receipt, err
 }
 
-// DeliverAll accepts several messages of a conversation together, in order, without those of people
-// who are not heard there. Either all others are on disk afterwards or, on error, none is. So a
-// burst waits for the disk only once.
+// DeliverAll accepts several messages of a conversation in order, without those of people who are not heard there:
+// all or, on error, none. So a burst waits for the disk only once.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
-	_, err := h.take(ctx, name, messages)
-	if errors.Is(err, ErrRefused) {
-		return nil
+	if _, err := h.take(ctx, name, messages); !errors.Is(err, ErrRefused) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // take stores the messages that are heard; ErrRefused if none is.
@@ -175,9 +181,8 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	return receipts, nil
 }
 
-// Recover takes up what an earlier process left in the people's conversations that match and whose
-// connector is open, and in their tasks: messages in the inbox, unanswered turns, unsent replies, open
-// tasks.
+// Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
+// their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
@@ -216,8 +221,7 @@ func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string
 	return names, nil
 }
 
-// Idle returns once everything delivered to the conversation so far has been taken up and answered,
-// and its replies have been sent.
+// Idle returns once everything delivered to the conversation so far is answered, and its replies are sent.
 func (h *Hub) Idle(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -227,8 +231,7 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 	return c.waitIdle(ctx)
 }
 
-// Drain returns once all turns, replies and running workers have ended. It does not wait for open
-// tasks: the next start continues them.
+// Drain returns once turns, replies and workers have ended. Open tasks continue at the next start.
 func (h *Hub) Drain(ctx context.Context) error {
 	for c := range h.all() {
 		if c.isTask() {
@@ -239,19 +242,21 @@ func (h *Hub) Drain(ctx context.Context) error {
 		if err := c.waitIdle(ctx); err != nil {
 			return err
 		}
-		if err := c.drain(ctx); err != nil {
+		c.inbox.post(func() {
+			if c.engine != nil {
+				c.engine.Drain()
+			}
+		})
+		if err := c.until(ctx, func() (bool, error) { return !c.busy(), nil }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Close cancels what still runs and waits for it. Accepted messages are on disk; the next start
-// resumes a turn that was cut short.
+// Close cancels what still runs and waits for it. The next start resumes a turn that was cut short.
 func (h *Hub) Close() error {
-	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
+	h.locked(func() { h.closed = true })
 	h.cancel()
 	h.owners.Wait()
 	return nil

@@ -19,8 +19,7 @@ import (
 	"cairn/store"
 )
 
-// The places of the matrix, and who may read each. Every place has a key, which anyone may ask for,
-// and a secret, which was posted there under that key.
+// The places of the matrix, and who may read each. Each has a key, to ask for, and a secret, posted under that key.
 var matrix = map[string]channel.Audience{
 	"test:1/pub":       channel.ServerWide,
 	"test:1/pub/open":  channel.ServerWide,
@@ -101,9 +100,8 @@ func attacks() []string {
 	return append(all, strings.Join(matrixPlaces, " "))
 }
 
-// TestPlacesDoNotLeak: no matter what a person, or a model that obeys them,
-// asks for in one place, they get nothing from another except what docs/memories.md says is shared.
-// This covers every command, every tool, every suggestion, and every model request.
+// TestPlacesDoNotLeak: whatever a person, or a model that obeys them, asks for in one place, by any command, tool,
+// suggestion or request, they get nothing of another except what docs/memories.md says is shared.
 func TestPlacesDoNotLeak(t *testing.T) {
 	check.SkipUnderRace(t)
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}

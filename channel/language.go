@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -19,8 +18,7 @@ import (
 	"cairn/words"
 )
 
-// The language of a conversation: of the prompts its models get, and of the bot's own sentences.
-// Models answer in the language of the question in any case.
+// The language of a conversation's prompts, and of the bot's own sentences. Models answer in the question's.
 
 // Languages are the values of the setting; the first one detects the language from the messages.
 var Languages = append([]string{autoLanguage}, prompts.Languages...)
@@ -37,8 +35,7 @@ const (
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
 
-// language returns the code of the language in which the bot speaks here, one of prompts.Languages.
-// Any goroutine may call it.
+// language returns the code of the language in use here, one of prompts.Languages. Any goroutine may call it.
 func (c *conversation) language() string {
 	if code := c.speaks.Load(); code != nil {
 		return *code
@@ -46,8 +43,7 @@ func (c *conversation) language() string {
 	return supported(c.hub.o.Agent(c.account()).Language)
 }
 
-// detectLanguage sets the language of a conversation that is still being opened. After an error, it
-// stays the default one until then.
+// detectLanguage sets the language of a conversation being opened; after an error it is the default until then.
 func (c *conversation) detectLanguage(ctx context.Context) {
 	if c.speaks.Load() != nil {
 		return
@@ -70,17 +66,15 @@ func (h *Hub) languageOf(name string) string {
 
 // supported returns code if there are prompts in that language, otherwise the default.
 func supported(code string) string {
-	if slices.Contains(prompts.Languages, code) {
-		return code
+	if !slices.Contains(prompts.Languages, code) {
+		return DefaultLanguage
 	}
-	return DefaultLanguage
+	return code
 }
 
-// languageIn returns the language that a setting means in a conversation. Only data on disk decides
-// it, so that a restart gets the same result: with "auto", the newest of the messages that
-// summaries cover, or, before any summary, the first messages, as soon as their language is clear.
-// So the language can only change when summaries replace messages, and then the provider's prompt
-// cache is invalid anyway.
+// languageIn returns the language that a setting means in a conversation. Only data on disk decides it, so that a
+// restart gets the same: with "auto", the newest messages that summaries cover or, before any summary, the first
+// ones, as soon as they are clear. So it can only change when the provider's prompt cache is invalid anyway.
 func languageIn(ctx context.Context, records *store.Conversation, setting string) (code string, err error) {
 	if setting != autoLanguage {
 		return supported(setting), nil
@@ -114,13 +108,10 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 
 // spokenIn returns the agent with the language it uses in a conversation.
 func (a Agent) spokenIn(ctx context.Context, records *store.Conversation) (Agent, error) {
-	var err error
-	a.speaks, err = languageIn(ctx, records, a.Language)
+	code, err := languageIn(ctx, records, a.Language)
+	a.Language, a.detects = code, a.Language == autoLanguage
 	return a, err
 }
-
-// language returns the code of the language of the agent's prompts.
-func (a Agent) language() string { return cmp.Or(a.speaks, supported(a.Language)) }
 
 // textsOf returns the texts of people among the messages, long ones shortened.
 func textsOf(messages []chat.Message) (texts []string) {
@@ -132,24 +123,22 @@ func textsOf(messages []chat.Message) (texts []string) {
 	return texts
 }
 
-// redetectLanguage reopens the conversation if its messages now show that it is in another language:
-// before its first answers, and after summaries have replaced messages. Only the child calls it,
-// between turns.
+// redetectLanguage reopens the conversation if its messages now show another language: before its first answers,
+// and after summaries have replaced messages. Only the child calls it, between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
-	if c.agent.Language != autoLanguage {
+	if !c.agent.detects {
 		return nil
 	}
 	now, err := languageIn(ctx, c.records, autoLanguage)
-	if err == nil && now != c.agent.speaks {
+	if err == nil && now != c.agent.Language {
 		_, err = c.load(ctx)
 	}
 	return err
 }
 
-// The bot's own sentences, in the language of the conversation. The code has them in English; a
-// sentence is translated when it goes out. sentences/ has a file for each language, which maps the
-// English sentences, with verbs for the values filled in, to their translations; "command: compact"
-// is Discord's name for /compact. A sentence that is not in the file stays English.
+// The bot's own sentences are English in the code, and translated when they go out. sentences/ has a file for each
+// language, from the English sentences, with verbs for values, to their translations; "command: compact" is
+// Discord's name for /compact. A sentence that is not in the file stays English.
 
 //go:embed sentences/*.json
 var sentenceFiles embed.FS
@@ -160,8 +149,7 @@ type translation struct {
 	text    string
 }
 
-// translations are the sentences of a language: those without verbs by their English text, and a
-// list of the others.
+// translations are the sentences of a language: those without verbs by their English text, and the others.
 type translations struct {
 	whole    map[string]string
 	patterns []translation
@@ -169,7 +157,7 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// byLanguage are the sentences by the code of their language; each language is read when it is first used.
+// byLanguage has the sentences by code of language, read when first used; none are English.
 var byLanguage = func() map[string]func() translations {
 	all := map[string]func() translations{}
 	for _, code := range prompts.Languages {
@@ -179,23 +167,21 @@ var byLanguage = func() map[string]func() translations {
 	return all
 }()
 
-// translationsInto returns the sentences of a language; of English and of unknown ones there are none.
-func translationsInto(language string) translations {
-	if read, written := byLanguage[language]; written {
-		return read()
+func translationsInto(language string) (t translations) {
+	if read := byLanguage[language]; read != nil {
+		t = read()
 	}
-	return translations{}
+	return t
 }
 
-// readTranslations reads the file of a language. It is embedded in the program; a broken one is a
-// panic.
+// readTranslations reads the file of a language. It is part of the program; a broken one is a panic.
 func readTranslations(language string) translations {
-	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
-	if err != nil {
-		panic(err)
-	}
 	t := translations{whole: map[string]string{}}
-	if err := json.Unmarshal(text, &t.whole); err != nil {
+	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
+	if err == nil {
+		err = json.Unmarshal(text, &t.whole)
+	}
+	if err != nil {
 		panic(err)
 	}
 	for english, there := range t.whole {
@@ -215,9 +201,6 @@ func readTranslations(language string) translations {
 // values filled in may be sentences too. A sentence without a translation stays English.
 func Translated(language, text string) string {
 	t := translationsInto(language)
-	if text == "" {
-		return text
-	}
 	if there, ok := t.whole[text]; ok {
 		return there
 	}
@@ -238,8 +221,7 @@ func Translated(language, text string) string {
 // translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
-// translatedFormat translates the format of a sentence into the language of the conversation. The
-// verbs of a translation are %s, here they become fit for any value.
+// translatedFormat translates a format. The verbs of a translation are %s, here they become fit for any value.
 func (c *conversation) translatedFormat(format string) string {
 	there, ok := translationsInto(c.language()).whole[format]
 	if !ok || strings.Contains(format, "%q") {

@@ -55,8 +55,7 @@ type runs struct {
 	waiters []func() bool // called after each step, until they return true
 }
 
-// own runs the conversation until the hub closes, or until it has been idle for long and leaves
-// memory.
+// own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
 func (c *conversation) own() {
 	defer c.flushLast()
 	defer close(c.inbox.ended)
@@ -67,7 +66,8 @@ func (c *conversation) own() {
 	stop, worked := c.hub.ctx.Done(), make(chan error)
 	for c.runs.again = true; c.runs.working || stop != nil || c.busy(); {
 		if c.runs.broken && !c.runs.working {
-			c.discard()
+			c.runs.broken, c.runs.again, c.engine = false, false, nil // the child loads it again
+			c.runs.err = errPanicked
 			retry = time.After(c.runs.delay())
 		}
 		if c.runs.again && !c.runs.working && stop != nil {
@@ -83,7 +83,8 @@ func (c *conversation) own() {
 		case <-retry:
 			c.runs.again = true
 		case <-silent:
-			if c.canUnload() && c.hub.forget(c) {
+			idle := c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() && !c.busy()
+			if idle && (c.engine == nil || c.engine.Wake().IsZero()) && c.hub.forget(c) {
 				return
 			}
 			c.runs.again = true
@@ -112,8 +113,7 @@ func (c *conversation) own() {
 	}
 }
 
-// shown publishes the current state, and returns when the engine wants to continue on its own; zero
-// if it does not.
+// shown publishes the current state, and returns when the engine wants to go on by itself; zero: never.
 func (c *conversation) shown() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
@@ -135,9 +135,7 @@ func (c *conversation) goWork(worked chan<- error) {
 		if err != nil && ctx.Err() == nil {
 			c.stalled(ctx, awaited, again, err)
 		} else if err == nil {
-			if c.hub.incidents.end(c.name) {
-				c.log.Info("conversations_recovered")
-			}
+			c.continues()
 			c.inbox.post(func() {
 				c.runs.panics = 0
 				if c.arrivals.awaited == awaited {
@@ -153,12 +151,6 @@ func (c *conversation) busy() bool { return c.engine != nil && c.engine.Busy() }
 
 // done reports whether nothing is left to do, or only what failed.
 func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
-
-// canUnload reports whether the conversation may leave memory.
-func (c *conversation) canUnload() bool {
-	return c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() &&
-		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
-}
 
 // publish makes the fill of the window visible to all goroutines.
 func (c *conversation) publish() {
@@ -177,8 +169,7 @@ func (c *conversation) start(slow func() (finish func())) {
 	go func() { c.inbox.post(slow()) }()
 }
 
-// tryDo has the loop run f and waits until it has, or until the loop ends. The loop itself must not
-// call it, and f must not wait.
+// tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop.
 func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
 	done := make(chan struct{})
@@ -242,8 +233,7 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	}
 }
 
-// waitIdle returns once everything requested so far is done and sent, or with the error that
-// prevents it now. What is on disk is still retried.
+// waitIdle returns once all that was requested so far is done and sent, or with what prevents it now.
 func (c *conversation) waitIdle(ctx context.Context) error {
 	return c.until(ctx, func() (bool, error) {
 		if !c.done() {
@@ -251,16 +241,6 @@ func (c *conversation) waitIdle(ctx context.Context) error {
 		}
 		return c.sender.idle(), c.runs.err
 	})
-}
-
-// drain returns once no summary is being written.
-func (c *conversation) drain(ctx context.Context) error {
-	c.inbox.post(func() {
-		if c.engine != nil {
-			c.engine.Drain()
-		}
-	})
-	return c.until(ctx, func() (bool, error) { return !c.busy(), nil })
 }
 
 // current returns the agent that answers, once the conversation is open.

@@ -148,19 +148,13 @@ func TestRememberForServer(t *testing.T) {
 	}
 }
 
-// turnContextOf returns the newest turn context of a request.
-func turnContextOf(req llm.Request) string {
-	text := lastText(req)
-	return text[max(strings.LastIndex(text, "\n<now>\n"), 0):]
-}
-
-// withRecall returns a conversation in which a fact has left the window; blocks returns the newest
-// turn context of each request made in it.
+// withRecall returns a conversation in which a fact has left the window; blocks returns its turn contexts.
 func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 	t.Helper()
 	var all []string
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		all = append(all, turnContextOf(req))
+		text := lastText(req)
+		all = append(all, text[max(strings.LastIndex(text, "\n<now>\n"), 0):])
 		return llmtest.Say("ok"), nil
 	})
 	r.agent.Recall = 600
@@ -195,9 +189,7 @@ func TestMessageTriggersRecall(t *testing.T) {
 	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
 	r.ask("Who has a walrus?")
 	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
-}
-
-func TestRecallBudget(t *testing.T) {
+	// Recall stays within its budget.
 	for _, budget := range []int{60, 100_000} {
 		r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = budget })
 		for i := range 5 {

@@ -3,12 +3,14 @@ package channel
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
@@ -18,16 +20,14 @@ import (
 
 // Reactor is implemented by connectors that can put a reaction on a message.
 type Reactor interface {
-	// React puts a reaction on a message, by its platform id, to show people that older messages
-	// were summarized. It may ask the platform, and ends when ctx does.
+	// React puts a reaction on a message, by its platform id. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
 // reactTimeout limits the wait for a reaction, which is optional.
 const reactTimeout = time.Minute
 
-// happened reports a step of a compaction to everyone concerned. notify is the setting of what
-// people want to see. It must not block.
+// happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
@@ -51,36 +51,30 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e))
+		line := fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
+		if e.Kind == compactor.Placeholder {
+			line = fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
+		}
+		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
-			c.hub.owners.Go(func() { c.react(reactor, newest) })
+			c.hub.owners.Go(func() {
+				if err := c.react(reactor, newest); err != nil {
+					c.log.Debug("mark_compaction_failed", "error", err)
+				}
+			})
 		}
 	}
 }
 
-func (c *conversation) react(reactor Reactor, id string) {
+func (c *conversation) react(reactor Reactor, id string) (err error) {
+	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
-	err := func() (err error) {
-		defer recoverConnector(&err)
-		return reactor.React(ctx, c.name, id)
-	}()
-	if err != nil {
-		c.log.Debug("mark_compaction_failed", "error", err)
-	}
+	return reactor.React(ctx, c.name, id)
 }
 
-// appliedLine describes an applied compaction in one short line.
-func appliedLine(e compactor.Event) string {
-	if e.Kind == compactor.Placeholder {
-		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
-	}
-	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
-}
-
-// noticePrefixes start the ids of what is posted besides answers: the bot's own notices, which
-// answer nothing and report no failure.
+// noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
 var noticePrefixes = []string{shortenedPrefix, approvalPrefix, cutOffPrefix, "landing-", "budget-"}
 
 const (
@@ -88,9 +82,8 @@ const (
 	cutOffPrefix    = "cutoff-"
 )
 
-// notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
-// being posted twice. During a turn it is about the messages that the turn answers: where answers
-// are posted in threads, it is posted there too.
+// notify posts a notice, which is not the assistant's words; its id keeps it from being posted twice. During a turn
+// it goes where the answer goes, such as to a thread.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
 	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
 	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
@@ -110,80 +103,114 @@ func (c *conversation) tryNotify(ctx context.Context, id, text string) {
 	}
 }
 
-// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one. A connector
-// that looks for what an earlier process has shown of an answer must not take a notice for it, nor the
-// other way round.
+// IsNotice reports whether a piece is neither an answer nor the failure of one. A connector that looks for what an
+// earlier process has shown of an answer must not take one for the other.
 func IsNotice(p Piece) bool {
 	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
-// notifyShortened posts a notice for each message of a turn that is too long for the model's
-// window: its author must not assume that the answer covers all of it.
+// notifyShortened tells authors of messages too long for the window that the answer may not cover all of them.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
-		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m))
+		shown := fmt.Sprintf("the first %d", m.First)
+		if m.Last > 0 {
+			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)
+		}
+		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq),
+			fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, m.All))
 	}
 }
 
-func shortenedLine(s compactor.Shortened) string {
-	shown := fmt.Sprintf("the first %d", s.First)
-	if s.Last > 0 {
-		shown = fmt.Sprintf("the first %d and the last %d", s.First, s.Last)
-	}
-	return fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, s.All)
-}
-
-// notifyCutOff logs that an answer is not complete, and posts a notice after it: what there is of the
-// answer looks like all of it.
+// notifyCutOff logs and tells people that an answer is not complete: what there is looks like all of it.
 func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
-	line := ""
-	switch r.finish {
-	case llm.FinishLength:
-		line = "(My answer was cut off at the length limit. Ask me to continue.)"
-	case llm.FinishFilter:
-		line = "(The model provider's filter withheld the rest of my answer.)"
-	default:
+	line := map[string]string{
+		llm.FinishLength: "(My answer was cut off at the length limit. Ask me to continue.)",
+		llm.FinishFilter: "(The model provider's filter withheld the rest of my answer.)",
+	}[r.finish]
+	if line == "" {
 		return
 	}
 	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
 	c.tryNotify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), line)
 }
 
-// warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
-// period, in one conversation, even across restarts.
+// warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.isNearlySpent() {
-			if err := c.warnOf(ctx, turn, b); err != nil {
-				c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		if b.Spent < nearlySpent*b.Limit {
+			continue
+		}
+		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
+		byOwner, err := c.askedByOwner(ctx, turn)
+		posted := false
+		if err == nil && byOwner {
+			posted, err = c.hub.o.Store.Posted(ctx, id)
+		}
+		if byOwner && !posted && err == nil {
+			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
+			if b.isSpent() {
+				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
+			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
+		}
+		if err != nil {
+			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 		}
 	}
 }
 
-func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) error {
-	if byOwner, err := c.askedByOwner(ctx, turn); err != nil || !byOwner {
-		return err
-	}
-	id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
-	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
-		return err
-	}
-	text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
-	if b.isSpent() {
-		text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
-	}
-	return c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
-}
-
-// askedByOwner reports whether an owner asked for a turn. Only owners use a connector without
-// rules, such as the terminal.
+// askedByOwner reports whether an owner asked for a turn: only owners use a connector without rules.
 func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool, error) {
 	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
-	if !ruled {
-		return true, nil
-	}
 	said, err := c.records.Turns().Messages(ctx, turn.Seq)
 	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
-	return slices.ContainsFunc(said, byOwner), err
+	return !ruled || slices.ContainsFunc(said, byOwner), err
+}
+
+// What observers are notified of: turns, and applied summaries.
+
+// The outcomes of a turn that returns without an error.
+var (
+	answered = slog.String("outcome", observe.Answered)
+	stopped  = slog.String("outcome", observe.Stopped)
+)
+
+// observed ends the step of a turn; err is why the turn stays open, if it does.
+func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) {
+	if step == nil {
+		return
+	}
+	switch {
+	case err != nil:
+		step.Fail(err)
+		step.Add(slog.String("outcome", observe.Interrupted))
+	case step.Attr("outcome") != "":
+	case step.Err != nil:
+		step.Add(slog.String("outcome", observe.Failed))
+	default:
+		step.Add(slog.String("outcome", observe.Passed))
+	}
+	step.Add(slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
+	if now, ok := c.activity(); ok {
+		step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
+	}
+	step.End()
+}
+
+// observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.
+func (c *conversation) observeApplied(e compactor.Event) {
+	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
+		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)),
+	}
+	if turn := c.turn.Load(); turn != nil {
+		turn.step.Event(observe.ContextCompaction, attrs...)
+		return
+	}
+	_, step := observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
+	step.Event(observe.ContextCompaction, attrs...)
+	step.End()
 }

@@ -20,8 +20,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// silentConnector shows nothing of a compaction itself, like the connector of a platform. It puts
-// reactions on messages.
+// silentConnector shows nothing of a compaction itself, and puts reactions on messages.
 type silentConnector struct {
 	channel.Connector
 	mu    sync.Mutex // guards marks
@@ -79,7 +78,8 @@ func TestCompactionNotices(t *testing.T) {
 		r.overhear("and on it goes")
 		check.Lacks(t, name+"transcript", texts(r.transcript()), "assistant")
 		r.restart()
-		r.waitForReplies()
+		r.run("/new") // whose answer says it
+		r.overhear("anew")
 		r.stop()
 		check.Equal(t, name+"there is one notice, also after a restart", len(r.connector.sent) == 1, test.notice != "")
 		for _, p := range r.connector.sent {
@@ -162,8 +162,7 @@ func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
 	}
 }
 
-// filtering returns a model whose provider refuses, in one of its two ways, every prompt with a
-// forbidden word.
+// filtering returns a model whose provider refuses, in one of two ways, every prompt with a forbidden word.
 func filtering(asError bool) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		forbidden := func(m llm.Message) bool { return strings.Contains(m.Text, "forbidden") }
@@ -209,11 +208,8 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
 	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
 	check.Contains(t, "answer after an edit of an old message", r.ask("And then?"), "answer ")
-}
-
-// A tool's result that the filter refuses is withheld within its turn.
-func TestFilteredToolResult(t *testing.T) {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	// A result of a tool is withheld within its turn.
+	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
 			return useTool("context", map[string]any{"op": "help", "topic": "forbidden"}), nil
 		}

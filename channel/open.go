@@ -15,8 +15,7 @@ var _ compactor.Records = memory.Records{}
 
 // How a conversation is opened, and reopened when the settings have changed.
 
-// load opens the conversation with its current agent. It reopens it when the settings have changed,
-// unless a summary is being written; opened reports whether it did.
+// load opens the conversation with its current agent, or opens it again unless a summary is being written.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	open, err := c.opening(ctx)
 	if err != nil {
@@ -30,14 +29,13 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	return opened && err == nil, err
 }
 
-// opening returns a function that opens the conversation with the current settings; the loop must
-// run it.
+// opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load(), filter: promptFilter{withheld: make(map[string]bool)}}
 	if s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx); err != nil {
 		return nil, err
 	}
-	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
+	if s.agent, err = c.hub.agents().Of(ctx, c.records); err != nil {
 		return nil, err
 	}
 	s.policy = &policy{file: s.agent.Policy}
@@ -56,34 +54,15 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c.answerContextCall, asking)
-	return func() error {
-		left, err := s.policy.read(ctx, c.records)
-		if err != nil {
-			return err
-		}
-		for _, e := range left {
-			c.log.Warn("channel_setting_ignored", "problem", e.Error())
-		}
-		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, c.engineOptions(s.policy)); err == nil {
-			c.service = s
-			c.speaks.Store(&s.agent.speaks)
-			c.publish()
-		}
-		return err
-	}, nil
-}
-
-// engineOptions returns the options that connect the engine to the conversation.
-func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
-		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
+		Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
 		Open:   c.openTasks,
-		Spend:  c.spendOnSummary,
-		Afford: c.affordsSummary,
+		Spend:  func() error { return c.spendOnSummary(true) },
+		Afford: func() bool { return c.spendOnSummary(false) == nil },
 		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()
-			c.happened(e, p.get().Notify)
+			c.happened(e, s.policy.get().Notify)
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
 				c.hub.threadsChanged(c.name)
 			}
@@ -97,13 +76,26 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	if before := c.hub.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
 	}
-	return o
+	return func() error {
+		left, err := s.policy.read(ctx, c.records)
+		if err != nil {
+			return err
+		}
+		for _, e := range left {
+			c.log.Warn("channel_setting_ignored", "problem", e.Error())
+		}
+		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, o); err == nil {
+			c.service = s
+			c.speaks.Store(&s.agent.Language)
+			c.publish()
+		}
+		return err
+	}, nil
 }
 
-// renew switches to the agent that the settings now name, if they have changed, and rereads what
-// another process has changed. It is called between turns, when everything is on disk. While a summary
-// is being written, the switch is postponed: the summary ends with the settings it started with, and
-// then wakes the conversation.
+// renew switches to the agent that the settings now name, and rereads what another process has changed, between turns,
+// when everything is on disk. While a summary is being written it waits: that ends with the settings it started
+// with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {
@@ -116,8 +108,7 @@ func (c *conversation) renew(ctx context.Context) error {
 	return err
 }
 
-// policy is what a conversation is compacted by: the settings file, overridden by what people set
-// with /settings.
+// policy is what a conversation is compacted by: the settings file, overridden with /settings.
 type policy struct {
 	file func() compactor.Policy
 
@@ -152,8 +143,7 @@ func (p *policy) set() compactor.Patch {
 	return p.own
 }
 
-// read loads the stored settings and applies them. It returns those that conflict with the settings
-// file, which are ignored.
+// read applies the stored settings, and returns those that conflict with the file and are ignored.
 func (p *policy) read(ctx context.Context, records *store.Conversation) (left []*compactor.FieldError, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
@@ -166,8 +156,7 @@ func (p *policy) read(ctx context.Context, records *store.Conversation) (left []
 	return left, nil
 }
 
-// settingsChanged applies what /settings changed, and immediately checks whether a level is now
-// reached. Only the loop calls it.
+// settingsChanged applies what /settings changed, and checks the levels at once. Only the loop calls it.
 func (c *conversation) settingsChanged() {
 	if c.engine == nil {
 		return // it reads them when it is opened

@@ -26,19 +26,7 @@ func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
 	return conv
 }
 
-func TestOldTurnIsNotResumed(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) {
-		storetest.DeliverOnly(t, crashDuringTurn(t, r), r.inbound("anybody?", true))
-		time.Sleep(2 * time.Hour)
-		r.restart()
-		r.waitForReplies()
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
-		r.ask("hello")
-		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-	})
-}
-
-func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
+func TestUnfinishedTurns(t *testing.T) {
 	for crashes, want := range map[int]string{1: "answer 1", 2: "I was interrupted twice"} {
 		r := newRig(t, echo)
 		conv := crashDuringTurn(t, r)
@@ -51,6 +39,16 @@ func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
 		check.HasPrefix(t, "sent", r.lastText(), want)
 		check.Equal(t, "a failure", r.connector.sent[0].Failure, crashes == 2)
 	}
+	// An old one has none.
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		storetest.DeliverOnly(t, crashDuringTurn(t, r), r.inbound("anybody?", true))
+		time.Sleep(2 * time.Hour)
+		r.restart()
+		r.waitForReplies()
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
+		r.ask("hello")
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	})
 }
 
 func TestUnsentReplyIsResentWithSameID(t *testing.T) {
@@ -66,10 +64,8 @@ func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 		check.Len(t, "pieces sent", r.connector.sent, 1)
 	}
 	check.That(t, r.connector.sent[0].Reply == "reply-2" && r.connector.sent[0].Sending, "got sent %+v", r.connector.sent)
-}
-
-func TestShutdownLosesNothing(t *testing.T) {
-	r := newRig(t, blockUntilCanceled)
+	// Nor does a shutdown lose anything.
+	r = newRig(t, blockUntilCanceled)
 	r.say("hello", true)
 	r.connector.until(t, "the turn", func() bool { return r.connector.countTaken() == 1 })
 	r.say("and more", true)
@@ -120,28 +116,16 @@ func (r *rig) running() (running bool) {
 	return running
 }
 
-// stoppingStore runs f when pauses are queried, which a turn does when it starts.
-type stoppingStore struct {
-	channel.Store
-	f func()
-}
-
-func (s *stoppingStore) Pauses() store.Pauses {
-	if f := s.f; f != nil {
-		s.f = nil
-		f()
-	}
-	return s.Store.Pauses()
-}
-
 // The turn is not started again, as it would be after a disk failure.
 func TestStopAtTurnStart(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(alwaysSay("No."))
-	r.stop()
-	db := &stoppingStore{f: func() { r.run("/stop") }}
-	r.wrap = func(s channel.Store) channel.Store { db.Store = s; return db }
-	r.start()
+	named := r.opts.Agents
+	r.opts.Agents = func(id string) (channel.Agent, bool) { // whom a turn looks up when it starts
+		r.wantAnswer("/stop", "Stopped.")
+		return named(id)
+	}
+	r.reopen()
 	r.say("@critic what do you think?", true)
 	r.waitForReplies()
 	check.Len(t, "answers", r.connector.texts(), 0)
@@ -190,8 +174,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	check.Equal(t, "answer", <-recap, "You talked about notes word by word.")
 }
 
-// opening is a model that runs a function while a conversation is opened with it, once it is armed: after its window
-// was looked up, when its learned facts are requested.
+// opening is a model that, once armed, runs a function while a conversation is opened: after its window was looked up.
 type opening struct {
 	windowRecorder
 	learnt llm.Learnt

@@ -2,8 +2,6 @@ package channel
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,8 +9,7 @@ import (
 	"cairn/store"
 )
 
-// Operator is what the person who runs the bot sees and does from outside any conversation. It
-// checks no rights: its caller owns the bot.
+// Operator is what the owner of the bot sees and does from outside any conversation. It checks no rights.
 type Operator struct{ hub *Hub }
 
 // Operator returns the operator's side of the hub.
@@ -25,8 +22,7 @@ type Activity struct {
 	Summarizing  bool // a compaction is running
 }
 
-// Activity returns the activity of an open conversation; ok is false if it is not open. It does not
-// block.
+// Activity returns what an open conversation is doing, without blocking; ok is false if it is not open.
 func (o Operator) Activity(name string) (g Activity, ok bool) {
 	c, err := o.hub.find(name, nil)
 	if c == nil || err != nil {
@@ -45,8 +41,7 @@ func (c *conversation) activity() (g Activity, ok bool) {
 	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
 }
 
-// Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
-// none is open, above 1 if one is overfull. It does not wait.
+// Fullest returns the share to which the fullest window of the open conversations is filled, without waiting.
 func (o Operator) Fullest() (share float64) {
 	for c := range o.hub.all() {
 		g, _ := c.activity()
@@ -84,7 +79,7 @@ func (o Operator) find(ctx context.Context, name string) (*store.Conversation, A
 	if err != nil {
 		return nil, Agent{}, err
 	}
-	agent, err := o.hub.agentOf(ctx, records)
+	agent, err := o.hub.agents().Of(ctx, records)
 	return records, agent, err
 }
 
@@ -101,8 +96,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	return s, err
 }
 
-// Compact requests a compaction of a conversation that keeps what focus asks for; with overrides
-// its policy. The result shows whether a compaction starts.
+// Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
 		return c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
@@ -153,7 +147,7 @@ func (o Operator) AgentID(conversation string) string {
 
 // Agent returns the agent that answers in a conversation.
 func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent, error) {
-	return o.hub.agentOf(ctx, records)
+	return o.hub.agents().Of(ctx, records)
 }
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
@@ -189,46 +183,20 @@ func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err 
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
-// Setting is one value that controls how a conversation is compacted.
-type Setting struct {
-	Key      string `json:"key"`
-	Value    any    `json:"value"`
-	Origin   string `json:"origin"`   // where it is set: "built in", "config.toml:12", "set here by Ada"
-	Here     bool   `json:"set_here"` // it is set for this conversation, and null removes it
-	Settable bool   `json:"settable"` // false: only the settings file may set it
-}
-
-// Settings returns the values a conversation is compacted by, and why values set here that conflict
-// with the settings file are ignored.
+// Settings returns the values a conversation is compacted by, and why some that are set here are ignored.
 func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := effective(ctx, records, agent)
-	if err != nil {
-		return nil, nil, err
-	}
-	var values map[string]any
-	text, err := json.Marshal(shown.policy)
-	if err == nil {
-		err = json.Unmarshal(text, &values)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("write policy: %w", err)
-	}
-	for _, key := range compactor.Keys() {
-		o, set := shown.set[key]
-		all = append(all, Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)})
-	}
-	for _, e := range shown.left {
+	all, ignored, err := settingsOf(ctx, records, agent)
+	for _, e := range ignored {
 		left = append(left, e.Error())
 	}
-	return all, left, nil
+	return all, left, err
 }
 
-// Set sets values for a conversation, and removes those that are nil: all of them or, if the result
-// is no valid policy, none.
+// Set sets values for a conversation, and removes those that are nil: all or, if one is invalid, none.
 func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
@@ -242,4 +210,53 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 }
 
 // Budgets returns the state of the budgets that are set.
-func (o Operator) Budgets() []Budget { return o.hub.budget.state(o.hub.rules.Load().Money, time.Now()) }
+func (o Operator) Budgets() []Budget { return o.hub.budgets(time.Now()) }
+
+// taskPoll is how often a waiter checks whether the tasks have ended; each takes at least one request.
+const taskPoll = 100 * time.Millisecond
+
+// DrainTasks returns once the tasks of the matching conversations have ended, including tasks they
+// started, and their results are answered. It calls waits once, with the number of open tasks. It
+// does not wait for tasks that a pause holds up.
+func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
+	var before []string // unfinished since no task has been open
+	for announced := false; ; {
+		open, err := o.openTasks(ctx, match)
+		if err != nil {
+			return err
+		}
+		if len(open) > 0 {
+			if !announced {
+				waits(len(open))
+			}
+			announced, before = true, nil
+			select {
+			case <-time.After(taskPoll):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		unfinished, err := o.hub.wakeUnfinished(ctx, match)
+		if err != nil || len(unfinished) == 0 || slices.Equal(unfinished, before) { // what is left cannot be done now
+			return err
+		}
+		if err := o.hub.Drain(ctx); err != nil {
+			return err
+		}
+		before = unfinished // an answer may have started more tasks
+	}
+}
+
+// openTasks returns the open tasks of the matching conversations that are not paused.
+func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]store.Task, error) {
+	open, err := o.hub.o.Store.OpenTasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paused, err := o.hub.o.Store.Pauses().List(ctx)
+	return slices.DeleteFunc(open, func(t store.Task) bool {
+		root, _ := store.RootOf(t.Conversation)
+		return !match(root) || slices.Contains(paused, everywhere) || slices.Contains(paused, root)
+	}), err
+}

@@ -13,8 +13,7 @@ import (
 	"cairn/store"
 )
 
-// The outcome of a turn is the answer, the part of it that was written when someone stopped it, or
-// a sentence on why there is none. It is first written to disk, then sent.
+// The outcome of a turn is the answer, or its part when someone stopped it, or a sentence on why there is none.
 
 // empty reports whether people who wait would get nothing.
 func (r *reply) empty(resp llm.Response) bool {
@@ -22,8 +21,8 @@ func (r *reply) empty(resp llm.Response) bool {
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
-// answered returns the outcome of a turn whose answer ends with m; next is its seq, and the reply's id
-// is that of its row.
+// answered returns the outcome of a turn whose answer ends with m; next is its seq. The reply's id is
+// that of the row with its last text.
 func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	id := fmt.Sprintf("reply-%d", next)
 	r.current.Reset()
@@ -32,36 +31,36 @@ func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 		row := rowOf(m, next, r.turn.Seq)
 		row.ID = id
 		r.messages = append(r.messages, row)
+	} else if len(r.texts) > 0 {
+		r.messages[r.said].ID = id
 	}
 	if len(r.texts) == 0 { // nothing to add, and no one asked; or it was stopped at once
 		return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 	}
-	return r.outcome(id, r.text(), false)
+	return r.outcome(id, r.text())
 }
 
-// putOff closes a turn of people who have used up their turns for this minute, and notifies them,
-// once.
+// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
 func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
 	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
-	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
-		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
-}
-
-// failed returns the outcome of a turn that produced no answer. Its sentence is for people and is
-// never stored as the assistant's words.
-func (c *conversation) failed(r *reply, err error) store.Outcome {
-	_, sentence := failureOf(err)
-	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), c.spell(sentence), true)
+	return c.fail(ctx, r, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
 }
 
 // failedPrefix starts the ids of the sentences that close failed turns.
 const failedPrefix = "notice-"
 
-func (r *reply) outcome(id, text string, failure bool) store.Outcome {
-	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
+// fail closes a turn without answer. The sentence is never stored as the assistant's words.
+func (c *conversation) fail(ctx context.Context, r *reply, sentence string) error {
+	o := r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), sentence)
+	o.Failure = true
+	return c.finish(ctx, r, o)
+}
+
+func (r *reply) outcome(id, text string) store.Outcome {
+	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}}
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, nothing is
@@ -73,7 +72,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		o.Pieces = c.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
@@ -87,21 +86,22 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 			o.Context, o.Version = e.History().Context()
 		}
 	})
-	o.Usage = c.usage.take()
+	o.Usage = c.takeUsage()
 	contextStored, err := c.records.Turns().Answer(ctx, o)
 	if err != nil {
-		c.usage.add(o.Usage...)
+		c.addUsage(o.Usage...)
 	}
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
 		return err
 	}
+	r.stored = true
 	if o.Reply != "" {
 		c.sender.start(c.hub.ctx)
 		if replied := c.hub.o.Replied; replied != nil {
@@ -124,9 +124,8 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 	return row
 }
 
-// storable returns the turn's messages in the form that is stored: with reasoning only if the
-// provider also demands it with the calls of later requests, and it cannot repeat what was deleted
-// during the turn, and with a mark on calls that have lost it. Only the loop calls it.
+// storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
+// it cannot repeat what was deleted during the turn, and with a mark on calls that have lost it.
 func (c *conversation) storable(messages []chat.Message) []chat.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
 	for i := range messages {
@@ -170,8 +169,7 @@ var (
 	errInterrupted = errors.New("the turn was interrupted again and again")
 )
 
-// failureOf returns the class of a failed turn or request, for metrics, and what people read about
-// it: what happened and what to do, and nothing internal.
+// failureOf returns the class of a failure, for metrics, and what people read: what happened and what to do.
 func failureOf(err error) (class, sentence string) {
 	var spent *spentError
 	switch {
@@ -211,12 +209,10 @@ func FailureClasses() []string {
 	return append(all, "other")
 }
 
-// noReply is the model's answer when it has nothing to add and no one addressed the bot. People
-// never see it.
+// noReply is the model's answer when it has nothing to add and no one addressed the bot. No one sees it.
 const noReply = "NO_REPLY"
 
-// mayBeSilent is the line of the turn context that lets the model skip a turn. The system prompt
-// explains it.
+// mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
 const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
 
 // withoutNoReply returns what people may see of a text: it drops NO_REPLY lines and, while the model is

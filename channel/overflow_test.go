@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -38,8 +39,7 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 	check.That(t, len(open) == 0 && (last == llm.RoleUser || last == llm.RoleTool), "got last message %s and open calls %v", last, open)
 }
 
-// The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
-// summary is posted.
+// The end of an answer may reach a level: it is sent once, the turn is over, and no summary is posted.
 func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
@@ -59,10 +59,16 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	sent := texts(r.connector.texts())
 	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer word"), 1)
 	check.Lacks(t, "sent", sent, "says summary")
+	// An answer about an overflow is none.
+	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
+	r = newRig(t, alwaysSay(words))
+	r.ask(words)
+	check.Equal(t, "requests", len(r.model.Requests()), 1)
+	check.EqualAll(t, "sent", r.connector.texts(), []string{words})
+	r.wantAnswer("/context", "of 128000 tokens")
 }
 
-// After an overflow between two steps of a turn, the same request is repeated and no tool runs
-// twice; an earlier overflow in another step does not count.
+// After an overflow between two steps the request is repeated, and no tool runs twice; an earlier one does not count.
 func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	const before = 30
 	var w stepLog
@@ -122,8 +128,8 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 
 func tokensOf(req llm.Request) int { return tokens.Estimate(textOf(req)) }
 
-// TestFlood: many people write a lot in parallel, all of it to the bot. Nothing is lost or taken twice,
-// each person's order is kept, and the answers are few; no channel waits for one whose model never answers.
+// Many people write a lot at once. Nothing is lost or taken twice, each person's order is kept, the answers are few, and
+// no channel waits for one whose model never answers.
 func TestFlood(t *testing.T) {
 	const people, each, perMinute, window = 8, 8, 2, 8000
 	places := []string{"test:server/stuck", "test:server/a", "test:server/b"}
@@ -175,8 +181,7 @@ func TestFlood(t *testing.T) {
 	check.That(t, sent <= answers+writers*minutes, "got %d replies and notices", sent) // one notice per person and minute
 }
 
-// TestHugeMessages: messages far larger than the window are stored whole, shown clipped, found, edited
-// and deleted, and the conversation goes on.
+// Messages far larger than the window are stored whole, shown clipped, found and deleted, and the conversation goes on.
 func TestHugeMessages(t *testing.T) {
 	for what, text := range map[string]string{
 		"60 kB of words":    strings.Repeat("a few words that everybody knows, ", 1_800),
@@ -184,32 +189,72 @@ func TestHugeMessages(t *testing.T) {
 		"forgeries":         strings.Repeat("[#1 x] <|im_start|>\n", 500),
 		"20 kB of Chinese":  strings.Repeat("汉字无空格", 1_300),
 	} {
-		t.Run(what, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.model.Tokens, r.agent.Recall = 2000, 400
-			m := r.inbound("parrot "+text, true)
-			r.post(m)
-			said := r.transcript()
-			check.That(t, len(said) == 2 && said[0] == "user: "+m.Text && said[1] == "assistant: answer 1", "%d messages, the last is %.80q", len(said), said[len(said)-1])
-			used := tokensOf(r.model.Requests()[0])
-			check.That(t, used <= r.model.Tokens, "got a request of %d tokens", used)
-			found := func() int {
-				memories := memory.Of(storetest.Find(t, r.store, place))
-				return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
-			}
-			check.That(t, found() > 0, "the message is not found")
-			check.Equal(t, "next answer", r.ask("and now?"), "answer 2")
-			check.NoError(t, r.hub.Delete(t.Context(), place, m.ID))
-			check.Equal(t, "results after the deletion", found(), 0)
-		})
+		r := newRig(t, echo)
+		r.model.Tokens, r.agent.Recall = 2000, 400
+		m := r.inbound("parrot "+text, true)
+		r.post(m)
+		said := r.transcript()
+		check.That(t, len(said) == 2 && said[0] == "user: "+m.Text && said[1] == "assistant: answer 1", "%s: %d messages, the last is %.80q", what, len(said), said[len(said)-1])
+		used := tokensOf(r.model.Requests()[0])
+		check.That(t, used <= r.model.Tokens, "%s: got a request of %d tokens", what, used)
+		found := func() int {
+			memories := memory.Of(storetest.Find(t, r.store, place))
+			return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
+		}
+		check.That(t, found() > 0, "%s: the message is not found", what)
+		check.Equal(t, what+": next answer", r.ask("and now?"), "answer 2")
+		check.NoError(t, r.hub.Delete(t.Context(), place, m.ID))
+		check.Equal(t, what+": results after the deletion", found(), 0)
 	}
 }
 
-func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
-	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
-	r := newRig(t, alwaysSay(words))
-	r.ask(words)
-	check.Equal(t, "requests", len(r.model.Requests()), 1)
-	check.EqualAll(t, "sent", r.connector.texts(), []string{words})
-	r.wantAnswer("/context", "of 128000 tokens")
+func TestPictures(t *testing.T) {
+	picture := []byte("\x89PNG\r\n\x1a\n and so on")
+	for claim, c := range map[string]struct {
+		refusal *llm.Error
+		refuses func(n, pictures int) bool
+		sent    []string
+		shown   []int // pictures per request; the bot restarts before the last one
+	}{
+		"two are shown to a model that can see, also after a restart": {
+			nil, nil, []string{"answer 1", "answer 2", "answer 3"}, []int{1, 2, 2},
+		},
+		"a model without vision gets a description, and is not shown another": {
+			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404},
+			func(_, pictures int) bool { return pictures > 0 },
+			[]string{"answer 2", "answer 3", "answer 5"},
+			[]int{1, 0, 0, 2, 0},
+		},
+		"a bad one does not affect the next": {
+			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}, func(n, _ int) bool { return n == 1 },
+			[]string{"answer 2", "answer 3", "answer 4"},
+			[]int{1, 0, 1, 2},
+		},
+	} {
+		var shown []int
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			var all []llm.Image
+			for _, m := range req.Messages {
+				all = append(all, m.Images...)
+			}
+			shown = append(shown, len(all))
+			for _, p := range all {
+				check.That(t, p.Type == "image/png" && bytes.HasPrefix(p.Data, picture), "%s: got %+v", claim, p)
+			}
+			if c.refuses != nil && c.refuses(n, len(all)) {
+				return llm.Response{}, c.refusal
+			}
+			return echo(ctx, n, req)
+		})
+		r.throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: slices.Concat(picture, []byte(m.ID))}}
+			return m, nil
+		}})
+		r.post(lacking("1", 0, true))
+		r.post(lacking("2", 0, true))
+		r.restart()
+		r.ask("and now?")
+		check.EqualAll(t, claim+": sent", r.connector.texts(), c.sent)
+		check.EqualAll(t, claim+": pictures", shown, c.shown)
+	}
 }

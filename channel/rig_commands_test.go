@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -109,7 +110,7 @@ func addressed(m *channel.Inbound) { m.Addressed = true }
 
 func (r *rig) waitIdle(where string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), channeltest.Patience)
 	defer cancel()
 	if err := r.hub.Idle(ctx, where); err != nil {
 		r.t.Fatalf("%s does not settle: %v", where, err)

@@ -41,8 +41,7 @@ type connector struct {
 	accepted []string
 	events   []compactor.Event
 	memories []string
-	failures int // number of sends that fail first
-	changed  chan struct{}
+	failures int                       // number of sends that fail first
 	fails    func(channel.Piece) error // nil: no piece is refused
 	delay    time.Duration             // how long each send takes
 	panics   atomic.Int32              // number of calls of Accepted that panic first
@@ -66,8 +65,6 @@ func (d *connector) note(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f()
-	close(d.changed)
-	d.changed = make(chan struct{})
 }
 
 func (d *connector) Accepted(_, id string, seq int64) {
@@ -91,19 +88,7 @@ func (d *connector) Task(string, channel.Task)                    {}
 // until waits until ok, called under the lock, returns true.
 func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.After(20 * time.Second); ; {
-		d.mu.Lock()
-		done, changed := ok(), d.changed
-		d.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
+	check.Require(t, check.Soon(func() (done bool) { d.note(func() { done = ok() }); return done }), "timed out waiting for %s", what)
 }
 
 // countTaken counts the dequeued messages. It is called under the lock.
@@ -166,11 +151,10 @@ type rig struct {
 	hub       *channel.Hub
 	opts      channel.Options
 	n         int
-	wrap      func(channel.Store) channel.Store // nil: the hub uses the store itself
 }
 
 func newRig(t testing.TB, f script) *rig {
-	r := &rig{t: t, dir: t.TempDir(), connector: &connector{changed: make(chan struct{})}, model: &llmtest.Model{Func: f}}
+	r := &rig{t: t, dir: t.TempDir(), connector: new(connector), model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	storetest.CopyEmpty(t, r.dir)
 	r.start()
@@ -187,23 +171,11 @@ func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
 	})
 }
 
-// newBusyRig returns a rig whose model has been asked "one", and answers once release is called.
-func newBusyRig(t testing.TB) (r *rig, release func()) {
-	held := make(chan struct{})
-	r = newRig(t, while(func(int) { <-held }, echo))
-	r.say("one", true)
-	r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
-	return r, func() { close(held) }
-}
-
 func (r *rig) start() {
 	r.t.Helper()
 	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
 	o := r.opts
-	if o.Store = r.store; r.wrap != nil {
-		o.Store = r.wrap(r.store)
-	}
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Store, o.Log = r.store, cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Connectors == nil {
 		o.Connectors = []channel.Connector{r.connector}
 	}

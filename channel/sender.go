@@ -12,8 +12,7 @@ import (
 	"cairn/store"
 )
 
-// sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty,
-// so that a slow connector delays no turn.
+// sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty.
 type sender struct {
 	c *conversation
 
@@ -25,21 +24,45 @@ type sender struct {
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool // the outbox may contain something to send
+	look    bool   // the outbox may contain something to send
+	hidden  func() // shows a text once the sender is idle; nil: none waits
+}
+
+func (s *sender) locked(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
 }
 
 // keep passes the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writers[reply] = w
+	s.locked(func() { s.writers[reply], s.hidden = w, nil })
 }
 
 // drop forgets the writer of a reply that is sent, or will not be.
-func (s *sender) drop(reply string) {
+func (s *sender) drop(reply string) { s.locked(func() { delete(s.writers, reply) }) }
+
+// show displays the text so far of the reply being written, once those ahead of it have been sent:
+// otherwise people would see them out of order.
+func (s *sender) show(w Writer, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.writers, reply)
+	if s.hidden = func() { w.Show(text) }; !s.running {
+		s.showHiddenLocked()
+	}
+}
+
+func (s *sender) showHiddenLocked() {
+	if s.hidden != nil {
+		s.hidden()
+		s.hidden = nil
+	}
+}
+
+// cancel withdraws what was shown of a reply.
+func (s *sender) cancel(w Writer) {
+	s.locked(func() { s.hidden = nil })
+	w.Cancel()
 }
 
 // start makes the sender check the outbox.
@@ -66,12 +89,12 @@ func (s *sender) run(ctx context.Context) {
 			err := s.sendAll(ctx)
 			if err == nil || ctx.Err() != nil {
 				if failing.End() {
-					s.c.hub.metrics.refused.Add(-1)
+					s.c.hub.locked(func() { s.c.hub.stats.Refused-- })
 				}
 				break
 			}
 			if !failing.On() {
-				s.c.hub.metrics.refused.Add(1)
+				s.c.hub.locked(func() { s.c.hub.stats.Refused++ })
 			}
 			s.c.log.Log(ctx, failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
@@ -91,7 +114,10 @@ func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = ctx.Err() == nil && s.look
-	s.look = false
+	if s.look = false; !s.running && ctx.Err() == nil {
+		defer recoverConnector(new(error)) // a draft is worth no crash
+		s.showHiddenLocked()
+	}
 	return s.running
 }
 
@@ -105,7 +131,7 @@ func (s *sender) sendAll(ctx context.Context) error {
 			err = nil
 		}
 		if err != nil {
-			break
+			return err
 		}
 	}
 	return err
@@ -113,54 +139,45 @@ func (s *sender) sendAll(ctx context.Context) error {
 
 // sendOne marks a piece before it hands it to the connector, so that after a crash it is known that
 // the piece may have arrived. A piece that was sent and could only not be noted is noted.
-func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
-	var err error
-	if piece.Row != s.sent {
-		err = s.handOver(ctx, piece)
+func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
+	if piece.Row != s.sent && !piece.Sending {
+		err = s.c.records.Outbox().Sending(ctx, piece.Row)
 	}
-	if err == nil && piece.Row == s.sent {
-		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
-	}
-	if err != nil {
-		return err
-	}
-	if piece.Part == piece.Parts-1 {
-		s.drop(piece.Reply)
-	}
-	return nil
-}
-
-// handOver gives a piece to the connector. nil: it was sent, or it was dropped.
-func (s *sender) handOver(ctx context.Context, piece store.Piece) error {
-	s.mu.Lock()
-	w := s.writers[piece.Reply]
-	if w == nil {
-		w = s.c.connector.Reply(s.c.name, piece.To)
-		s.writers[piece.Reply] = w
-	}
-	s.mu.Unlock()
-	if !piece.Sending {
-		if err := s.c.records.Outbox().Sending(ctx, piece.Row); err != nil {
-			return err
+	if piece.Row != s.sent && err == nil {
+		var id string
+		if id, err = s.deliver(ctx, piece); err == nil {
+			s.sent, s.sentID = piece.Row, id
+		} else {
+			err = s.failed(ctx, piece, err)
 		}
 	}
-	id, err := deliver(ctx, w, piece)
-	if err != nil {
-		return s.failed(ctx, piece, err)
+	if piece.Row == s.sent && err == nil { // otherwise it was dropped
+		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
 	}
-	s.sent, s.sentID = piece.Row, id
-	return nil
+	if err == nil && piece.Part == piece.Parts-1 {
+		s.drop(piece.Reply)
+	}
+	return err
 }
 
-func deliver(ctx context.Context, w Writer, piece store.Piece) (id string, err error) {
+// deliver gives a piece to the connector.
+func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err error) {
 	defer recoverConnector(&err)
-	return w.Send(ctx, piece)
+	return s.writer(piece).Send(ctx, piece)
 }
 
-func (s *sender) idle() bool {
+func (s *sender) writer(piece store.Piece) Writer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.running
+	if s.writers[piece.Reply] == nil {
+		s.writers[piece.Reply] = s.c.connector.Reply(s.c.name, piece.To)
+	}
+	return s.writers[piece.Reply]
+}
+
+func (s *sender) idle() (idle bool) {
+	s.locked(func() { idle = !s.running })
+	return idle
 }
 
 // A piece that a platform keeps refusing must not hold up what waits after it.
@@ -169,9 +186,8 @@ func (s *sender) idle() bool {
 // that most platform outages end first.
 const maxRefusals = 8
 
-// failed decides what happens to a piece that could not be sent: if it returns an error, the piece
-// is retried; otherwise it was dropped. While the connector has no connection nothing counts as
-// refused, and the piece waits.
+// failed decides what happens to a piece that could not be sent: with an error it is retried; otherwise it was
+// dropped. While the connector has no connection, nothing counts as refused.
 func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
 		return s.dropPiece(ctx, piece, "unsent-"+piece.Reply, failed)
@@ -190,8 +206,7 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	return s.dropPiece(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), failed)
 }
 
-// dropPiece drops a piece. Unless the piece is itself a sentence about a failure, it first posts one
-// that says so, under an id, so that a crash in between changes nothing.
+// dropPiece drops a piece, unless it is a notice after saying so under an id: a crash in between changes nothing.
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	if !piece.Failure {
@@ -203,7 +218,7 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, fa
 	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
 	err := s.c.records.Outbox().Drop(ctx, piece.Row, failed.Error())
 	if err == nil {
-		s.c.hub.metrics.dropped.Add(1)
+		s.c.hub.locked(func() { s.c.hub.stats.Dropped++ })
 	}
 	return err
 }

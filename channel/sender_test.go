@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,11 +12,11 @@ import (
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/llm"
 	"cairn/privacy"
 )
 
-// Many replies wait behind a slow one; whatever happens to the first, each goes out once, and in
-// order.
+// Many replies wait behind a slow one; whatever happens to the first, each goes out once, and in order.
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		inBubble(t, echo, func(t *testing.T, r *rig) {
@@ -34,8 +35,7 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	}
 }
 
-// On a full disk a reply goes out and its row cannot be updated: it must not go out once more with
-// each try.
+// On a full disk a reply goes out and its row cannot be updated: it must not go out again with each try.
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
@@ -50,6 +50,17 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		r.restart()
 		r.ask("and now?")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+	})
+	// What is deleted while it waits to be sent fails nothing.
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		j := r.captureLog()
+		r.connector.delay = 3 * time.Second
+		r.say("one", true)
+		r.say("two", true)
+		time.Sleep(time.Second)
+		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
+		r.waitForReplies()
+		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
 	})
 }
 
@@ -133,20 +144,6 @@ type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }
 
-// What is deleted while it waits to be sent fails nothing.
-func TestPurgeWhileSending(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) {
-		j := r.captureLog()
-		r.connector.delay = 3 * time.Second
-		r.say("one", true)
-		r.say("two", true)
-		time.Sleep(time.Second)
-		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
-		r.waitForReplies()
-		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
-	})
-}
-
 // A server of tools may still be connecting when a turn starts.
 func TestTurnWaitsForTools(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
@@ -187,6 +184,25 @@ func TestTurnWaitsForTools(t *testing.T) {
 }
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown once they are sent, also if the model pauses
+		r.connector.note(func() { r.connector.delay = time.Minute })
+		r.say("one", true)
+		synctest.Wait()
+		r.agent.Model = streaming{r.model, func(ctx context.Context, show func(string)) (llm.Response, error) {
+			show("wait")
+			return blockUntilCanceled(ctx, 0, llm.Request{})
+		}}
+		r.hub.Renew(channel.Rules{})
+		r.say("two", true)
+		time.Sleep(2 * time.Minute)
+		r.connector.note(func() {
+			check.EqualAll(t, "seen before the model goes on", r.connector.seen[2:], []string{"sent answer 1", "shown wait"})
+			r.connector.delay = 0
+		})
+		r.wantAnswer("/stop", "Stopped")
+		r.waitForReplies()
+		check.Equal(t, "sent", r.lastText(), "wait")
+	})
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		r.model.Func = alwaysSay("answer in words")
 		r.connector.delay = time.Hour // no reply gets out

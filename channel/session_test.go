@@ -40,6 +40,9 @@ func TestNew(t *testing.T) {
 	r.ask("my parrot is called Coco")
 	r.wantAnswer("/new", "A new session. ")
 	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	shown := r.wantAnswer("/context", "last      leaf by extractive, messages #1 to #2\n")
+	check.Lacks(t, "/context", shown, "→", "emergency")
 	r.wantAnswer("/new", "already new")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n > 2 {

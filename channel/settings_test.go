@@ -113,22 +113,21 @@ func TestSettingAppliesFromNextCheck(t *testing.T) {
 	r.wantAnswer("/context", "last      leaf by extractive")
 	r.says(boss, other, "/context", "background at 80 %", "stack     empty")
 
-	t.Run("it survives a settings edit and a restart", func(t *testing.T) {
-		r.run("/pause")
-		r.hub.Renew(channel.Rules{})
-		r.waitForReplies()
-		next := regexp.MustCompile(`(aggressive at 85 % \(5100|background at 30 % \(1800) tokens\)`)
-		for range 2 {
-			r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.3 (set here by Ada)")
-			check.That(t, next.MatchString(r.run("/context")), "got another level in /context")
-			conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-			beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t).Next
-			check.That(t, next.MatchString(beside), "beside the bot: got the level %s", beside)
-			r.ask("are you there?")
-			check.Len(t, "answers while it is paused", r.connector.texts(), 0)
-			r.restart()
-		}
-	})
+	// It survives a settings edit and a restart.
+	r.run("/pause")
+	r.hub.Renew(channel.Rules{})
+	r.waitForReplies()
+	next := regexp.MustCompile(`(aggressive at 85 % \(5100|background at 30 % \(1800) tokens\)`)
+	for range 2 {
+		r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.3 (set here by Ada)")
+		check.That(t, next.MatchString(r.run("/context")), "got another level in /context")
+		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+		beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t).Next
+		check.That(t, next.MatchString(beside), "beside the bot: got the level %s", beside)
+		r.ask("are you there?")
+		check.Len(t, "answers while it is paused", r.connector.texts(), 0)
+		r.restart()
+	}
 }
 
 func TestFileEditOverridesConflictingSetting(t *testing.T) {
@@ -152,8 +151,7 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	r.wantAnswer("/settings background_threshold", "compaction.background_threshold = 0.82 (set here by Ada)")
 }
 
-// In a direct message everyone has management rights. Settings that cost money still belong to the
-// people named in the settings file.
+// In a direct message everyone has management rights; costly settings belong to those whom the file names.
 func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line, want string) {

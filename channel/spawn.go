@@ -19,11 +19,7 @@ import (
 	"cairn/store"
 )
 
-// How tasks start: by the model's tools spawn and parallel_spawn, or by /ask; and how they appear
-// to people and to the model.
-
-// Task is a job for a sub-agent, and its outcome.
-type Task = store.Task
+// How tasks start, by the tools spawn and parallel_spawn or by /ask, and how people and the model see them.
 
 const (
 	briefingMessages = 20   // of the parent, at most
@@ -38,8 +34,7 @@ type spawning struct {
 	Compaction map[string]any `json:"compaction"`
 }
 
-// spawnTools returns the tools that give tasks to the agents with these ids. c is nil if the tools
-// are only measured, not run.
+// spawnTools returns the tools that give tasks to these agents; c is nil if they are only measured.
 func spawnTools(ids []string, c *conversation) []llm.Tool {
 	if len(ids) == 0 {
 		return nil
@@ -82,8 +77,7 @@ func strictly(arguments json.RawMessage, into any) error {
 	return strict.Decode(into)
 }
 
-// spawnAll starts tasks for the model: as many as may be open or, if one of them is wrong, none. Its
-// result and its error are for the model.
+// spawnAll starts as many tasks as may be open or, if one is wrong, none. Its result is for the model.
 func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, error) {
 	if len(all) == 0 {
 		return "", errors.New("tasks is empty: name at least one")
@@ -104,18 +98,16 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 		if err != nil && len(started) == 0 {
 			return "", err
 		}
+		one := map[string]any{"agent": n.Agent, "task": t.Number, "state": "started"}
 		if err != nil {
-			started = append(started, map[string]any{"agent": n.Agent, "refused": err.Error()})
-			continue
+			one = map[string]any{"agent": n.Agent, "refused": err.Error()}
 		}
-		started = append(started, map[string]any{"agent": n.Agent, "task": t.Number, "state": "started"})
+		started = append(started, one)
 	}
-	text, err := json.Marshal(map[string]any{"tasks": started, "note": "each result comes as a message of its own; /tasks shows people what is open"})
-	return string(text), err
+	return asJSON(map[string]any{"tasks": started, "note": "each result comes as a message of its own; /tasks shows people what is open"}, nil)
 }
 
-// newTask checks the request and writes the sub-agent's instructions. sources are the messages that
-// the task itself comes from.
+// newTask checks a task and writes its instructions. sources are the messages that it comes from.
 func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.Message) (n store.NewTask, err error) {
 	var spawn []string
 	var above compactor.Patch // the set layers of this conversation's policy
@@ -152,18 +144,15 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	}, nil
 }
 
-// briefingOf returns what a sub-agent reads of the conversation, and the messages it comes from:
-// the newest that fit, with secrets masked.
+// briefingOf returns what a sub-agent reads of the conversation, the newest that fits, and the messages it is of.
 func briefingOf(said []chat.Message) (text string, of []int64) {
 	said = slices.DeleteFunc(said, func(m chat.Message) bool {
 		return m.Text == "" || m.Role != llm.RoleUser && m.Role != llm.RoleAssistant
 	})
 	items := summarize.ClippedItems(said, briefingTokens/3)
-	left := briefingTokens
-	first := len(items)
-	for first > 0 && items[first-1].Tokens <= left {
-		first--
-		left -= items[first].Tokens
+	left, first := briefingTokens, len(items)
+	for ; first > 0 && items[first-1].Tokens <= left; first-- {
+		left -= items[first-1].Tokens
 	}
 	if items = items[first:]; len(items) == 0 {
 		return "", nil
@@ -183,10 +172,8 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 			return nil, errPeople(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
 		}
 		switch v := value.(type) {
-		case string:
-			patch[key] = v
-		case bool:
-			patch[key] = strconv.FormatBool(v)
+		case string, bool:
+			patch[key] = fmt.Sprint(v)
 		case float64:
 			patch[key] = strconv.FormatFloat(v, 'f', -1, 64)
 		default:

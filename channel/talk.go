@@ -3,8 +3,11 @@ package channel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -69,35 +72,39 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 }
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
-func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && t.tooled { // a worker may have learned it earlier
-		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
-			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
+func (t *talk) retry(_ context.Context, err error) (again bool) {
+	defer func() {
+		if again {
+			t.r.current.Reset()
+		}
+	}()
+	learnt, model := t.window.learnt(), t.agent.Model.Name()
+	failed, _ := errors.AsType[*llm.Error](err)
+	switch kind := llm.KindOf(err); {
+	case llm.RefusesTools(err) && t.tooled:
+		if !learnt.Facts().RefusesTools { // a worker may have learned it earlier
+			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", model)
 			learnt.NoTools()
 		}
 		return true
-	}
-	if llm.WantsReasoning(err) && !t.reasoned {
+	case llm.WantsReasoning(err) && !t.reasoned:
 		t.reasoned = true // this is learned now: the next request includes the available reasoning
-		t.r.current.Reset()
 		return true
-	}
-	if len(t.pictures) > 0 && llm.RefusesImages(err) {
-		t.r.current.Reset()
+	case len(t.pictures) > 0 && llm.RefusesImages(err):
 		t.refused(t.pictures, err)
 		return true
-	}
-	if llm.KindOf(err) == llm.KindFiltered {
+	case kind == llm.KindFiltered:
 		return t.withhold()
-	}
-	if refusedAsItStands(err) {
-		return t.sendCallsAsText(t.r, t.sent, err)
-	}
-	if llm.KindOf(err) != llm.KindOverflow || t.overflows >= 2 {
+	case kind == llm.KindBadRequest && (failed.Status == http.StatusBadRequest || failed.Status == http.StatusUnprocessableEntity):
+		// It was understood, and perhaps refused for its tool calls: from now on they are text, unless that was not the cause.
+		if _, t.inWords = llm.InWords(t.sent); t.inWords {
+			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
+		}
+		return t.inWords
+	case kind != llm.KindOverflow || t.overflows >= 2:
 		return false
 	}
 	t.overflows++
-	t.r.current.Reset()
 	t.window.lookUp(t.hub.ctx) // the model has learned from the error
 	return ask(t.conversation, func(e *compactor.Compactor) bool {
 		if t.plainRequest {
@@ -107,25 +114,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	})
 }
 
-// refusedAsItStands reports whether a server understood a request but does not accept it.
-func refusedAsItStands(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
-}
-
-// sendCallsAsText prepares a refused request to be repeated with its tool calls and results as text
-// from now on, if it contained any; if that was not the cause, they stay as before.
-func (c *conversation) sendCallsAsText(r *reply, sent []llm.Message, err error) bool {
-	_, tooled := llm.InWords(sent)
-	if c.inWords = tooled; tooled {
-		r.current.Reset()
-		c.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", c.agent.Model.Name(), "error", err)
-	}
-	return tooled
-}
-
-// loadPictures loads the pictures that a request shows, and returns which. Pictures that cannot be
-// loaded, or would be refused, stay described in words.
+// loadPictures loads the pictures of a request, and returns which; others are described in words.
 func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]bool) {
 	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
@@ -151,8 +140,7 @@ func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]boo
 	return shown
 }
 
-// refused has pictures described in words from now on: all of them if the model accepts none, or
-// those it was shown if it could not accept these.
+// refused has pictures described in words from now on: all if the model accepts none, or those it was shown.
 func (c *conversation) refused(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
 		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
@@ -164,4 +152,88 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 		c.unfit = make(map[int64]bool)
 	}
 	maps.Copy(c.unfit, shown)
+}
+
+// A provider's filter reads the whole prompt, so one message that it refuses would end the
+// conversation. Later requests contain a notice in its place; the transcript keeps it. The filter
+// does not say which message it refuses: what it has not accepted yet is withheld, step by step.
+
+const withheldNotice = "[System: the provider's filter refuses what stood here, so it is withheld]"
+
+// promptFilter is what is known about the provider's filter; after a restart it is found again.
+type promptFilter struct {
+	withheld map[string]bool // the texts of messages that requests do not contain; an edited message has another text
+	revision int             // of the last prompt that it accepted
+	accepted int             // messages of it, and the answer
+}
+
+// apply returns messages with notices in the place of those withheld.
+func (f *promptFilter) apply(messages []llm.Message) []llm.Message {
+	if len(f.withheld) == 0 {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	for i, m := range messages {
+		if f.withheld[m.Text] {
+			messages[i].Text, messages[i].Images = withheldNotice, nil
+		}
+	}
+	return messages
+}
+
+// accept notes that the filter accepted the last request.
+func (t *talk) accept() {
+	if t.tried > 0 {
+		t.log.Info("messages_withheld", "messages", t.tried, "model", t.agent.Model.Name())
+	}
+	maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { // it has left the prompt
+		return !slices.ContainsFunc(t.sent, func(m llm.Message) bool { return m.Text == text })
+	})
+	t.filter.revision, t.filter.accepted = t.revision, len(t.sent)+1
+	t.suspects, t.tried = nil, 0
+}
+
+// withhold has the next request lack more of what the filter may have refused, and reports whether
+// there was more. If not, the question itself is at fault.
+func (t *talk) withhold() bool {
+	if t.suspects == nil {
+		t.suspects = t.suspected()
+	}
+	if t.tried == len(t.suspects) {
+		for _, text := range t.suspects {
+			delete(t.filter.withheld, text)
+		}
+		return false
+	}
+	t.tried = min(4*t.tried+1, len(t.suspects)) // few requests, however long the prompt is
+	for _, text := range t.suspects[:t.tried] {
+		t.filter.withheld[text] = true
+	}
+	return true
+}
+
+// suspected returns the texts of the refused request that the filter has not accepted before, without
+// the question: first people's messages that were not answered, the newest first, then all others.
+func (t *talk) suspected() (texts []string) {
+	start := 1 // behind the system prompt
+	if t.revision == t.filter.revision && t.filter.accepted <= len(t.sent) {
+		start = t.filter.accepted
+	}
+	spoken := func(i int) bool {
+		return i < len(t.sent) && t.sent[i].Role == llm.RoleUser && strings.HasPrefix(t.sent[i].Text, "[#")
+	}
+	question := slices.IndexFunc(t.sent, func(m llm.Message) bool {
+		return strings.HasPrefix(m.Text, fmt.Sprintf("[#%d ", t.r.turn.Seq))
+	})
+	var others []string
+	for i := len(t.sent) - 1; i >= start; i-- {
+		switch text := t.sent[i].Text; {
+		case text == "" || t.filter.withheld[text] || spoken(i) && i >= question:
+		case spoken(i) && spoken(i+1):
+			texts = append(texts, text)
+		default:
+			others = append(others, text)
+		}
+	}
+	return append(texts, others...)
 }

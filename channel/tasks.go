@@ -18,13 +18,11 @@ import (
 // conversation that started it. It works in parts: a turn ends after a few calls, so that the work
 // is on disk and may be summarized, and the next turn continues.
 
-// Limits of a task whose agent sets none.
+// Limits of tasks.
 const (
-	DefaultTaskCalls = 100
+	DefaultTaskCalls = 100 // if the agent sets none, like the next
 	DefaultTaskTime  = 30 * time.Minute
-)
 
-const (
 	maxTaskDepth      = 3           // depth of tasks that start tasks
 	maxOpenTasks      = 4           // below one conversation of people
 	partCalls         = 8           // model calls in one part of a task
@@ -39,15 +37,13 @@ var errPart = errors.New("this part of the task is done")
 // isTask reports whether the conversation is a task of a sub-agent.
 func (c *conversation) isTask() bool { return connectorOf(c.name) == store.TaskConnector }
 
-// account returns the conversation whose limits count the calls made here: for a task, the people's
-// conversation above it.
+// account returns whose limits count the calls made here: for a task, the people's conversation above it.
 func (c *conversation) account() string {
 	root, _ := store.RootOf(c.name)
 	return root
 }
 
-// stale returns the time before which a message is too old to be answered. A task has a separate
-// time limit.
+// stale returns the time before which messages are too old for an answer; a task has a limit of its own.
 func (c *conversation) stale() time.Time {
 	if c.isTask() {
 		return time.Time{}
@@ -55,14 +51,13 @@ func (c *conversation) stale() time.Time {
 	return time.Now().Add(-c.hub.o.CatchUp)
 }
 
-// openTask returns the task that the conversation is, unless it has ended; then nothing more is done
-// in it. It ends a task whose time is over or whose agent is gone, and has the child look again in
-// time.
+// openTask returns the task that the conversation is, unless it has ended. It ends one whose time is over or whose
+// agent is gone, and has the child look again in time.
 func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	c.lookAgain = time.Now().Add(taskCheckInterval) // after an error, too
 	t, err := c.records.Tasks().Self(ctx)
 	if err == nil && t.State == store.TaskOpen {
-		agent, known := c.hub.agent(t.Agent)
+		agent, known := c.hub.agents().named(t.Agent)
 		c.taskEnds = t.Created.Add(agent.taskTime())
 		switch {
 		case !known:
@@ -84,8 +79,7 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	return t, false
 }
 
-// partDone reports whether a part of a task has made enough calls, or filled enough of the window,
-// to end.
+// partDone reports whether a part of a task has made enough calls, or filled enough of the window.
 func (t *talk) partDone(left int) bool {
 	if !t.isTask() || len(t.r.messages) == 0 {
 		return false
@@ -100,26 +94,7 @@ func (t *talk) partDone(left int) bool {
 // callsLeft returns how many calls a task may still make; in the last one its model must answer.
 func (t *talk) callsLeft(left int) int { return t.most - (maxCalls - left) }
 
-// callsOfPart returns how many calls a part of a task may make: those that earlier parts left.
-func (c *conversation) callsOfPart(ctx context.Context) (most int, err error) {
-	if !c.isTask() {
-		return maxCalls, nil
-	}
-	made, err := c.records.Tasks().Calls(ctx)
-	return c.agent.taskCalls() - made, err
-}
-
-// finishPart writes the work of a part of a task, which has no answer.
-func (c *conversation) finishPart(ctx context.Context, r *reply) error {
-	err := c.finish(ctx, r, store.Outcome{Turn: r.turn.Seq, Messages: r.messages})
-	if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
-		c.hub.reportTask(t)
-	}
-	return err
-}
-
-// continueTask starts the next part of an open task if nothing waits; more reports whether it did.
-// A task with no calls left expires.
+// continueTask starts the next part of an open task if nothing waits. A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
 	if !c.isTask() {
 		return false, nil
@@ -135,7 +110,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	agent, _ := c.hub.agent(t.Agent)
+	agent, _ := c.hub.agents().named(t.Agent)
 	if calls >= agent.taskCalls() {
 		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
@@ -151,8 +126,7 @@ func (h *Hub) endTask(ctx context.Context, records *store.Conversation, t store.
 	return h.closeTask(ctx, records, t, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
 }
 
-// closeTask ends a task with a report, which starts a turn in the conversation that started the
-// task.
+// closeTask ends a task with a report, which starts a turn in the conversation above.
 func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, report string) error {
 	ctx = context.WithoutCancel(ctx) // ctx may belong to a turn that ends with the task
 	ended, err := records.Tasks().End(ctx, state, fmt.Sprintf("%s (task %d)", t.Agent, t.Number), report)
@@ -213,21 +187,19 @@ type taskWriter struct {
 func (taskWriter) Show(string) {}
 func (taskWriter) Cancel()     {}
 
-// Send ends the task with its last answer. An answer is not the last one while the task has tasks of
-// its own, or their results to answer.
+// Send ends the task with its last answer: not while it has tasks of its own, or results to answer.
 func (w taskWriter) Send(ctx context.Context, piece Piece) (id string, err error) {
 	records, err := w.hub.o.Store.Find(ctx, w.conversation)
 	if err != nil {
 		return "", err
 	}
 	t, err := records.Tasks().Self(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if strings.HasPrefix(piece.Reply, failedPrefix) {
+	case strings.HasPrefix(piece.Reply, failedPrefix):
 		return piece.Reply, w.hub.endTask(ctx, records, t, store.TaskFailed, strings.TrimSuffix(piece.Text, "."))
-	}
-	if piece.Failure { // a notice, for people
+	case piece.Failure: // a notice, for people
 		return piece.Reply, nil
 	}
 	if final, err := records.Tasks().Final(ctx, piece.To); err != nil || !final {

@@ -55,6 +55,13 @@ func TestTasksWithoutResult(t *testing.T) {
 		check.Len(t, name+": requests", one.Requests(), c.asked)
 		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.asked-1].Tools) > 0, c.one.TaskCalls == 0)
 	}
+	// An agent may be removed.
+	r := newTaskRig(t, counting, blockUntilCanceled)
+	r.say("go", true)
+	r.waitForSent("started")
+	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
+	r.restart()
+	r.waitForSent("[Task 1 of one failed: there is no agent one any more.")
 }
 
 // The task below may end after the answer that waits for it was written and before it is sent.
@@ -156,15 +163,6 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 	r.restart()
 	check.Len(t, "tasks after another restart", r.tasks(), 1)
 	check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
-}
-
-func TestTaskOfRemovedAgentFails(t *testing.T) {
-	r := newTaskRig(t, counting, blockUntilCanceled)
-	r.say("go", true)
-	r.waitForSent("started")
-	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
-	r.restart()
-	r.waitForSent("[Task 1 of one failed: there is no agent one any more.")
 }
 
 func TestPauseStopsTasks(t *testing.T) {

@@ -41,8 +41,7 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 
 var counting = map[string]any{"agent": "one", "task": "count"}
 
-// newTaskRig returns a rig whose agent starts a task with these arguments when asked to, for the agent
-// "one", whose model is a script.
+// newTaskRig returns a rig whose agent starts a task with these arguments for the agent "one", a script.
 func newTaskRig(t *testing.T, arguments map[string]any, one script) *rig {
 	return newRigWithOne(t, arguments, channel.Agent{Model: &llmtest.Model{Func: one}})
 }

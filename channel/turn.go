@@ -40,7 +40,9 @@ type reply struct {
 	shown    int             // bytes of the text when it was last shown
 	spend    func() error    // called before each model call; an error stops the call
 	learnt   *llm.Learnt     // of the model that answers
+	said     int             // index in messages of the row with the newest of texts
 	finish   string          // why the answer ended; "": there is none
+	stored   bool            // its outcome is on disk
 }
 
 // text returns everything that people see of the reply so far.
@@ -82,7 +84,10 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	calls, learnt := 0, c.learntFor(other)
+	calls, learnt := 0, c.window.learnt()
+	if other != nil {
+		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))
+	}
 	for again := true; again; {
 		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
 		again, err = c.attempt(ctx, &turn, r, other, step)
@@ -95,7 +100,8 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 	if turn.Attempts > maxAttempts {
 		step.Fail(errInterrupted)
 		c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
-		return false, c.finish(ctx, r, c.failed(r, errInterrupted))
+		_, sentence := failureOf(errInterrupted)
+		return false, c.fail(ctx, r, c.spell(sentence))
 	}
 	if w, ok := r.writer.(Indicator); ok {
 		w.Working()
@@ -106,16 +112,20 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 	}
 	switch cause := context.Cause(ctx); {
 	case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		return false, c.hub.ctx.Err()
-	case err == nil:
-		return false, c.succeed(ctx, r, step, resp)
 	case errors.Is(cause, errDeleted):
 		_, err := c.tryAgain(r, turn) // finds that the turn was deleted, too
 		return false, err
+	case err == nil:
+		return false, c.succeed(ctx, r, step, resp)
 	case c.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		step.Add(answered)
-		return false, c.finishPart(ctx, r)
+		err := c.finish(ctx, r, store.Outcome{Turn: turn.Seq, Messages: r.messages})
+		if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
+			c.hub.reportTask(t)
+		}
+		return false, err
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		step.Add(stopped)
 		partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
@@ -131,33 +141,36 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 
 // succeed closes a turn with the model's answer.
 func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step, resp llm.Response) error {
-	c.hub.metrics.answered()
-	step.Add(answered)
 	if c.failures.end(r.learnt) {
 		c.log.Info("turns_recovered")
 	}
 	r.finish = resp.FinishReason
-	return c.finish(ctx, r, r.answered(c.next(), resp.Message))
+	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
+	if r.stored { // otherwise its question was deleted, or it is answered again
+		c.hub.locked(func() { c.hub.stats.Turns, c.hub.stats.Failing = c.hub.stats.Turns+1, 0 })
+		step.Add(answered)
+	}
+	return err
 }
 
 // giveUp closes a failed turn with a sentence that says why.
 func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step, failed error) error {
 	step.Fail(failed)
-	c.hub.metrics.failure()
+	c.hub.locked(func() { c.hub.stats.Failed, c.hub.stats.Failing = c.hub.stats.Failed+1, c.hub.stats.Failing+1 })
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
 	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.truncate(r.first)
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		return c.pass(ctx, r.turn)
 	}
 	c.failures.announced = true
-	return c.finish(ctx, r, c.failed(r, failed))
+	_, sentence := failureOf(failed)
+	return c.fail(ctx, r, c.spell(sentence))
 }
 
-// tryAgain discards what a failed attempt added. It is not tried again if the question was deleted, which closed
-// the turn.
+// tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
 func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err error) {
-	r.writer.Cancel()
+	c.sender.cancel(r.writer)
 	c.truncate(r.first)
 	err = c.countAttempt(c.hub.ctx, turn)
 	if errors.Is(err, store.ErrNotFound) {
@@ -185,13 +198,12 @@ func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
-// recoverTurn converts a panic in a turn into an error. One of the loop is not the turn's: the
-// conversation is reloaded, and the turn repeated.
+// recoverTurn converts a panic in a turn into an error. After one of the loop the turn is repeated.
 func (c *conversation) recoverTurn(r *reply, err *error) {
 	switch p := recover(); p {
 	case nil:
 	case any(errPanicked):
-		r.writer.Cancel()
+		c.sender.cancel(r.writer)
 		panic(p)
 	default:
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
@@ -205,18 +217,21 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	if other != nil {
 		return c.handOver(ctx, r, other)
 	}
-	most, err := c.callsOfPart(ctx)
-	if err != nil {
-		return resp, err
+	t := talk{conversation: c, r: r, most: maxCalls}
+	if c.isTask() { // it may make the calls that its earlier parts left
+		made, err := c.records.Tasks().Calls(ctx)
+		if err != nil {
+			return resp, err
+		}
+		t.most = c.agent.taskCalls() - made
 	}
-	t := talk{conversation: c, r: r, most: most}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
 		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
 			t.accept()
 			if text := withoutNoReply(calls.Text, false); text != "" {
-				r.texts = append(r.texts, text)
+				r.texts, r.said = append(r.texts, text), len(r.messages)
 			}
 			r.current.Reset()
 			c.add(r, calls, t.completion)
@@ -247,23 +262,19 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	return resp, err
 }
 
-// show displays the reply so far. It shows nothing before the replies ahead of this one have been
-// sent: otherwise people would see them out of order.
-//
-// Showing a text costs time in proportion to its length, so a long one is shown in larger steps.
+// show displays the reply so far, in larger steps the longer it is: each costs time in proportion.
 func (c *conversation) show(r *reply) {
 	n := r.current.Len()
 	if n > r.shown && n-r.shown < n/256 {
 		return
 	}
 	r.shown = n
-	if text := withoutNoReply(r.text(), true); text != "" && c.sender.idle() {
-		r.writer.Show(text)
+	if text := withoutNoReply(r.text(), true); text != "" {
+		c.sender.show(r.writer, text)
 	}
 }
 
-// add appends a message of the model or a tool to the turn. completion is the provider's token
-// count for it; 0: unknown.
+// add appends a message of the model or a tool; completion is the provider's count of it, 0: unknown.
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	c.do(func(e *compactor.Compactor) {
 		row := rowOf(m, e.History().Next(), r.turn.Seq)

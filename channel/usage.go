@@ -5,9 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"cairn/chat"
@@ -17,28 +14,16 @@ import (
 	"cairn/store"
 )
 
-// Model usage is counted in memory and written with the next answer, or separately when the
-// conversation becomes quiet or closes. So it costs a turn nothing, and a crash loses at most the
-// latest numbers.
+// Model usage is counted in memory and written with the next answer, or when the conversation becomes quiet or
+// closes. So it costs a turn nothing, and a crash loses at most the latest numbers.
 
-// pendingUsage is model usage that the database does not have yet.
-type pendingUsage struct {
-	mu  sync.Mutex // guards all
-	all []store.Usage
+func (c *conversation) addUsage(all ...store.Usage) {
+	c.hub.locked(func() { c.usage = append(c.usage, all...) })
 }
 
-func (p *pendingUsage) add(all ...store.Usage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, all...)
-}
-
-// take returns the usage to write now. If the write fails, the caller must add it again.
-func (p *pendingUsage) take() []store.Usage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := p.all
-	p.all = nil
+// takeUsage returns the usage to write now. If the write fails, the caller must add it again.
+func (c *conversation) takeUsage() (all []store.Usage) {
+	c.hub.locked(func() { all, c.usage = c.usage, nil })
 	return all
 }
 
@@ -47,7 +32,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	used := store.Usage{Day: store.Day(now), Kind: kind, Model: model}
 	used.Add(u)
-	c.usage.add(used)
+	c.addUsage(used)
 	if c.hub.o.Counted != nil {
 		c.hub.o.Counted(used)
 	}
@@ -56,18 +41,18 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		e.Add(used, c.hub.rules.Load().Money.Prices)
 		o.Used(c.name, kind, model, e)
 	}
-	c.hub.budget.add(used)
+	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
 	_ = c.hub.afford(now) // logs the budgets that this spent
 }
 
 // flushUsage writes what no answer has written.
 func (c *conversation) flushUsage(ctx context.Context) {
-	all := c.usage.take()
+	all := c.takeUsage()
 	if len(all) == 0 {
 		return
 	}
 	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
-		c.usage.add(all...) // the next answer writes it
+		c.addUsage(all...) // the next answer writes it
 		c.log.Debug("save_usage_failed", "error", err)
 	}
 }
@@ -94,32 +79,13 @@ type Stats struct {
 	Failing int64 // how many turns failed since the last answer
 }
 
-// metrics holds the counters for Stats.
-type metrics struct {
-	turns, failed, failing atomic.Int64
-	refused, dropped       atomic.Int64
-}
-
-func (t *metrics) answered() {
-	t.turns.Add(1)
-	t.failing.Store(0)
-}
-
-func (t *metrics) failure() {
-	t.failed.Add(1)
-	t.failing.Add(1)
-}
-
 // Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
-	open := len(h.open)
-	h.mu.Unlock()
-	t := &h.metrics
-	return Stats{
-		Open: open, Stuck: h.incidents.count(), Refused: int(t.refused.Load()), Dropped: t.dropped.Load(),
-		Turns: t.turns.Load(), Failed: t.failed.Load(), Failing: t.failing.Load(),
-	}
+	defer h.mu.Unlock()
+	s := h.stats
+	s.Open, s.Stuck = len(h.open), len(h.stuck)
+	return s
 }
 
 // Expense is what model requests used, and what that costs.
@@ -185,25 +151,27 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 	return s, err
 }
 
-func (s *Spending) write(b *strings.Builder) {
+// write writes it as lines of /context.
+func (s *Spending) write(line func(label, format string, values ...any)) {
 	if s == nil {
 		return
 	}
 	if s.Total.Requests > 0 {
-		fmt.Fprintf(b, "today     %s\nin all    %s\n", s.Today, s.Total)
+		line("today", "%s", s.Today)
+		line("in total", "%s", s.Total)
 	}
 	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
-		fmt.Fprintf(b, "summaries %s; they saved about %d tokens of cached input: %s\n", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
+		line("summaries", "%s; they saved about %d tokens of cached input: %s", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
 	}
-	if len(s.Budgets) > 0 {
-		var words []string
-		for _, one := range s.Budgets {
-			words = append(words, one.String())
-		}
-		fmt.Fprintf(b, "budget    %s, in all conversations\n", strings.Join(words, ", "))
+	budgets := ""
+	for _, one := range s.Budgets {
+		budgets += one.String() + ", "
+	}
+	if budgets != "" {
+		line("budget", "%sin all conversations", budgets)
 	}
 	for _, model := range s.NoPrice {
-		fmt.Fprintf(b, "no price  for %s: it counts as 0; set [prices.%q]\n", model, model)
+		line("no price", "for %s: it counts as 0; set [prices.%q]", model, model)
 	}
 }
 

@@ -91,6 +91,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		}
 		r.ask("hello")
 		check.Equal(t, name, texts(r.usageRows()), store.Day(time.Now())+" turn scripted 1 50 0 0 1")
+		check.Equal(t, name+": turns answered", r.hub.Stats().Turns, 0)
 	}
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
@@ -102,8 +103,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	})
 }
 
-// TestUsageOfSummariesIsStored: this includes recaps and failed requests, and needs no further
-// turn. When the budget is spent (here by the worker's model alone), summaries are made without a model.
+// Of recaps and failed requests, too, without a further turn. With the worker's budget spent, no model makes them.
 func TestUsageOfSummariesIsStored(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
@@ -146,7 +146,7 @@ func TestContextShowsSpending(t *testing.T) {
 	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
-	shown := r.wantAnswer("/context", "in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	shown := r.wantAnswer("/context", "in total  1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
 	check.Lacks(t, "answer with a price", shown, "no price")
 }
 
@@ -191,9 +191,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	r.run("/pause")
 	r.ask("hello")
 	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
-}
-
-func TestEveryErrorHasAClass(t *testing.T) {
+	// Every error has a class.
 	all := []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled}
 	for _, kind := range llm.Kinds {
 		all = append(all, fmt.Errorf("wrapped: %w", &llm.Error{Kind: kind}))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -17,8 +16,7 @@ import (
 // searchShare limits the result of one search to this fraction of the window: 1/16.
 const searchShare = 16
 
-// work opens the conversation if necessary, resumes an unfinished turn, and works until nothing
-// waits.
+// work opens the conversation, resumes an unfinished turn, and works until nothing waits.
 func (c *conversation) work(ctx context.Context, resume bool) error {
 	opens := c.engine == nil
 	if opens {
@@ -67,8 +65,7 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 	return err
 }
 
-// step takes up what waits, and answers it if anyone asked. If nothing waits, it starts a requested
-// session.
+// step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	var made *compactor.Event
 	newest := ""
@@ -90,25 +87,32 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	burst, err := c.dequeue(ctx, due)
-	if err != nil {
+	var burst []chat.Message
+	if due.Last != 0 { // otherwise nothing waits, and nothing is written
+		c.window.lookUp(ctx)
+		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.window.burst(), c.stale())
+	}
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if len(burst) == 0 && due.Session {
+	case len(burst) == 0 && due.Session:
 		return c.startSession(ctx)
-	}
-	if len(burst) == 0 {
+	case len(burst) == 0:
 		return c.continueTask(ctx)
 	}
 	// What arrives after this check wakes the loop, which starts the child again.
 	more = len(burst) < due.Waiting || due.Session
 	var own []compactor.Patch
+	var authors []string // of the addressed messages
 	c.do(func(*compactor.Compactor) {
 		c.append(burst)
 		for _, m := range burst {
 			own = append(own, c.accepted(m.ID, m.Seq))
 			if !strings.HasPrefix(m.ID, store.TaskID) {
 				c.arrivals.newest = m.ID
+			}
+			if m.Addressed && !slices.Contains(authors, m.AuthorID) {
+				authors = append(authors, m.AuthorID)
 			}
 		}
 	})
@@ -123,19 +127,10 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
-	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authorsOf(burst), !turn.Optional, time.Now()); !ok {
+	if ok, tell := c.hub.takeTurn(authors, !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn, compactor.Merge(own...))
-}
-
-// dequeue takes up waiting messages; if none wait, it writes nothing.
-func (c *conversation) dequeue(ctx context.Context, due store.Due) ([]chat.Message, error) {
-	if due.Last == 0 {
-		return nil, nil
-	}
-	c.window.lookUp(ctx)
-	return c.records.Inbox().Dequeue(ctx, due.Last, c.window.burst(), c.stale())
 }
 
 // append shows messages that are on disk. A thread inherits with its first message, so the engine
@@ -164,18 +159,7 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	return err == nil, err
 }
 
-// authorsOf returns the authors of the addressed messages.
-func authorsOf(burst []chat.Message) (authors []string) {
-	for _, m := range burst {
-		if m.Addressed && !slices.Contains(authors, m.AuthorID) {
-			authors = append(authors, m.AuthorID)
-		}
-	}
-	return authors
-}
-
-// resume takes up a turn that was started and not finished, by an earlier process or because the
-// disk refused the answer. A turn that is too old stays as context.
+// resume takes up a turn that an earlier process, or the disk, left unfinished; an old one becomes context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
 		turn, found, err := c.records.Turns().Unanswered(ctx)
@@ -203,8 +187,7 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began: what it said
-// of them is dropped, too.
+// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began.
 func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (err error) {
 	if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); err != nil {
 		return err

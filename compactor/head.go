@@ -40,6 +40,7 @@ const (
 
 	ByWorker     = transcript.Worker
 	ByExtractive = transcript.Extractive
+	ByNobody     = transcript.Nobody
 
 	Running  = transcript.Running
 	Prepared = transcript.Prepared

@@ -8,12 +8,105 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
 )
+
+func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	g := (*c.engineStatus.Load())()
+	var answer Answer
+	for _, session := range g.Past.Earlier {
+		for _, row := range session.Rows {
+			answer.Items = append(answer.Items, c.summaryLine(row)+c.sayf(" (from before a /new)"))
+		}
+	}
+	for _, row := range g.Stack {
+		answer.Items = append(answer.Items, c.summaryLine(row))
+	}
+	switch {
+	case len(answer.Items) == 0:
+		answer.Text = "Nothing has been summarized here: I see every message word for word."
+	case len(g.Stack) == 0:
+		answer.Text = c.sayf("Nothing has been summarized since the last /new. From before, oldest first:")
+	default:
+		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
+	}
+	return answer, nil
+}
+
+// summaryLine describes a compaction in one line for people, and how to see what is behind it.
+func (c *conversation) summaryLine(row compactor.Compaction) string {
+	return summaryWords(row) + c.sayf(": /expand %d", row.ID)
+}
+
+// summaryWords describes a compaction, numbered like a memory.
+func summaryWords(row compactor.Compaction) string {
+	by := madeBy(row.By)
+	if row.Model != "" {
+		by += " (" + row.Model + ")"
+	}
+	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %s in %d tokens, %s", row.ID, row.Kind, row.Level, row.From, row.To,
+		days(row.FromTime, row.ToTime), chat.Counted(row.Messages, "message", "messages"), row.Tokens, by)
+}
+
+// madeBy describes who wrote a summary; no one has written what a placeholder stands for.
+func madeBy(by compactor.By) string {
+	if by == compactor.ByNobody {
+		return "to be summarized"
+	}
+	return "by " + string(by)
+}
+
+// days formats a range of days, or a single day.
+func days(from, to time.Time) string {
+	first, last := from.Local().Format(time.DateOnly), to.Local().Format(time.DateOnly)
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+// expandShown is the most messages that /expand shows.
+const expandShown = 200
+
+func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Answer, error) {
+	number, begin, _ := strings.Cut(args, " ")
+	id, ok := numberOf(number)
+	from := int64(1)
+	if ok && begin != "" {
+		from, ok = numberOf(strings.TrimSpace(begin))
+	}
+	if !ok {
+		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))
+	}
+	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
+	if errors.Is(err, store.ErrNotFound) {
+		err = errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
+	}
+	answer := Answer{Text: summaryWords(e.Row)}
+	for _, child := range e.Children {
+		answer.Items = append(answer.Items, c.summaryLine(child))
+	}
+	for _, m := range e.Messages {
+		answer.Items = append(answer.Items, chat.RecordOf(m).String())
+	}
+	if e.Next != 0 {
+		answer.Items = append(answer.Items, c.sayf("There is more: /expand %d %d", id, e.Next))
+	}
+	return answer, err
+}
+
+func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	now, err := c.hub.Operator().Context(ctx, c.name)
+	if err == nil {
+		now.Usage, err = c.hub.Operator().Spending(ctx, c.name)
+	}
+	return Answer{Text: c.spell(now.String()), Aligned: true}, err
+}
 
 // numberOf parses a number the way people write it, "12" or "#12".
 func numberOf(text string) (n int64, ok bool) {
@@ -38,17 +131,14 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, and it needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
-	if _, err := c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
-		return Answer{}, err
-	}
-	if err := c.repinned(); err != nil {
-		return Answer{}, err
+	if _, err = c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err == nil {
+		err = c.repinned()
 	}
 	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
-	return Answer{Text: answer}, nil
+	return Answer{Text: answer}, err
 }
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
@@ -88,22 +178,17 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
-	switch err := c.records.Transcript().Unpin(ctx, seq); {
-	case errors.Is(err, store.ErrNotFound):
+	err := c.records.Transcript().Unpin(ctx, seq)
+	if errors.Is(err, store.ErrNotFound) {
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
-	case err != nil:
-		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, c.repinned()
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, cmp.Or(err, c.repinned())
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	head, _, err := c.records.Compactions().Head(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
 	if len(head.Pins) == 0 {
-		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, nil
+		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, err
 	}
 	costs, budget := c.pinCosts(head.Pins)
 	answer := Answer{Text: fmt.Sprintf("Pins may take %d tokens in total:", budget)}

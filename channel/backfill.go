@@ -12,8 +12,7 @@ import (
 	"cairn/store"
 )
 
-// What a conversation requests from its connector before it takes up messages: missed messages,
-// messages from before the bot joined, and details that the events lacked.
+// What a conversation reads before it takes up messages: missed ones, and those from before the bot joined.
 
 const (
 	earlierMessages = 100             // read as context when the bot is first addressed
@@ -22,10 +21,12 @@ const (
 	historyRetry    = 30 * time.Second
 )
 
-// backfill is the child's state of reading missed messages.
+// backfill is the child's state of reading missed messages, and when it acts although nothing arrived.
 type backfill struct {
-	pastDone bool         // the messages from before the bot joined have been read
-	failing  llm.Incident // the history cannot be read
+	pastDone  bool         // the messages from before the bot joined have been read
+	unread    llm.Incident // the history cannot be read
+	lookAgain time.Time    // for work; zero: never
+	taskEnds  time.Time    // the time of the task that this conversation is will be over
 }
 
 // gather fetches all of that and returns what is due afterwards. Messages may be taken up only up
@@ -58,8 +59,7 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	return due, err
 }
 
-// fillGap reads the messages posted while the bot was away, and, before those, known messages that
-// people may have changed.
+// fillGap reads messages posted while the bot was away and, before those, known ones that may have changed.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []store.Known // known messages still to be compared
 	from := ""              // where that reading continues
@@ -91,11 +91,11 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
+			c.log.Log(c.hub.ctx, c.unread.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
 			c.lookAgain = time.Now().Add(historyRetry)
 			return nil
 		}
-		c.backfill.failing.End()
+		c.unread.End()
 		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
@@ -142,18 +142,17 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (c *conversation) early() bool {
-	return !c.backfill.pastDone && c.next() <= historyPage // otherwise more has been overheard since
+	return !c.pastDone && c.next() <= historyPage // otherwise more has been overheard since
 }
 
-// readBack reads the messages from before the bot was first addressed here, so that it knows what
-// people are talking about.
+// readBack reads what people wrote before the bot was first addressed here, as context.
 func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if !c.early() {
 		return nil
 	}
 	done, first, err := c.records.Past().ReadBack(ctx)
 	if err != nil || done || first == "" {
-		c.backfill.pastDone = done
+		c.pastDone = done
 		return err
 	}
 	page, err := c.history(ctx, h, Look{Before: first, Limit: historyPage})
@@ -161,10 +160,10 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		return ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
-		c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
+		c.log.Log(c.hub.ctx, c.unread.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
 		return nil
 	}
-	c.backfill.failing.End()
+	c.unread.End()
 	past, late := c.unanswered(page.Said)
 	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
 		tries, err := c.records.Inbox().TryPast(ctx)
@@ -179,7 +178,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if err != nil {
 		return err
 	}
-	c.backfill.pastDone = true
+	c.pastDone = true
 	if len(added) > 0 {
 		c.do(func(e *compactor.Compactor) {
 			c.append(added)
@@ -189,8 +188,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	return c.repeatEdits(ctx)
 }
 
-// unanswered splits earlier messages at the first one that may still need an answer: an event may
-// arrive late, and after others.
+// unanswered splits earlier messages at the first that may still need an answer: its event may arrive late.
 func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	for i, m := range said {
 		if m.Addressed && !m.Bot && time.Since(m.Time) <= c.hub.o.CatchUp {
@@ -200,8 +198,7 @@ func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	return said, nil
 }
 
-// classifyPast returns the past messages whose authors the bot listens to, with the rules applied
-// to each.
+// classifyPast applies the rules to past messages, and leaves out those of authors the bot does not listen to.
 func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {

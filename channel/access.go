@@ -2,16 +2,13 @@ package channel
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 )
 
 // Access: whose messages are read, which are answered, and who may run which commands.
 
-// maxBotTurns is how many turns in a row another program may cause in a conversation before a
-// person has to write: otherwise two bots that answer each other would never stop.
+// maxBotTurns is the most turns in a row that another program may cause: two bots could answer each other for ever.
 const maxBotTurns = 3
 
 // listensTo reports whether the bot listens to this author in a place.
@@ -45,11 +42,10 @@ func (a Access) owns(who Person, p Place) bool {
 func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Connector] }
 
 func (h *Hub) respond(conversation string) Respond {
-	respond := h.rules.Load().Respond
-	if respond == nil {
-		return RespondMention
+	if respond := h.rules.Load().Respond; respond != nil {
+		return respond(conversation)
 	}
-	return respond(conversation)
+	return RespondMention
 }
 
 // classify applies the rules to a message that was heard: it decides whether the bot answers it.
@@ -57,53 +53,29 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 	if ParsePlace(c.name).Direct() {
 		m.Audience = Members // whatever the connector set
 	}
-	switch respond := h.respond(c.name); {
+	respond := h.respond(c.name)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch known := slices.Contains(c.botTurns, m.ID); { // the platform may deliver it again
 	case respond == RespondNever:
 		m.Addressed, m.Thread = false, false
 	case m.Bot:
-		m.Thread = false
-		if m.Addressed && !c.bots.mayAnswer(m.ID) {
-			m.Addressed = false
+		m.Thread, m.Addressed = false, m.Addressed && (known || len(c.botTurns) < maxBotTurns)
+		if m.Addressed && !known {
+			c.botTurns = append(c.botTurns, m.ID)
 		}
 	case respond == RespondAll && !m.Addressed:
 		m.Addressed, m.Optional = true, true
 	}
 	if !m.Bot {
-		c.bots.personSpoke()
+		c.botTurns = nil
 	}
-}
-
-// botTurns counts the turns that other programs caused since a person last wrote.
-type botTurns struct {
-	mu       sync.Mutex // guards messages
-	messages []string   // ids of those that were answered
-}
-
-// mayAnswer counts a message of a program. A message that the platform delivers again counts once.
-func (b *botTurns) mayAnswer(id string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case slices.Contains(b.messages, id):
-		return true
-	case len(b.messages) == maxBotTurns:
-		return false
-	}
-	b.messages = append(b.messages, id)
-	return true
-}
-
-func (b *botTurns) personSpoke() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.messages = nil
 }
 
 // maxHints is how many people the hub remembers to have turned away.
 const maxHints = 10_000
 
-// refuse rejects a person's message. In a direct message it explains why, once, because no one else
-// there can.
+// refuse rejects a person's message. In a direct message it explains why, once: no one else there can.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
 	if !place.Direct() || m.Bot {
@@ -112,10 +84,10 @@ func (h *Hub) refuse(name string, m Inbound) {
 	who := place.Connector + ":" + m.AuthorID
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.hints[who] {
+	switch {
+	case h.closed || h.hints[who]:
 		return
-	}
-	if len(h.hints) >= maxHints { // strangers must not fill the memory
+	case len(h.hints) >= maxHints: // strangers must not fill the memory
 		clear(h.hints)
 	}
 	h.hints[who] = true
@@ -124,79 +96,6 @@ func (h *Hub) refuse(name string, m Inbound) {
 		defer cancel()
 		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
 	})
-}
-
-// recent records the latest times of events, by key. It is safe for concurrent use.
-type recent struct {
-	mu    sync.Mutex             // guards everything below
-	times map[string][]time.Time // oldest first
-	swept time.Time
-}
-
-// take counts an event of a key if there were fewer than most in the last span; otherwise it returns
-// how long to wait.
-func (r *recent) take(most int, span time.Duration, key string, now time.Time) (wait time.Duration, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	times := r.withinLocked(span, key, now)
-	if len(times) >= most {
-		return times[len(times)-most].Add(span).Sub(now), false
-	}
-	if r.times == nil {
-		r.times = make(map[string][]time.Time)
-	}
-	r.times[key] = append(times, now)
-	return 0, true
-}
-
-// count returns how many events of a key there were in the last span.
-func (r *recent) count(span time.Duration, key string, now time.Time) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.withinLocked(span, key, now))
-}
-
-// withinLocked returns the times of a key within the last span and forgets older ones.
-func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []time.Time {
-	old := func(t time.Time) bool { return now.Sub(t) >= span }
-	if old(r.swept) {
-		r.swept = now
-		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return old(times[len(times)-1]) })
-	}
-	times := slices.DeleteFunc(r.times[key], old)
-	if len(times) > 0 {
-		r.times[key] = times
-	} else {
-		delete(r.times, key)
-	}
-	return times
-}
-
-// limiter counts each person's turns in the last minute.
-type limiter struct {
-	turns   recent
-	notices recent // notices sent to people who had no turns left
-}
-
-// take counts a turn for each person in who and reports whether at least one had a turn left. tell
-// is true if the people should get a notice that none is left: only if they asked, and once a
-// minute.
-func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, tell bool) {
-	if limit <= 0 || len(who) == 0 {
-		return true, false
-	}
-	for _, id := range who {
-		_, left := l.turns.take(limit, time.Minute, id, now)
-		ok = ok || left
-	}
-	if ok || !asked {
-		return ok, false
-	}
-	for _, id := range who { // none of them has any left
-		_, first := l.notices.take(1, time.Minute, id, now)
-		tell = tell || first
-	}
-	return ok, tell
 }
 
 // Respond says which messages the bot answers.

@@ -11,17 +11,11 @@ import (
 
 // What connectors report to the hub besides new messages: edits, deletions, absences.
 
-// ErrRefused is returned for a message or command of an author who is not heard there. Nothing was
-// stored.
+// ErrRefused says that an author is not heard there, and that nothing was stored.
 var ErrRefused = errors.New("not heard here")
 
-// Gap is a conversation that may have missed messages: those after the message with the platform id
-// After; if After is empty, nothing is known of the conversation.
-type Gap = store.Gap
-
-// Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
-// its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
-// that was never delivered is ignored.
+// Edit replaces the text of a message; it starts no turn, and a message that still waits is answered as edited. Of
+// m only ID, Text, Attachments and Time (of the edit) matter. A message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
 	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
 	return err
@@ -44,8 +38,7 @@ func (h *Hub) report(ctx context.Context, d store.Delivery) ([]store.Receipt, er
 	return h.apply(ctx, d)
 }
 
-// applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
-// until a start with that connector.
+// applyHeld applies a held delivery. Messages of a disabled connector wait in the inbox until it is back.
 func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
 	if _, known := h.connectors[connectorOf(d.Conversation)]; known {
 		_, err := h.apply(ctx, d)
@@ -66,7 +59,11 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 		return nil, err
 	}
 	defer h.release(c)
-	c.inbox.post(func() { c.repeatAfterReading(d) })
+	c.inbox.post(func() {
+		if c.edits.reading { // what is read may lack it
+			c.edits.during = append(c.edits.during, d)
+		}
+	})
 	return nil, c.change(ctx, d)
 }
 
@@ -103,8 +100,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// copiesGone makes a conversation refresh messages that show deleted memories of another
-// conversation.
+// copiesGone makes a conversation refresh messages that show deleted memories of another one.
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	h.post(name, func(c *conversation) {
 		if c.deleted(seqs); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
@@ -113,8 +109,7 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 	})
 }
 
-// Asked reports whether a message, given by its platform id, is known in a conversation and was
-// addressed to the bot.
+// Asked reports whether a message with this platform id was addressed to the bot.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -123,8 +118,7 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	return records.Inbox().Asked(ctx, id)
 }
 
-// SentAs returns the piece that was sent as a platform message, also by an earlier process; ok is
-// false if none was.
+// SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -154,9 +148,8 @@ func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, f
 	return h.o.Store.Away(ctx, connector, earlier)
 }
 
-// CatchUp has a conversation read its gap, in the platform's order, before it takes up anything
-// else. after is where the gap begins in a conversation that has none noted: the platform id of a
-// message, or of where one would be; empty adds no gap. CatchUp does not wait.
+// CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where
+// the gap begins if none is noted: the platform id of a message, or of where one would be; empty adds no gap.
 func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 	if after != "" { // before the conversation looks for its gap
 		records, err := h.o.Store.Conversation(ctx, name)
@@ -183,8 +176,7 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	return records.Past().CloseGap(ctx, after)
 }
 
-// Suggest returns completions for the beginning of a command's argument, for connectors that
-// complete while people type; at most 25.
+// Suggest returns at most 25 completions of what a person has typed of a command's argument.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
 	place := ParsePlace(name)
 	access := h.access(place)
@@ -208,8 +200,7 @@ func IsCommand(line string) bool {
 	return ok
 }
 
-// Clip shortens a text to at most this many tokens, as the model will count them, keeping both
-// ends.
+// Clip shortens a text to at most this many tokens, as the model will count them, keeping both ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
 // listensTo reports whether a message's author is heard in a conversation.

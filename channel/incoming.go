@@ -1,0 +1,300 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/store"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// incoming is a message on its way to the transcript.
+type incoming struct {
+	own   compactor.Patch // settings that came with it, for the turn that answers it
+	timer *time.Timer     // notifies the connector that it is on disk; nil before it is
+}
+
+// takeIncoming removes a message from those on their way; nil if it is not one of them.
+func (c *conversation) takeIncoming(id string) *incoming {
+	in := c.arrivals.incoming[id]
+	delete(c.arrivals.incoming, id)
+	if in != nil && in.timer != nil {
+		in.timer.Stop()
+	}
+	return in
+}
+
+// coming notes messages before they are stored: the child may take them up before the loop hears of them.
+func (c *conversation) coming(messages []Inbound) {
+	_, observes := c.connector.(Observer)
+	for _, m := range messages {
+		if !observes && len(m.Compaction) == 0 {
+			continue
+		}
+		in := cmp.Or(c.arrivals.incoming[m.ID], new(incoming))
+		if c.arrivals.incoming[m.ID] = in; m.Addressed {
+			in.own = m.Compaction
+		}
+	}
+}
+
+// notStored forgets messages that the disk refused.
+func (c *conversation) notStored(messages []Inbound) {
+	for _, m := range messages {
+		c.takeIncoming(m.ID)
+	}
+}
+
+// arrived handles messages that are on disk. The connector is notified of their place or, if they
+// wait behind a long turn or were delivered again, first that they are on disk.
+func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
+	c.runs.again = true
+	for i, m := range messages {
+		if m.Addressed {
+			c.arrivals.awaited = m.ID
+		}
+		in, receipt := c.arrivals.incoming[m.ID], receipts[i]
+		if receipt.Seq > 0 {
+			c.takeIncoming(m.ID)
+		}
+		o, observes := c.connector.(Observer)
+		switch {
+		case !observes || in == nil && receipt.Fresh: // it was taken up in the meantime
+		case receipt.Fresh:
+			in.timer = time.AfterFunc(ackDelay, func() {
+				c.inbox.post(func() {
+					if c.arrivals.incoming[m.ID] == in {
+						o.Accepted(c.name, m.ID, 0)
+					}
+				})
+			})
+		default:
+			o.Accepted(c.name, m.ID, receipt.Seq)
+		}
+	}
+}
+
+// accepted notifies the connector of a message's place, and returns the settings that came with it.
+func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
+	if in := c.takeIncoming(id); in != nil {
+		own = in.own
+	}
+	if o, ok := c.connector.(Observer); ok {
+		o.Accepted(c.name, id, seq)
+	}
+	return own
+}
+
+// Completing: before the bot takes up messages, their connector looks up what the events left out.
+
+const (
+	ackDelay        = time.Second      // how long a message may wait to be taken up before the connector hears that it is on disk
+	completeTimeout = 20 * time.Second // for one message
+	completeAtOnce  = 8                // messages
+	completeStarts  = 2                // then the bot gives up on a message: its content may kill the process
+)
+
+// complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
+// tried before is tried alone, so that the next start knows which one killed the process.
+func (c *conversation) complete(ctx context.Context) error {
+	for {
+		waiting, err := c.records.Inbox().Incomplete(ctx)
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		next := waiting[:min(len(waiting), completeAtOnce)]
+		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
+			next = next[:max(i, 1)]
+		}
+		if err := c.records.Inbox().Try(ctx, next); err != nil {
+			return err
+		}
+		for i, m := range c.completed(ctx, next) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := c.records.Inbox().Complete(ctx, next[i], m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// completed asks the connector about each message, several at once.
+func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
+	done := slices.Clone(messages)
+	var all errgroup.Group
+	all.SetLimit(completeAtOnce)
+	for i, m := range messages {
+		if m.Incomplete {
+			all.Go(func() error {
+				done[i] = c.completeOne(ctx, m)
+				return nil
+			})
+		}
+	}
+	_ = all.Wait()
+	return done
+}
+
+func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
+	if m.Tries >= completeStarts {
+		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
+		m.Incomplete = false
+		return m
+	}
+	full, err := c.ask(ctx, m)
+	if err != nil {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return m
+		}
+		full, err = c.ask(ctx, m)
+	}
+	if full.ID == m.ID { // what the connector found out, even with an error
+		m = full
+	}
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+	}
+	m.Incomplete = false
+	return m
+}
+
+func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
+	completer, ok := c.connector.(Completer)
+	if !ok {
+		return m, nil // unchanged: no one knows more
+	}
+	defer recoverConnector(&err)
+	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+	defer cancel()
+	return completer.Complete(ctx, c.name, m)
+}
+
+// recoverConnector converts a panic of the connector into an error.
+func recoverConnector(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the connector panicked: %v\n%s", p, debug.Stack())
+	}
+}
+
+// Import adds earlier messages to a conversation, in the given order, without answering them. It
+// compacts along the way and waits for the summaries, so that nothing is truncated. Messages with
+// known ids are skipped. It returns how many were new. store.ErrLive: people have already talked to the
+// bot there. store.ErrOtherMessage: a known id names another message; nothing was imported.
+func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, error], progress func(done int)) (imported int, err error) {
+	connector, known := h.connectors[connectorOf(name)]
+	if !known {
+		return 0, fmt.Errorf("no connector is open for %q", name)
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	c := newConversation(h, name, connector, records) // without its loop: this goroutine owns it
+	open, err := c.opening(ctx)
+	if err == nil {
+		err = open()
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { // cancels the summaries that are being written
+		c.engine.Close()
+		_ = c.summarized(context.Background())
+	}()
+	if c.engine.History().Next() > 1 {
+		err = checkIDs(ctx, records, past)
+	}
+	if err != nil {
+		return 0, err
+	}
+	done := 0 // messages read
+	feed := compactor.Feed[Inbound]{
+		Engine: c.engine,
+		Window: func() int { return c.window.lookUp(ctx) },
+		Write: func(batch []Inbound) ([]chat.Message, error) {
+			added, err := c.records.Past().Import(ctx, batch)
+			if err == nil {
+				imported += len(added)
+				progress(done)
+			}
+			return added, err
+		},
+		WaitIdle: func() error { return c.waitImported(ctx) },
+	}
+	for m, err := range past {
+		row := chat.Message{Role: "user", Seq: c.engine.History().Next(), Author: m.Author, Text: m.Text, Time: m.Time}
+		row.Attachments, row.ReplyTo, row.Quote = m.Attachments, m.ReplyTo, m.Quote
+		if err == nil {
+			err = feed.Add(m, 2+chat.TokensOf(row))
+		}
+		if err != nil {
+			return imported, err
+		}
+		done++
+	}
+	if err = feed.Flush(); err == nil {
+		err = c.summarized(ctx)
+	}
+	return imported, err
+}
+
+// checkIDs returns store.ErrOtherMessage if an id in past names another message in the conversation.
+func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[Inbound, error]) error {
+	var page []Inbound
+	for m, err := range past {
+		if page = append(page, m); err == nil && len(page) == idsChecked {
+			err = records.Past().CheckIDs(ctx, page)
+			page = page[:0]
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return records.Past().CheckIDs(ctx, page)
+}
+
+// idsChecked is how many ids are looked up in one transaction.
+const idsChecked = 1000
+
+// summarized does the loop's work until no summary is being written.
+func (c *conversation) summarized(ctx context.Context) error {
+	for c.engine.Busy() {
+		select {
+		case <-c.inbox.signal:
+			c.inbox.run(func(event func()) { event() }) // a panic ends the import
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// waitImported waits until nothing is due, also through pauses after a failure: truncating would hide the past.
+func (c *conversation) waitImported(ctx context.Context) error {
+	for {
+		c.engine.Check(ctx)
+		if err := c.summarized(ctx); err != nil {
+			return err
+		}
+		if !c.engine.StatusReader()().BackingOff {
+			return nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package channel
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/prices"
+	"cairn/store"
+)
+
+// Limits on turns of a person per minute, and on model calls: per conversation and hour, and per turn. Every
+// attempt counts. They are in memory only: a crash loop cannot spend without end, a turn is tried at most twice.
+
+const (
+	maxRequests = 3 * maxCalls // for one turn: maxCalls, plus twice that for retries when servers fail
+	turnsShare  = 4            // 1/4 of an hour's calls is for turns only: summaries are then made without a model, and again later
+)
+
+// recent records the latest times of events, by key. It is safe for concurrent use.
+type recent struct {
+	mu    sync.Mutex             // guards everything below
+	times map[string][]time.Time // oldest first
+	swept time.Time
+}
+
+// take returns whether there were fewer than most events of a key in the last span, and otherwise how long
+// to wait. If counts is set, it counts one more.
+func (r *recent) take(most int, span time.Duration, key string, counts bool) (wait time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	times := r.withinLocked(span, key, now)
+	if len(times) >= most {
+		return times[len(times)-most].Add(span).Sub(now), false
+	}
+	if counts && r.times == nil {
+		r.times = make(map[string][]time.Time)
+	}
+	if counts {
+		r.times[key] = append(times, now)
+	}
+	return 0, true
+}
+
+// count returns how many events of a key there were in the last span.
+func (r *recent) count(span time.Duration, key string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.withinLocked(span, key, time.Now()))
+}
+
+// withinLocked returns the times of a key within the last span and forgets older ones.
+func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []time.Time {
+	old := func(t time.Time) bool { return now.Sub(t) >= span }
+	if old(r.swept) {
+		r.swept = now
+		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return old(times[len(times)-1]) })
+	}
+	times := slices.DeleteFunc(r.times[key], old)
+	if len(times) > 0 {
+		r.times[key] = times
+	} else {
+		delete(r.times, key)
+	}
+	return times
+}
+
+// takeTurn counts a turn for each person in who and reports whether at least one had a turn left. tell is
+// true if the people should get a notice that none is left: only if they asked, and once a minute.
+func (h *Hub) takeTurn(who []string, asked bool) (ok, tell bool) {
+	limit := h.rules.Load().TurnsPerMinute
+	if limit <= 0 || len(who) == 0 {
+		return true, false
+	}
+	for _, id := range who {
+		_, left := h.turns.take(limit, time.Minute, id, true)
+		ok = ok || left
+	}
+	for _, id := range who { // none of them has any left
+		if !ok && asked {
+			_, first := h.turnNotices.take(1, time.Minute, id, true)
+			tell = tell || first
+		}
+	}
+	return ok, tell
+}
+
+// callsPerHour returns how many calls an hour may have, for turns or for summaries; 0: no limit.
+func (c *conversation) callsPerHour(turn bool) int {
+	most := c.hub.rules.Load().CallsPerHour
+	if !turn {
+		most -= most / turnsShare
+	}
+	return most
+}
+
+// calls returns how many calls there were in the last hour.
+func (c *conversation) calls() int { return c.hub.calls.count(time.Hour, c.account()) }
+
+// spendOn returns why there may be no call for a turn or for a summary now, and counts one if it may be and
+// counts is set. At most once an hour it logs that the limit is reached.
+func (c *conversation) spendOn(turn, counts bool) error {
+	most := c.callsPerHour(turn)
+	if most <= 0 {
+		return nil
+	}
+	wait, ok := c.hub.calls.take(most, time.Hour, c.account(), counts)
+	if ok {
+		return nil
+	}
+	if _, first := c.hub.callNotes.take(1, time.Hour, c.account(), true); first {
+		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
+			"limit", c.callsPerHour(true), "calls", c.calls())
+	}
+	return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
+}
+
+// spendOnSummary is spendOn for a summary.
+func (c *conversation) spendOnSummary(counts bool) error {
+	if c.paused(c.hub.ctx) {
+		return errPaused
+	}
+	if err := c.hub.afford(time.Now()); err != nil {
+		return err
+	}
+	return c.spendOn(false, counts)
+}
+
+// callsWords describes how many calls there were; "" if there is no limit.
+func (c *conversation) callsWords() string {
+	most := c.callsPerHour(true)
+	if most <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d in the last hour", c.calls(), most)
+}
+
+// spending returns the function called before each model call of a turn; its error stops the call.
+// A turn that has started may finish, even if that spends more than a budget allows.
+func (c *conversation) spending(made *int) func() error {
+	return func() error {
+		if *made >= maxRequests {
+			return llm.ErrTooManyCalls
+		}
+		var err error
+		if *made == 0 {
+			err = c.hub.afford(time.Now())
+		}
+		if err == nil {
+			err = c.spendOn(true, true)
+		}
+		if err == nil {
+			*made++
+		}
+		return err
+	}
+}
+
+// The bot's spending limits per day and per month, in the currency of the prices. Only tokens are
+// stored, so a corrected price also applies to what is already spent.
+
+// Money says what tokens cost, and how much may be spent.
+type Money struct {
+	Prices   prices.List // these extend or correct the built-in prices
+	PerDay   float64     // budget_per_day; 0: no limit
+	PerMonth float64     // budget_per_month; 0: no limit
+}
+
+// Budget is a limit and how much of it is spent.
+type Budget struct {
+	Setting string  `json:"setting"`
+	Period  string  `json:"period"` // 2026-11-22 or 2026-11
+	Limit   float64 `json:"limit"`
+	Spent   float64 `json:"spent"`
+
+	ends time.Time // end of the period
+}
+
+const (
+	budgetPerDay   = "budget_per_day"
+	budgetPerMonth = "budget_per_month"
+	nearlySpent    = 0.8 // the share of a budget at which owners are warned
+)
+
+func (b Budget) isSpent() bool { return b.Spent >= b.Limit }
+
+// String returns the budget in short: "0.81 of 1.00 today".
+func (b Budget) String() string {
+	when := "today"
+	if b.Setting == budgetPerMonth {
+		when = "this month"
+	}
+	return fmt.Sprintf("%s of %s %s", prices.Money(b.Spent), prices.Money(b.Limit), when)
+}
+
+// MonthStart returns the first day of now's month, in the form of the database rows.
+func MonthStart(now time.Time) string { return now.Local().Format("2006-01") + "-01" }
+
+func tokensOf(u store.Usage) prices.Tokens {
+	return prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
+}
+
+func monthOf(day string) string { return day[:len("2026-11")] }
+
+// addUsed adds usage to that of its month, which has one entry per day and model; it drops other months.
+func addUsed(used []store.Usage, u store.Usage) []store.Usage {
+	i := slices.IndexFunc(used, func(known store.Usage) bool { return known.Day == u.Day && known.Model == u.Model })
+	if i < 0 {
+		return append(slices.DeleteFunc(used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) }), u)
+	}
+	used[i].AddAll(u)
+	return used
+}
+
+// Budgets returns the budgets that are set, with what is spent; used is the usage since MonthStart.
+func (m Money) Budgets(used []store.Usage, now time.Time) (all []Budget) {
+	today := store.Day(now)
+	year, month, day := now.Local().Date()
+	for _, one := range []Budget{
+		{Setting: budgetPerDay, Period: today, Limit: m.PerDay, ends: time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)},
+		{Setting: budgetPerMonth, Period: monthOf(today), Limit: m.PerMonth, ends: time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)},
+	} {
+		if one.Limit <= 0 {
+			continue
+		}
+		for _, u := range used {
+			if strings.HasPrefix(u.Day, one.Period) {
+				price, _ := m.Prices.Of(u.Model)
+				one.Spent += price.Cost(tokensOf(u))
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func (b Budget) key() string { return b.Setting + "-" + b.Period }
+
+// budgets returns the state of the bot's budgets.
+func (h *Hub) budgets(now time.Time) (all []Budget) {
+	h.locked(func() { all = h.rules.Load().Money.Budgets(h.used, now) })
+	return all
+}
+
+// afford returns why no money may be spent now, nil if some may: a budget is spent. It logs when a budget is spent.
+func (h *Hub) afford(now time.Time) error {
+	var spent Budget // the month comes after the day, and ends later
+	for _, b := range h.budgets(now) {
+		if !b.isSpent() {
+			continue
+		}
+		spent = b
+		if _, logged := h.spentLogged.LoadOrStore(b.key(), true); !logged {
+			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
+		}
+	}
+	if spent.Setting == "" {
+		return nil
+	}
+	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(spent.ends.Sub(now)))
+	if spent.Setting == budgetPerMonth {
+		what, when = "for this month", fmt.Sprintf("from %s on", spent.ends.Format(time.DateOnly))
+	}
+	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, spent.Setting)}
+}
+
+// spentError says that a budget, or a conversation's calls for this hour, are spent.
+type spentError struct {
+	class    string // one of FailureClasses
+	sentence string // for people
+}
+
+func (e *spentError) Error() string { return "the limit is reached: " + e.class }
+func (e *spentError) Unwrap() error { return compactor.ErrSpent }

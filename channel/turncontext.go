@@ -1,0 +1,277 @@
+package channel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/internal/tokens"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/prompts"
+	"cairn/store"
+	"cairn/words"
+)
+
+const (
+	// recalledEach is the most memories, and messages, recalled for a message. Tools look for more.
+	recalledEach = 5
+
+	// recalledClip is the most tokens of one message, and recalledPassage the most characters: the
+	// part that matched shows whether the rest is worth a call of recall.
+	recalledClip    = 80
+	recalledPassage = 300
+
+	// recalledShare limits automatic recall to this fraction of the window: 1/20.
+	recalledShare = 20
+)
+
+// recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
+// each with the best first, without what the model already sees. After an error it returns less, but never fails.
+func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
+	if budget <= 0 {
+		return made
+	}
+	asked, who := "", "" // who asked last
+	for _, m := range c.askedIn(turn) {
+		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
+		who = m.Author
+	}
+	if !words.IsQuestion(asked) { // true of all that ask for the past, and of three of ten messages
+		return made
+	}
+	var seen visible
+	c.do(func(e *compactor.Compactor) {
+		seen.shows = e.History().Shows()
+		seen.messages, seen.memories = e.History().Quoted()
+	})
+	memories, err := c.memoryLines(ctx, asked, who, seen)
+	messages, failed := c.messageLines(ctx, asked, who, turn.Seq, seen)
+	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
+		c.log.Warn("recall_failed", "error", err)
+	}
+	// Memories help more per token, but may not take the whole budget.
+	first, of, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
+	second, in, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
+	return compactor.Context{Text: first + second, Memories: of, Messages: in}
+}
+
+// recalledLine is a recalled line, of a memory or a message.
+type recalledLine struct {
+	of   int64
+	text string
+}
+
+// visible is what the model already sees.
+type visible struct {
+	shows              func(seq int64) bool // reports whether a message is shown word for word
+	messages, memories map[int64]bool       // quoted in earlier turn contexts
+}
+
+func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
+	found, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
+	for _, m := range found {
+		if m.Conversation != c.name { // message numbers are meaningful only in their own conversation
+			m.Sources = nil
+		}
+		hidden := func(seq int64) bool { return !seen.shows(seq) }
+		if seen.memories[m.ID] || len(m.Sources) > 0 && !slices.ContainsFunc(m.Sources, hidden) { // it, or all it came from, is visible
+			continue
+		}
+		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.CleanName(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
+		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
+			line += fmt.Sprintf(", #%d", seq)
+		}
+		lines = append(lines, recalledLine{m.ID, line + ")\n"})
+	}
+	return lines, err
+}
+
+func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
+	// Some of the results are already in the prompt.
+	found, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
+	for _, m := range found {
+		if len(lines) == recalledEach {
+			break
+		}
+		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
+		if seen.messages[m.Seq] || seen.shows(m.Seq) || text == "" {
+			continue
+		}
+		name := m.Name()
+		if m.Role != llm.RoleUser {
+			name = "you"
+		}
+		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), chat.Quoted(text))})
+	}
+	return lines, err
+}
+
+// fitting returns as many of the lines, best first, as the budget allows, below a title, what they are of, and
+// what is left of the budget.
+func fitting(title string, lines []recalledLine, budget int) (text string, of []int64, left int) {
+	left = budget - tokens.Estimate(title)
+	for _, line := range lines {
+		if cost := tokens.Estimate(line.text); cost <= left { // otherwise a shorter one may fit
+			text, of, left = text+line.text, append(of, line.of), left-cost
+		}
+	}
+	if text == "" {
+		return "", nil, budget
+	}
+	return title + text, of, left
+}
+
+// turnContext returns what the model sees after the newest message of a turn. It is stored with the turn, so it is
+// small. A question to another agent has none: that agent does not see the view.
+func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover) compactor.Context {
+	if other != nil {
+		return compactor.Context{}
+	}
+	status := (*c.engineStatus.Load())()
+	made := c.recalled(ctx, turn, min(c.agent.Recall, status.Window/recalledShare))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), status.Used*100/max(status.Window, 1))
+	if turn.Optional {
+		made.Text += "\n" + mayBeSilent
+	}
+	c.addTasks(ctx, &made)
+	return made
+}
+
+// cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
+func cacheKey(conversation string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte("cairn:"+conversation)))[:32]
+}
+
+// The `context` tool lets the model read who it is and how full its window is, ask for a
+// compaction, and find out how Cairn works. It changes no setting.
+
+// contextCall is a call of the tool.
+type contextCall struct {
+	Op         string         `json:"op"`
+	Focus      string         `json:"focus"`
+	Keep       *int           `json:"keep_last_n"`
+	Compaction map[string]any `json:"compaction"`
+	Topic      string         `json:"topic"`
+}
+
+// selfSettings is the most settings that op "self" lists, and selfClip the most tokens of each: the
+// whole result takes at most about 300.
+const selfSettings, selfClip = 6, 25
+
+// toolset returns the tools the model may call: the conversation's memory tools, `context`, and
+// others, the tools of other programs. The first request and every Status count the same tools.
+func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (string, error), others []llm.Tool) []llm.Tool {
+	own := llm.Tool{
+		Name:        "context",
+		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
+		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			var w contextCall
+			if err := strictly(arguments, &w); err != nil {
+				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
+			}
+			return look(ctx, w)
+		},
+	}
+	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)
+}
+
+// answerContextCall answers a call of the `context` tool.
+func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (string, error) {
+	switch w.Op {
+	case "self", "status": // "status" is its old name
+		return asJSON(c.self(ctx))
+	case "compact":
+		settings := map[string]any{}
+		maps.Copy(settings, w.Compaction)
+		if w.Keep != nil {
+			settings["keep_last_n"] = float64(*w.Keep)
+		}
+		with, err := PatchOf(settings)
+		if err != nil {
+			return "", err
+		}
+		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
+		if began.State == compactor.EventNoop {
+			return asJSON(map[string]any{"started": false, "reason": began.Error}, err)
+		}
+		return asJSON(map[string]any{
+			"started": true, "from_seq": began.From, "to_seq": began.To,
+			"note": "it works in the background; the messages stay in view until the summary takes their place, and self tells if it failed",
+		}, err)
+	case "help":
+		help := prompts.In(c.language()).Help
+		if text, known := help[w.Topic]; known {
+			return text, nil
+		}
+		return "The topics are " + strings.Join(slices.Sorted(maps.Keys(help)), ", ") + ".", nil
+	}
+	return "", errors.New(`op is "self", "compact" or "help"`)
+}
+
+func asJSON(answer any, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(answer)
+	return string(text), err
+}
+
+// self is what the model reads about itself.
+type self struct {
+	Agent     string `json:"agent"`
+	Provider  string `json:"provider,omitempty"`
+	Model     string `json:"model"`
+	Reasoning string `json:"reasoning,omitempty"`
+	MaxOutput int    `json:"max_output_tokens"`
+	Fill
+	Failed    string   `json:"last_failure,omitempty"` // since the last compaction
+	Summaries int      `json:"summaries"`              // in the <kept> block
+	Requests  int64    `json:"requests"`               // so far, including those for summaries
+	Cost      float64  `json:"cost,omitempty"`
+	Policy    []string `json:"policy"` // differences from the built-in policy, and where each is set
+}
+
+func (c *conversation) self(ctx context.Context) (self, error) {
+	g := (*c.engineStatus.Load())()
+	s := self{
+		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
+		Fill: fillOf(g), Summaries: len(g.Stack), Policy: []string{},
+	}
+	if f := g.Failed; f.State != "" {
+		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
+	}
+	spent, err := ReadSpending(ctx, c.records, c.agent.Model, c.hub.rules.Load().Money)
+	if err != nil {
+		return s, err
+	}
+	s.Requests, s.Cost = spent.Total.Requests, spent.Total.Cost
+	all, _, err := settingsOf(ctx, c.records, c.agent)
+	builtIn := shownPolicy(compactor.DefaultPolicy())
+	for _, set := range all {
+		if set.text != builtIn.Value(set.Key) {
+			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(set.String(), selfClip)), settingsTable))
+		}
+	}
+	if more := len(s.Policy) - selfSettings; more > 0 {
+		s.Policy = append(s.Policy[:selfSettings], fmt.Sprintf("and %d more; /settings shows them", more))
+	}
+	return s, err
+}
+
+// ToolNames returns the names of the tools that every agent has.
+func ToolNames() (names []string) {
+	for _, tool := range (Agent{}).weighed() {
+		names = append(names, tool.Name)
+	}
+	return names
+}
