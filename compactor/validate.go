@@ -48,7 +48,7 @@ func (e *fieldErrors) count(key string, v, low, high int) {
 
 func (e *fieldErrors) span(key string, v Duration, low, high time.Duration) {
 	if time.Duration(v) < low || time.Duration(v) > high {
-		e.bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high))
+		e.bad(key, v, fmt.Sprintf("from %v to %v", Duration(low), Duration(high)))
 	}
 }
 
@@ -62,7 +62,7 @@ func (p Policy) Validate() []*FieldError {
 		errs.bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000")
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
-		errs.bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour))
+		errs.bad("cache_ttl", Duration(p.CacheTTL), `"auto", or from 0s to 24h`)
 	}
 	errs.count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
 	errs.count("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/channel"
@@ -135,11 +136,23 @@ func TestSlackChoices(t *testing.T) {
 	check.That(t, terminalName == terminal.Name, "got terminal name %q", terminal.Name)
 }
 
-// An old name is accepted, with a warning that names the new one.
-func TestOldNamesOfKeys(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")))(t)
-	check.Len(t, "warnings", s.Warnings, 1)
-	check.Equal(t, "warning", fmt.Sprint(s.Warnings[0].Line, s.Warnings[0].Text), "2door is now called connector")
-	check.Equal(t, "where it was meant", s.respondIn("slack:T1/C1"), channel.RespondAll)
-	check.Equal(t, "elsewhere", s.respondIn("discord:1/2"), channel.RespondMention)
+func TestWarnings(t *testing.T) {
+	t.Setenv(webTokenVariable, "")
+	for text, want := range map[string]string{
+		"[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n":            "door is now called connector",
+		"[web]\nlisten = \"0.0.0.0:8090\"":                               "listen = \"0.0.0.0:8090\": needs a token, because others can reach it",
+		"[hooks]\non_reply = \"./no-such-program --now\"":                "on_reply: there is no program \"./no-such-program\" that can be run",
+		"[[agents]]\nid = \"Critic\"":                                    "id = \"Critic\": people must write the capitals too, as @Critic",
+		"[web]\nlisten = \"127.0.0.1:8090\"\n[hooks]\non_reply = \"sh\"": "",
+	} {
+		s := check.Must(Load(writeSettings(t, text)))(t)
+		var got string
+		for _, w := range s.Warnings {
+			check.Equal(t, text+": line", w.Line, 2)
+			got += w.Text
+		}
+		check.HasPrefix(t, text, got, want)
+		check.Equal(t, text+": whether it warns", got != "", want != "")
+		check.Equal(t, text+": an old name is accepted", s.respondIn("slack:T1/C1") == channel.RespondAll, strings.Contains(text, "door"))
+	}
 }

@@ -70,7 +70,7 @@ func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
 	}
-	d.checkChoiceIfSet(path+".language", b.Language, channel.Languages)
+	d.checkLanguage(path+".language", cmp.Or(b.Language, channel.DefaultLanguage))
 	d.checkChoiceIfSet(path+".respond", string(b.Respond), responds)
 	var agents []string
 	for _, a := range s.Agents {

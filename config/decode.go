@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/compactor"
 )
@@ -55,11 +56,17 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			d.value(field, src[key], at)
 			continue
 		}
-		if homes := tablesWith(key); len(homes) > 0 {
+		known := slices.Sorted(maps.Keys(fields))
+		if path == "" {
+			known = append(known, "agents") // decoded apart
+		}
+		hint := compactor.DidYouMean(key, known)
+		_, isTable := src[key].([]map[string]any)
+		if homes := tablesWith(key); len(homes) > 0 && !(isTable && hint != "") {
 			d.problem(at, fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or ")))
 			continue
 		}
-		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, compactor.DidYouMean(key, slices.Sorted(maps.Keys(fields)))))
+		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, hint))
 	}
 }
 
@@ -158,4 +165,9 @@ func checkRange[T cmp.Ordered](d *decoder, path string, v, low, high T) {
 	if v < low || v > high {
 		d.problem(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
 	}
+}
+
+// checkTime is checkRange for a duration.
+func (d *decoder) checkTime(path string, v compactor.Duration, low, high time.Duration) {
+	checkRange(d, path, v, compactor.Duration(low), compactor.Duration(high))
 }

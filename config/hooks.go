@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"os/exec"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ func (s *Settings) HookSettings() (hooks.Settings, error) {
 }
 
 func (d *decoder) checkHooks(s *Settings) {
-	checkRange(d, "hooks.timeout", time.Duration(s.Hooks.Timeout), time.Second, time.Minute)
+	d.checkTime("hooks.timeout", s.Hooks.Timeout, time.Second, time.Minute)
 	for _, name := range hooks.Names {
 		target := s.Hooks.Calls()[name]
 		switch {
@@ -47,6 +48,10 @@ func (d *decoder) checkHooks(s *Settings) {
 			d.checkURL("hooks."+name, target[0], "https://example.com/cairn")
 			if u, err := url.Parse(target[0]); err == nil && u.User != nil {
 				d.problem("hooks."+name, name+": an address must not contain a password; set secret, and check X-Cairn-Signature")
+			}
+		case len(target) > 0:
+			if _, err := exec.LookPath(target[0]); err != nil {
+				d.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its whole path", name, target[0]))
 			}
 		}
 	}

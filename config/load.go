@@ -41,7 +41,7 @@ func Parse(file string, text []byte) (Settings, error) {
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := Problem{Text: err.Error()}
 		if at, ok := errors.AsType[toml.ParseError](err); ok {
-			wrong = Problem{Line: at.Position.Line, Text: at.Message}
+			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf(`this is not valid TOML (%s): write key = value, and texts in "quotes"`, strings.TrimSuffix(at.Message, "."))}
 		}
 		return s, newError(file, []Problem{wrong})
 	}

@@ -14,8 +14,8 @@ import (
 // mistakes are settings files. A remark that begins with "!" is the beginning of the error of its
 // line, without the file's name and the number; "!!" is between two errors. Other lines have none.
 var mistakes = map[string]string{
-	"no TOML":     "a = = 1 #! expected value but found '=' instead",
-	"a key twice": "workers = 1\nworkers = 2 #! Key 'workers' has already been defined.",
+	"no TOML":     "a = = 1 #! this is not valid TOML (expected value but found '=' instead",
+	"a key twice": "workers = 1\nworkers = 2 #! this is not valid TOML (Key 'workers' has already been defined)",
 	"top level": `
 workers = "4" #! workers: must be a whole number
 wokers = 1 #! wokers: there is no such setting, did you mean workers?
@@ -24,6 +24,7 @@ catch_up = 60 #! catch_up: must be a duration like "90s" or "5m"
 time_zone = "Berlin" #! time_zone = "Berlin": must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone
 calls_per_hour = 100001 #! calls_per_hour = 100001: must be from 0 to 100000
 share_memories = "everywhere" #! share_memories = "everywhere": must be one of "channel", "server"
+language = "it" #! language = "it": the prompts and the bot's own sentences exist in "auto", "en", "de", "es", "fr", "pt", "ja", "zh"; answers are in the language of
 respond = "sometimes" #! respond = "sometimes": must be one of "mention", "all", "never"
 restricted = ["compact", "forgett"] #! restricted: there is no command "forgett", did you mean forget?; there are allow, ask, compact, 
 background_threshold = 0.7 #! background_threshold: does not belong here, but under [defaults.compaction]
@@ -108,7 +109,7 @@ background_treshold = 0.7 #! [agents.a.compaction]: background_treshold: there i
 [[agents]]
 id = "a" #! [agents.a]: id = "a": another agent has this name
 task_calls = 0 #! [agents.a]: task_calls = 0: must be from 1 to 10000
-task_time = "25h" #! [agents.a]: task_time = 25h0m0s: must be from 1s to 24h
+task_time = "25h" #! [agents.a]: task_time = 25h: must be from 1s to 24h
 spawn = ["b"] #! [agents.a]: spawn: there is no agent "b"; there are , a
 `,
 	"thresholds out of order": `
@@ -121,6 +122,16 @@ prepare_threshold = -1 #! [defaults.compaction]: prepare_threshold = -1: must be
 id = "a"
 [agents.compaction] #! [agents.a.compaction]: background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)
 aggressive_threshold = 0.5
+`,
+	"names and windows": `
+[[agent]] #! agent: there is no such setting, did you mean agents?
+id = "a"
+[[agents]]
+id = "my bot" #! [agents.my bot]: id = "my bot": must be of letters, digits, "-", "_" and ".", because people write @id to ask an agent
+context_window = 1000 #! [agents.my bot]: context_window = 1000: must be larger than the 10
+[[agents]]
+id = "@bot" #! [agents.@bot]: id = "@bot": must be of letters
+context_window = 999 #! [agents.@bot]: context_window = 999: must be from 1000 to 100000000
 `,
 	"tables for a table":                   "x = 1 #! x: there is no such setting\n[[llm]] #! llm: must be a table\nmodel = \"m\"",
 	"a table of an agent there is none of": "\n[agents.compaction] #! agents: must be tables, each under [[agents]]\nkeep_first = 1",

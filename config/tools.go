@@ -145,7 +145,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 	}
 	d.checkBuiltin(path, s, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
-	checkRange(d, path+".timeout", time.Duration(t.Timeout), time.Second, 10*time.Minute)
+	d.checkTime(path+".timeout", t.Timeout, time.Second, 10*time.Minute)
 	checkRange(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
 	d.checkChoice(path+".approve", t.Approve, Approvals)
 	if len(t.Allow) == 0 {

@@ -40,8 +40,11 @@ func CheckWeb(address, token string) error {
 }
 
 func (d *decoder) checkWeb(s *Settings) {
-	if _, err := checkAddress("listen", s.Web.Listen); err != nil { // whether it needs a token is checked at the start
+	token, tokenErr := s.WebToken() // an unreadable one is reported below
+	if _, err := checkAddress("listen", s.Web.Listen); err != nil {
 		d.problem("web.listen", err.Error())
+	} else if err := CheckWeb(s.Web.Listen, token); err != nil && tokenErr == nil { // a mistake at the start, whose environment may have one
+		d.warn("web.listen", err.Error())
 	}
 	d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable)
 	for _, host := range s.Web.Hosts {
