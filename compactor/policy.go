@@ -89,9 +89,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes the format that UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// String returns "2m" where time.Duration has "2m0s".
+// String returns "2m" where time.Duration, and MarshalText, have "2m0s".
 func (d Duration) String() string {
 	text, minutes := strings.CutSuffix(time.Duration(d).String(), "m0s")
 	if !minutes {
