@@ -28,7 +28,7 @@ written, and the model answered recently. Exit code 1: it is not, and standard o
 nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.load(); err != nil {
 				return err
@@ -72,7 +72,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("nothing answers at %s: %w; is the bot running with --health or --web?", address, err)
+		return fmt.Errorf("nothing answers at %s: is the bot running, with --health or --web at this address?", address)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))

@@ -20,7 +20,7 @@ func newBackup(a *app) *cobra.Command {
 reading all of it. It works while the bot runs, and does not delay it. The file is complete or
 absent. It contains everything, including what is deleted later: protect it like the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				c, err := db.Upkeep().Backup(cmd.Context(), files[0])
@@ -46,7 +46,7 @@ func newRestore(a *app) *cobra.Command {
 database is kept beside it, under the printed name. The bot must be stopped. The next start
 upgrades a backup of an older cairn.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := a.load(); err != nil {
 				return err

@@ -21,7 +21,7 @@ number of messages, the time of the newest one, and the channel's name on Discor
 works while the bot runs.`,
 		Example: `  cairn channels
   cairn channels --json | jq -r .channel`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				all, err := db.Listing(cmd.Context())

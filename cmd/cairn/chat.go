@@ -47,7 +47,7 @@ At the end of the input, the bot finishes its work and exits with 0.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd, o) },
 	}
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")

@@ -22,8 +22,9 @@ func newCompactions(a *app) *cobra.Command {
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
 		Short: "List compactions: when, why, what they replaced, and what that freed",
 		Long: `List compactions, newest last: when it was applied (or started, if it never was), its trigger,
-kind and state, the messages it replaces, the tokens used before and after, how many seconds the
-summary took, and what made it. --json prints more. It works while the bot runs.
+kind and state, the messages it replaces, the tokens used before and after (of a rollup: those of
+the summaries it replaced, and its own), how many seconds the summary took, and what made it.
+--json prints more. It works while the bot runs.
 
 Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder replaces
 messages that nobody has summarized yet. States: ` + strings.Join(store.CompactionStates[:4], ", ") + `,
@@ -31,7 +32,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 		Example: `  cairn compactions --since 7d
   cairn compactions --state failed
   cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			f := store.CompactionFilter{State: state, Limit: limit}
 			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
@@ -92,11 +93,15 @@ func (c compactionRow) cells() []string {
 	if c.named {
 		channel = c.Channel
 	}
+	before, after := c.BeforeTokens, c.AfterTokens
+	if c.FoldedTokens > 0 { // what was applied with it freed the rest
+		before, after = c.FoldedTokens, c.SummaryTokens
+	}
 	if c.Seconds > 0 {
 		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
 	}
 	return []string{
 		strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State,
-		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, cmp.Or(c.Model, c.By), c.Error,
+		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(before), unlessZero(after), seconds, cmp.Or(c.Model, c.By), c.Error,
 	}
 }

@@ -29,7 +29,7 @@ channel, including /settings.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
   cairn config check --explain --channel garden`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			file := a.config
 			if len(files) > 0 {

@@ -25,7 +25,7 @@ The savings from summaries are an estimate: for each request with a summary, the
 messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name) },
 	}
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)

@@ -31,7 +31,7 @@ If the database is damaged, it says how to restore the newest backup. Exit code 
 wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.app = a
 			return d.examine(cmd.Context())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,13 +77,18 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// args converts a mistake in the arguments into a usage error that says what to do.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
+// args accepts from least to most arguments; most < 0: any number.
+func args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		switch n := len(given); {
+		case n < least:
+			return wrongUse(cmd, fmt.Errorf("an argument is missing: %s", cmd.UseLine()))
+		case most >= 0 && n > most:
+			return wrongUse(cmd, fmt.Errorf("%q is one argument too many: %s", given[most], cmd.UseLine()))
+		}
+		return nil
+	}
 }
-
-// noArgs accepts no arguments.
-var noArgs = args(cobra.ExactArgs(0))
 
 // checkChoice checks a flag whose values are limited to known. Empty is allowed if it is the
 // default.
@@ -95,8 +101,9 @@ func checkChoice(cmd *cobra.Command, flag, value string, known []string) error {
 }
 
 func wrongUse(cmd *cobra.Command, err error) error {
-	if err == nil {
-		return nil
+	if unread, is := errors.AsType[*strconv.NumError](err); is { // of a flag
+		kind := map[bool]string{true: "true or false", false: "a whole number"}[unread.Func == "ParseBool"]
+		err = errors.New(strings.Replace(err.Error(), unread.Error(), "it must be "+kind, 1))
 	}
 	return usageError{err, cmd.CommandPath()}
 }

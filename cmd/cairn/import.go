@@ -35,8 +35,9 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
 All files are checked first. Importing a file again is harmless: known messages are skipped,
 including deleted ones. Channels in which people have talked are refused, and so is the data
 folder of a running bot.`,
-		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
-		Args:    args(cobra.MinimumNArgs(1)),
+		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
+  zcat garden.jsonl.gz | cairn import --channel garden -`,
+		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if format != "jsonl" {
 				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
@@ -57,7 +58,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	past, err := readRecords(files)
+	past, err := a.readRecords(files)
 	if err != nil {
 		return err
 	}

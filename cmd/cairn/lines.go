@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -24,14 +25,20 @@ type line[T any] struct {
 // wrong wraps err with the line's file and number.
 func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
 
-// readLines returns the objects of a file, without blank lines. An error names the file.
-func readLines[T any](path string) (all []line[T], err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// readLines returns the objects of a file, or of standard input if path is "-", without blank lines.
+// An error names the file.
+func readLines[T any](path string, stdin io.Reader) (all []line[T], err error) {
+	lines := bufio.NewScanner(stdin)
+	if path == "-" {
+		path = "standard input"
+	} else {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		lines = bufio.NewScanner(file)
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxRecord)
 	l := line[T]{file: path, number: 1}
 	for ; lines.Scan(); l.number++ {
@@ -63,11 +70,11 @@ func parseLine(line []byte, into any) error {
 	case err == nil:
 		return nil
 	case broken:
-		return fmt.Errorf("this is not a JSON object: %w", err)
+		return errors.New(`this is not a JSON object: write one on each line, as {"key":"value"}`)
 	case unfit && wrong.Field != "":
 		return fmt.Errorf("%q must not be a JSON %s", wrong.Field, wrong.Value)
 	case unfit:
 		return errors.New("a line must be one JSON object")
 	}
-	return fmt.Errorf(`a time must look like "2023-05-08T13:56:00Z": %w`, err) // no other type decodes itself
+	return errors.New(`a time must look like "2023-05-08T13:56:00Z"`) // no other type decodes itself
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,10 @@ func main() {
 
 // execute runs the command in args and returns the exit code.
 func execute(ctx context.Context, a *app, args []string) int {
+	a.help.Writer = a.out
 	root := newRoot(a)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), a.help.err)
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}

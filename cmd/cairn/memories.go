@@ -124,7 +124,7 @@ func newMemoriesList(a *app) *cobra.Command {
   cairn memories list --about Ada --until 2026-04 --sort importance
   cairn memories list --limit 100000 --csv > memories.csv
   cairn memories list --channel garden --state all --json`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
 	}
 	s.flags(a, cmd)
@@ -138,7 +138,7 @@ func newMemoriesSearch(a *app) *cobra.Command {
 		Short: "Search memories by words, best match first",
 		Example: `  cairn memories search green tea
   cairn memories search "green tea" --channel garden --json`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.listMemories(cmd, s, strings.Join(words, " "))
 		},

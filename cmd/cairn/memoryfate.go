@@ -65,7 +65,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Short:   f.short,
 		Long:    f.long,
 		Example: "  cairn memories " + f.use + " 12",
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
 				if f.permanent && !yes {
@@ -77,12 +77,16 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				was, done := m.Memory, f.done
 				if f.permanent {
 					m.State = "purged"
 				} else if m, err = memory.In(db).Details(cmd.Context(), m.ID); err != nil {
 					return err
 				}
-				return a.show(a.out, changedMemory{m.Memory, f.done})
+				if m.State == was.State && m.Pinned == was.Pinned {
+					done = "Already " + strings.ToLower(done)
+				}
+				return a.show(a.out, changedMemory{m.Memory, done})
 			})
 		},
 	}

@@ -21,7 +21,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show a memory, the messages it came from, and what it superseded or was superseded by",
 		Example: `  cairn memories show 12`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memory.Details) error {
 				return a.show(a.out, shownMemory{m})

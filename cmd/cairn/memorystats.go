@@ -27,7 +27,7 @@ model in a conversation), person (/remember).
 A memory counts for the person it is about, otherwise for the person who said it.`,
 		Example: `  cairn memories stats --channel garden
   cairn memories stats --since 30d --json | jq -r '.person[] | "\(.count) \(.name)"'`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
 				stats, err := memory.In(db).Statistics(cmd.Context(), filter)

@@ -32,7 +32,7 @@ chosen if the settings name none ("default"). If a cell is empty, the server doe
 code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context()) },
 	}
 	a.jsonFlag(cmd, "one JSON object per line")

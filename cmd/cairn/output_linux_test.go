@@ -65,11 +65,14 @@ func TestCompactionsCommand(t *testing.T) {
 	} {
 		check.Len(t, args, parse[store.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)), want)
 	}
+	last := all[len(all)-1]
+	check.Equal(t, "the newest", last.Kind, "rollup")
 	r := p.run("", "compactions", "--limit", "1")
+	check.Contains(t, "a rollup's own tokens", r.out, fmt.Sprintf("  %d  %d  ", last.FoldedTokens, last.SummaryTokens))
 	check.Equal(t, "lines", strings.Count(r.out, "\n"), 1)
 	check.Contains(t, "errors", r.err, "more before them")
 	p.refuses(exitUsage, "compactions", map[string]string{
-		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": "accepts 0 arg(s)",
+		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": `"garden" is one argument too many`,
 	})
 	p.fails(exitNotFound, "known: terminal:garden", "compactions", "--channel", "lost")
 	t.Run("tables fit the terminal", func(t *testing.T) {

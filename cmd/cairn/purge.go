@@ -44,7 +44,7 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := 0
 			for _, name := range []string{p.user, p.channel, p.server} {

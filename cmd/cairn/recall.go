@@ -29,7 +29,7 @@ With --json, a memory is an object with the key "memory". A message is an object
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
 	}
 	f := cmd.Flags()

@@ -14,10 +14,11 @@ import (
 )
 
 // readRecords returns the messages of all files, in order. A message may occur more than once.
-func readRecords(files []string) (all []channel.Inbound, err error) {
+func (a *app) readRecords(files []string) (all []channel.Inbound, err error) {
 	first := map[string]line[record]{} // by id
+	var newest line[record]
 	for _, file := range files {
-		lines, err := readLines[record](file)
+		lines, err := readLines[record](file, a.in)
 		if err != nil {
 			return nil, err
 		}
@@ -27,8 +28,10 @@ func readRecords(files []string) (all []channel.Inbound, err error) {
 			}
 			earlier, again := first[l.value.ID]
 			switch {
+			case !again && l.value.Time.Before(newest.value.Time):
+				return nil, l.wrong(fmt.Errorf(`"time" is before that of %s:%d: sort the messages, oldest first`, newest.file, newest.number))
 			case !again:
-				first[l.value.ID] = l
+				first[l.value.ID], newest = l, l
 			case !earlier.value.same(l.value):
 				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d: an id names one message of a channel", l.value.ID, earlier.file, earlier.number))
 			}
@@ -57,6 +60,8 @@ func (r record) check() error {
 		return errors.New(`"author" is missing`)
 	case r.Time.IsZero():
 		return errors.New(`"time" is missing`)
+	case r.Time.After(time.Now().Add(24 * time.Hour)): // clocks differ
+		return fmt.Errorf(`"time" is in the future, in %d: correct it`, r.Time.Year())
 	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
 		return errors.New(`"text" is missing, and there are no attachments`)
 	}

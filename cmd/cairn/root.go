@@ -32,10 +32,25 @@ type app struct {
 	config, data, health, web string
 	logLevel                  *slog.Level // nil: the command's default
 	json                      bool
+	help                      helpWriter
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
 	webSide  *webSide // nil: no web server
+}
+
+// helpWriter writes help to standard output, and keeps the error, which cobra only prints.
+type helpWriter struct {
+	io.Writer
+	err error
+}
+
+// Write writes nothing after an error.
+func (w *helpWriter) Write(text []byte) (n int, err error) {
+	if w.err == nil {
+		n, w.err = w.Writer.Write(text)
+	}
+	return len(text), nil
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -57,13 +72,26 @@ Without a model it stores, summarizes and quotes messages.
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
   cairn context                               how full the model's window is`,
-		Args:          args(noSuchCommand),
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetOut(a.out)
+	root.SetOut(&a.help)
 	root.SetErr(a.err)
+	root.Version = version()
+	root.SetVersionTemplate(versionLine())
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		RunE: func(_ *cobra.Command, names []string) error {
+			cmd, rest, err := root.Find(names)
+			if err != nil || len(rest) > 0 {
+				return cmp.Or(err, noSuchCommand(cmd, rest))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	})
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
@@ -88,14 +116,14 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names))
+	return wrongUse(cmd, fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names)))
 }
 
 // group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
-		Args: args(noSuchCommand),
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(commands...)

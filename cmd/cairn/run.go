@@ -46,7 +46,7 @@ On SIGINT or SIGTERM the bot stops reading messages and finishes answers in prog
 continues.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
 	a.addHealthFlag(cmd)

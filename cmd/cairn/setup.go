@@ -36,7 +36,7 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 		Example: `  cairn setup
   cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
   DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	f := cmd.Flags()
@@ -162,6 +162,9 @@ func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (v
 		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
 			s.say("Using %s.", from.variable)
 		} else {
+			if from.variable != "" {
+				flag += ", or set " + from.variable
+			}
 			value, err = s.ask.secret(ctx, flag, prompt)
 		}
 	case "env":

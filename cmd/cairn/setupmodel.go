@@ -96,7 +96,7 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 	if at.Model == "" {
 		offered, err := model.Models(limited)
 		if err != nil {
-			return explained(config.ShownAddress(at.BaseURL), err)
+			return inSetup(explained(config.ShownAddress(at.BaseURL), err))
 		}
 		model.Window(limited) // chooses a model
 		if at.Model = model.Name(); s.ask != nil {
@@ -118,7 +118,7 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 	window := model.Window(limited)
 	probe, err := agent.Probe(limited, false)
 	if err != nil {
-		return explained(at.Model, err)
+		return inSetup(explained(at.Model, err))
 	}
 	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens)
 	if key != "" {
@@ -129,6 +129,11 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 	s.file["llm"] = table
 	return nil
 }
+
+// setupWords name what setup asks for where an error names the setting.
+var setupWords = strings.NewReplacer("api_key under [llm]", "the key (--model-key)", "base_url", "the address (--model)", "set model to", "choose with --model-name")
+
+func inSetup(err error) error { return errors.New(setupWords.Replace(err.Error())) }
 
 // modelsShown is how many models a question lists.
 const modelsShown = 15

@@ -145,7 +145,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 
 // recordingOf reads the files into a recording.
 func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
-	said, err := readRecords(s.files)
+	said, err := a.readRecords(s.files)
 	if err != nil {
 		return rec, nil, err
 	}
@@ -160,7 +160,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		if _, err := os.Stat(beside); err != nil || beside == file {
 			continue
 		}
-		more, err := readQuestions(beside)
+		more, err := a.readQuestions(beside)
 		if err != nil {
 			return rec, nil, err
 		}
@@ -220,8 +220,8 @@ func writeTo(out io.Writer, to, text string) error {
 }
 
 // readQuestions reads a file of one question a line.
-func readQuestions(file string) (all []simulate.Question, err error) {
-	lines, err := readLines[simulate.Question](file)
+func (a *app) readQuestions(file string) (all []simulate.Question, err error) {
+	lines, err := readLines[simulate.Question](file, a.in)
 	for _, l := range lines {
 		if strings.TrimSpace(l.value.Text) == "" {
 			return nil, l.wrong(errors.New(`"question" is missing`))

@@ -30,7 +30,7 @@ func (s simulated) String() string {
 	}
 	b.WriteString(rows.aligned(right))
 	if s.Happened > 0 {
-		fmt.Fprintf(&b, "\nOf %d compactions that really happened, the settings in force reproduce %d: same trigger, kind and messages.\n", s.Happened, s.Equal)
+		fmt.Fprintf(&b, "\nOf %s that really happened, the settings in force reproduce %d: same trigger, kind and messages.\n", counted(s.Happened, "compaction", "compactions"), s.Equal)
 	}
 	b.WriteString("\nused tokens over messages, up to the window:\n")
 	var charts table
@@ -76,9 +76,9 @@ th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
 // simulationPage returns a self-contained page without scripts.
 func simulationPage(r simulate.Report) (string, error) {
 	rows := r.Rows()
-	about := fmt.Sprintf("%d messages, simulated without a model.", r.Messages)
+	about := counted(r.Messages, "message", "messages") + ", simulated without a model."
 	if r.Happened > 0 {
-		about += fmt.Sprintf(" Of %d compactions that really happened, the settings in force reproduce %d.", r.Happened, r.Equal)
+		about += fmt.Sprintf(" Of %s that really happened, the settings in force reproduce %d.", counted(r.Happened, "compaction", "compactions"), r.Equal)
 	}
 	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
 	cell := func(value string) g.Node { return h.Td(g.Text(value)) }

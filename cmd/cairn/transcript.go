@@ -30,7 +30,7 @@ tool call is one short line. A line marks each compaction, with the tokens used 
 with --json it is an object with the key "compacted". It works while the bot runs.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name) },
 	}
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
@@ -100,7 +100,7 @@ func (l appliedLine) String() string {
 		if r.State == string(compactor.Undone) {
 			undone = ", undone later"
 		}
-		rows = append(rows, fmt.Sprintf("#%d to #%d, %d messages (%s %d by %s, %s%s)", r.From, r.To, r.Messages, r.Kind, r.ID, r.By, r.Trigger, undone))
+		rows = append(rows, fmt.Sprintf("#%d to #%d, %s (%s %d by %s, %s%s)", r.From, r.To, counted(r.Messages, "message", "messages"), r.Kind, r.ID, r.By, r.Trigger, undone))
 	}
 	return fmt.Sprintf("--  %s  compacted%s: %s", moment(l.Time), tokens, strings.Join(rows, "; "))
 }

@@ -27,7 +27,7 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 		Example: `  cairn usage --since 7d
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
-		Args: noArgs,
+		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
 				return err
