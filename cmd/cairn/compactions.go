@@ -66,12 +66,24 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 	if err != nil {
 		return err
 	}
-	var rows []row
 	several := slices.ContainsFunc(all, func(c store.ListedCompaction) bool { return c.Channel != all[0].Channel })
-	for _, one := range all {
-		rows = append(rows, compactionRow{one, several})
-	}
-	if err := a.showTable("ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", rows); err != nil {
+	err = showTable(a, "ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", all, func(c store.ListedCompaction) []string {
+		channel, seconds, before, after := "", "", c.BeforeTokens, c.AfterTokens
+		if several {
+			channel = c.Channel
+		}
+		if c.Seconds > 0 {
+			seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
+		}
+		if c.FoldedTokens > 0 { // what was applied with it freed the rest
+			before, after = c.FoldedTokens, c.SummaryTokens
+		}
+		return []string{
+			strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State, fmt.Sprintf("#%d-%d", c.From, c.To),
+			unlessZero(before), unlessZero(after), seconds, cmp.Or(c.Model, c.By), c.Error,
+		}
+	})
+	if err != nil {
 		return err
 	}
 	if total == 0 {
@@ -80,28 +92,4 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 		fmt.Fprintf(a.err, "%d more before them; --limit shows them\n", more)
 	}
 	return nil
-}
-
-// compactionRow is one line of the list.
-type compactionRow struct {
-	store.ListedCompaction
-	named bool // whether the row names its channel
-}
-
-func (c compactionRow) cells() []string {
-	channel, seconds := "", ""
-	if c.named {
-		channel = c.Channel
-	}
-	before, after := c.BeforeTokens, c.AfterTokens
-	if c.FoldedTokens > 0 { // what was applied with it freed the rest
-		before, after = c.FoldedTokens, c.SummaryTokens
-	}
-	if c.Seconds > 0 {
-		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
-	}
-	return []string{
-		strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State,
-		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(before), unlessZero(after), seconds, cmp.Or(c.Model, c.By), c.Error,
-	}
 }

@@ -39,9 +39,9 @@ ID        SAID  MEMORY  CHANN…
 			{"7", "2026-05-08", "Ada drinks green tea in the morning", "terminal:garden"},
 			{"12", "2026-05-09", "我喜欢猫，也喜欢狗，还喜欢在花园里喝茶", "x"},
 		}
-		right := rows[1:].numeric(4)
-		rows.fit(width, right)
-		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(right), want)
+		align := rows.alignment()
+		rows.fit(width, align)
+		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(align), want)
 	}
 }
 

@@ -1,0 +1,224 @@
+// cairn channels, context, transcript: the conversations, and what is in one.
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/store"
+)
+
+func newChannels(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "channels [--json]",
+		Short: "List the conversations",
+		Long: `List the conversations, the one with the newest message first: the name for --channel, the
+number of messages, the time of the newest one, and the channel's name on Discord or Slack. It
+works while the bot runs.`,
+		Example: `  cairn channels
+  cairn channels --json | jq -r .channel`,
+		Args: args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
+				all, err := db.Listing(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if len(all) == 0 {
+					fmt.Fprintln(a.err, "no conversations yet")
+				}
+				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Listed) []string {
+					last := "-"
+					if !l.Last.IsZero() {
+						last = moment(l.Last)
+					}
+					return []string{l.Channel, fmt.Sprint(l.Messages), last, l.Name}
+				})
+			})
+		},
+	}
+	a.jsonFlag(cmd, "one JSON object per line")
+	return cmd
+}
+
+// defaultTo is the help of --channel where defaultConversation chooses.
+const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
+
+// defaultConversation returns the conversation to use if none is named: the only one with messages,
+// else the terminal's default.
+func defaultConversation(ctx context.Context, db *store.Store) (string, error) {
+	all, err := db.Listing(ctx)
+	if err != nil {
+		return "", err
+	}
+	usual, err := conversationName(defaultChannel)
+	if err != nil {
+		return "", err
+	}
+	var used []string
+	for _, l := range all {
+		if l.Messages > 0 {
+			used = append(used, l.Channel)
+		}
+	}
+	switch {
+	case len(used) == 1:
+		return used[0], nil
+	case len(used) == 0 || slices.Contains(used, usual):
+		return defaultChannel, nil
+	}
+	return "", fmt.Errorf("which channel? name one with --channel: %s", listNames(used))
+}
+
+func newContext(a *app) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "context [--channel NAME] [--json]",
+		Short: "Show how full a channel's context window is",
+		Long: `Show the tokens of a channel's next request, the window, model usage and cost, and the
+summaries, oldest first. It works while the bot runs.
+
+The savings from summaries are an estimate: for each request with a summary, the tokens of the
+messages behind it minus its own, at the price of cached input.`,
+		Example: `  cairn context
+  cairn context --channel garden --json | jq .used_pct`,
+		Args: args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name) },
+	}
+	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
+	a.jsonFlag(cmd, "one JSON object")
+	return cmd
+}
+
+func (a *app) context(cmd *cobra.Command, name string) error {
+	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
+		agent, err := a.agentOf(cmd.Context(), db, conversation)
+		if err != nil {
+			return err
+		}
+		report, err := channel.ReadContext(cmd.Context(), conversation, agent)
+		if err != nil {
+			return err
+		}
+		if report.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model); err != nil {
+			return err
+		}
+		return a.show(a.out, report)
+	})
+}
+
+// spending returns the model usage of a channel, and the budgets of the whole bot.
+func (a *app) spending(ctx context.Context, db *store.Store, conversation *store.Conversation, model llm.Model) (*channel.Spending, error) {
+	money, now := a.settings.Money(), time.Now()
+	s, err := channel.ReadSpending(ctx, conversation, model, money)
+	if err != nil {
+		return nil, err
+	}
+	used, err := db.Usage(ctx, channel.MonthStart(now))
+	if err != nil {
+		return nil, err
+	}
+	s.Budgets = append(s.Budgets, money.Budgets(used, now)...)
+	return s, nil
+}
+
+// page is how many messages are read at once.
+const page = 500
+
+func newTranscript(a *app) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "transcript [--channel NAME] [--json]",
+		Short: "Print every message of a channel",
+		Long: `Print every message of a channel verbatim, oldest first, including those that were summarized. A
+tool call is one short line. A line marks each compaction, with the tokens used before and after;
+with --json it is an object with the key "compacted". It works while the bot runs.`,
+		Example: `  cairn transcript --channel garden | less
+  cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
+		Args: args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name) },
+	}
+	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
+	a.jsonFlag(cmd, "one JSON object per line")
+	return cmd
+}
+
+func (a *app) transcript(cmd *cobra.Command, name string) error {
+	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
+		out := bufio.NewWriter(a.out)
+		applied, _, err := db.Compactions(cmd.Context(), store.CompactionFilter{Conversation: conversation.Name(), Applied: true})
+		if err != nil {
+			return err
+		}
+		steps := store.StepsOf(applied)
+		before := func(seq int64) error { // prints the compactions applied before the message with this seq
+			for len(steps) > 0 && steps[0].Next <= seq {
+				s := steps[0]
+				if err := a.show(out, appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens}); err != nil {
+					return err
+				}
+				steps = steps[1:]
+			}
+			return nil
+		}
+		for from := int64(1); ; {
+			messages, err := conversation.Transcript().Page(cmd.Context(), from, page)
+			if err != nil {
+				return err
+			}
+			for _, m := range messages {
+				from = m.Seq + 1
+				if err := before(m.Seq); err != nil {
+					return err
+				}
+				r := chat.RecordOf(m)
+				if r.Empty() && !a.json {
+					continue
+				}
+				if err := a.show(out, r); err != nil {
+					return err
+				}
+			}
+			if len(messages) < page {
+				return errors.Join(before(math.MaxInt64), out.Flush())
+			}
+		}
+	})
+}
+
+// appliedLine is what one step of compaction applied, in the output.
+type appliedLine struct {
+	Compacted []store.ListedCompaction `json:"compacted"`
+	Time      time.Time                `json:"time"`
+	Before    int                      `json:"before_tokens"` // 0: not measured
+	After     int                      `json:"after_tokens"`
+}
+
+func (l appliedLine) String() string {
+	tokens := ""
+	if l.Before > 0 {
+		tokens = fmt.Sprintf(" %d→%d tokens", l.Before, l.After)
+	}
+	var rows []string
+	for _, r := range l.Compacted {
+		undone := ""
+		if r.State == string(compactor.Undone) {
+			undone = ", undone later"
+		}
+		rows = append(rows, fmt.Sprintf("#%d to #%d, %s (%s %d by %s, %s%s)", r.From, r.To, counted(r.Messages, "message", "messages"), r.Kind, r.ID, r.By, r.Trigger, undone))
+	}
+	return fmt.Sprintf("--  %s  compacted%s: %s", moment(l.Time), tokens, strings.Join(rows, "; "))
+}
