@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,22 +34,15 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
   cairn compactions --state failed
   cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
 		Args: args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			f := store.CompactionFilter{State: state, Limit: limit}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
 				return err
 			}
 			if limit < 0 {
 				return wrongUse(cmd, errors.New("--limit must be at least 0"))
 			}
-			if f.Since, err = a.since(cmd, since); err != nil {
-				return err
-			}
-			return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
-				if f.Conversation, err = nameOf(cmd.Context(), db, channel); err != nil {
-					return err
-				}
-				return a.showCompactions(cmd, db, f)
+			return a.withPast(cmd, since, channel, func(db *store.Store, from time.Time, conversation string) error {
+				return a.showCompactions(cmd, db, store.CompactionFilter{State: state, Limit: limit, Since: from, Conversation: conversation})
 			})
 		},
 	}

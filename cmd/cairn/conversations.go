@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,9 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/llm"
+	"cairn/config"
 	"cairn/store"
+	"cairn/terminal"
 )
 
 func newChannels(a *app) *cobra.Command {
@@ -54,33 +56,75 @@ works while the bot runs.`,
 	return cmd
 }
 
-// defaultTo is the help of --channel where defaultConversation chooses.
+// defaultTo is the help of --channel where find chooses.
 const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
 
-// defaultConversation returns the conversation to use if none is named: the only one with messages,
-// else the terminal's default.
-func defaultConversation(ctx context.Context, db *store.Store) (string, error) {
-	all, err := db.Listing(ctx)
-	if err != nil {
-		return "", err
-	}
-	usual, err := conversationName(defaultChannel)
-	if err != nil {
-		return "", err
-	}
-	var used []string
-	for _, l := range all {
-		if l.Messages > 0 {
-			used = append(used, l.Channel)
+// find returns a conversation of the store; if name is empty, the only one with messages, else the
+// terminal's default.
+func find(ctx context.Context, db *store.Store, name string) (*store.Conversation, error) {
+	if name == "" {
+		all, err := db.Listing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var used []string
+		for _, l := range all {
+			if l.Messages > 0 {
+				used = append(used, l.Channel)
+			}
+		}
+		switch name = defaultChannel; {
+		case len(used) == 1:
+			name = used[0]
+		case len(used) > 1 && !slices.Contains(used, terminal.Name+":"+defaultChannel):
+			return nil, fmt.Errorf("which channel? name one with --channel: %s", listNames(used))
 		}
 	}
-	switch {
-	case len(used) == 1:
-		return used[0], nil
-	case len(used) == 0 || slices.Contains(used, usual):
-		return defaultChannel, nil
+	full, err := conversationName(name)
+	if err != nil {
+		return nil, err
 	}
-	return "", fmt.Errorf("which channel? name one with --channel: %s", listNames(used))
+	conversation, err := db.Find(ctx, full)
+	if errors.Is(err, store.ErrNotFound) {
+		err = notFound(ctx, db, "channel "+name)
+	}
+	return conversation, err
+}
+
+// notFound returns an error about a name, with some of those that exist.
+func notFound(ctx context.Context, db *store.Store, name string) error {
+	known, err := db.Known(ctx)
+	return cmp.Or(err, fmt.Errorf("%s: %w: %s", name, store.ErrNotFound, listNames(known)))
+}
+
+func listNames(known []string) string {
+	if len(known) == 0 {
+		return "there is none yet, talk to the bot first"
+	}
+	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
+}
+
+// conversationName returns the full name of a channel; a name without a connector belongs to the
+// terminal.
+func conversationName(name string) (string, error) {
+	connector, _, named := strings.Cut(name, ":")
+	if named && slices.Contains([]string{"discord", "slack", config.WebName, store.TaskConnector}, connector) {
+		return name, nil
+	}
+	full, err := terminal.Conversation(name)
+	if err != nil {
+		err = usage(err)
+	}
+	return full, err
+}
+
+// terminalChannel returns the full name of a channel of the terminal.
+func terminalChannel(name string) (string, error) {
+	full, err := conversationName(name)
+	if err == nil && !strings.HasPrefix(full, terminal.Name+":") {
+		err = usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix, e.g. garden", name))
+	}
+	return full, err
 }
 
 func newContext(a *app) *cobra.Command {
@@ -96,43 +140,30 @@ messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
 		Args: args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, now := cmd.Context(), time.Now()
+			return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
+				agent, err := a.agentOf(ctx, db, conversation)
+				if err != nil {
+					return err
+				}
+				report, err := channel.ReadContext(ctx, conversation, agent)
+				if err != nil {
+					return err
+				}
+				money := a.settings.Money()
+				used, usedErr := db.Usage(ctx, channel.MonthStart(now))
+				if report.Usage, err = channel.ReadSpending(ctx, conversation, agent.Model, money); err != nil || usedErr != nil {
+					return errors.Join(err, usedErr)
+				}
+				report.Usage.Budgets = append(report.Usage.Budgets, money.Budgets(used, now)...) // of the whole bot
+				return a.show(a.out, report)
+			})
+		},
 	}
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
 	a.jsonFlag(cmd, "one JSON object")
 	return cmd
-}
-
-func (a *app) context(cmd *cobra.Command, name string) error {
-	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
-		agent, err := a.agentOf(cmd.Context(), db, conversation)
-		if err != nil {
-			return err
-		}
-		report, err := channel.ReadContext(cmd.Context(), conversation, agent)
-		if err != nil {
-			return err
-		}
-		if report.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model); err != nil {
-			return err
-		}
-		return a.show(a.out, report)
-	})
-}
-
-// spending returns the model usage of a channel, and the budgets of the whole bot.
-func (a *app) spending(ctx context.Context, db *store.Store, conversation *store.Conversation, model llm.Model) (*channel.Spending, error) {
-	money, now := a.settings.Money(), time.Now()
-	s, err := channel.ReadSpending(ctx, conversation, model, money)
-	if err != nil {
-		return nil, err
-	}
-	used, err := db.Usage(ctx, channel.MonthStart(now))
-	if err != nil {
-		return nil, err
-	}
-	s.Budgets = append(s.Budgets, money.Budgets(used, now)...)
-	return s, nil
 }
 
 // page is how many messages are read at once.
@@ -164,15 +195,12 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 			return err
 		}
 		steps := store.StepsOf(applied)
-		before := func(seq int64) error { // prints the compactions applied before the message with this seq
-			for len(steps) > 0 && steps[0].Next <= seq {
+		before := func(seq int64) (err error) { // prints the compactions applied before the message with this seq
+			for ; err == nil && len(steps) > 0 && steps[0].Next <= seq; steps = steps[1:] {
 				s := steps[0]
-				if err := a.show(out, appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens}); err != nil {
-					return err
-				}
-				steps = steps[1:]
+				err = a.show(out, appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens})
 			}
-			return nil
+			return err
 		}
 		for from := int64(1); ; {
 			messages, err := conversation.Transcript().Page(cmd.Context(), from, page)
@@ -181,14 +209,11 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 			}
 			for _, m := range messages {
 				from = m.Seq + 1
-				if err := before(m.Seq); err != nil {
-					return err
+				err := before(m.Seq)
+				if r := chat.RecordOf(m); err == nil && (a.json || !r.Empty()) {
+					err = a.show(out, r)
 				}
-				r := chat.RecordOf(m)
-				if r.Empty() && !a.json {
-					continue
-				}
-				if err := a.show(out, r); err != nil {
+				if err != nil {
 					return err
 				}
 			}

@@ -67,20 +67,6 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
 }
 
-// filter returns the selection as a filter of the store.
-func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
-	f = memory.Filter{Kind: s.kind, State: s.state, About: s.about, Sort: s.sort, Limit: s.limit, Offset: s.offset}
-	for _, choice := range []struct {
-		flag, value string
-		known       []string
-	}{{"kind", s.kind, memory.Kinds}, {"state", s.state, memory.States}, {"sort", s.sort, memory.Sorts}} {
-		if err := checkChoice(cmd, choice.flag, choice.value, choice.known); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
 // sinceForms ends the help of --since.
 const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"
 
@@ -96,25 +82,31 @@ func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 	return since, nil
 }
 
-// withFilter calls do with the filter of a selection; the selection's channel must exist.
+// withFilter calls do with a selection as the filter of the store; the selection's channel must exist.
 func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
-	f, err := s.filter(cmd)
+	for _, choice := range []struct {
+		flag, value string
+		known       []string
+	}{{"kind", s.kind, memory.Kinds}, {"state", s.state, memory.States}, {"sort", s.sort, memory.Sorts}} {
+		if err := checkChoice(cmd, choice.flag, choice.value, choice.known); err != nil {
+			return err
+		}
+	}
+	var until time.Time
+	err := a.load() // a day ends in the time zone of the settings
+	if s.until != "" && err == nil {
+		if until, err = memory.Until(s.until, time.Now()); err != nil {
+			err = wrongUse(cmd, fmt.Errorf("--until: %w", err))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if f.Since, err = a.since(cmd, s.since); err != nil {
-		return err
-	}
-	if s.until != "" {
-		if f.Until, err = memory.Until(s.until, time.Now()); err != nil {
-			return wrongUse(cmd, fmt.Errorf("--until: %w", err))
-		}
-	}
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
-		if f.Conversation, err = nameOf(cmd.Context(), db, s.channel); err != nil {
-			return err
-		}
-		return do(db, f)
+	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) error {
+		return do(db, memory.Filter{
+			Conversation: conversation, Kind: s.kind, State: s.state, About: s.about, Since: since, Until: until,
+			Sort: s.sort, Limit: s.limit, Offset: s.offset,
+		})
 	})
 }
 

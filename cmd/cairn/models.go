@@ -144,11 +144,7 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
 				return err
 			}
-			from, err := a.since(cmd, since)
-			if err != nil {
-				return err
-			}
-			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
+			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
 				day := ""
 				if !from.IsZero() {
 					day = store.Day(from)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,8 +155,7 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 		}
 		plan.in, plan.Channels, err = privacy.In(db).Holdings(ctx, name)
 		if err == nil && len(plan.in) == 0 {
-			known, err := db.Known(ctx)
-			return plan, cmp.Or(err, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), store.ErrNotFound, listNames(known)))
+			err = notFound(ctx, db, strings.TrimSuffix(name, "/"))
 		}
 	}
 	total := plan.Channels.Total()

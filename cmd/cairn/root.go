@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 	_ "time/tzdata" // small images have none
 
@@ -21,7 +20,6 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/store"
-	"cairn/terminal"
 )
 
 // app is one run of the program: its streams, its flags and, once loaded, its settings.
@@ -191,6 +189,26 @@ func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) 
 	return do(db)
 }
 
+// withPast is withSharedStore for a command with the flags --since and --channel; the channel must
+// exist if it is named.
+func (a *app) withPast(cmd *cobra.Command, since, channel string, do func(db *store.Store, since time.Time, conversation string) error) error {
+	from, err := a.since(cmd, since)
+	if err != nil {
+		return err
+	}
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
+		name := ""
+		if channel != "" {
+			conversation, err := find(cmd.Context(), db, channel)
+			if err != nil {
+				return err
+			}
+			name = conversation.Name()
+		}
+		return do(db, from, name)
+	})
+}
+
 // withConversation is withSharedStore with a conversation of the store, see find.
 func (a *app) withConversation(ctx context.Context, name string, do func(*store.Store, *store.Conversation) error) error {
 	return a.withSharedStore(ctx, func(db *store.Store) error {
@@ -200,75 +218,6 @@ func (a *app) withConversation(ctx context.Context, name string, do func(*store.
 		}
 		return do(db, conversation)
 	})
-}
-
-// find returns a conversation of the store, or the default one if name is empty.
-func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversation, err error) {
-	if name == "" {
-		if name, err = defaultConversation(ctx, db); err != nil {
-			return nil, err
-		}
-	}
-	full, err := conversationName(name)
-	if err != nil {
-		return nil, err
-	}
-	conversation, err := db.Find(ctx, full)
-	if errors.Is(err, store.ErrNotFound) {
-		known, err := db.Known(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("channel %s: %w: %s", name, store.ErrNotFound, listNames(known))
-	}
-	return conversation, err
-}
-
-// nameOf returns the full name of a channel of the store; "" if none is named.
-func nameOf(ctx context.Context, db *store.Store, channel string) (string, error) {
-	if channel == "" {
-		return "", nil
-	}
-	conversation, err := find(ctx, db, channel)
-	if err != nil {
-		return "", err
-	}
-	return conversation.Name(), nil
-}
-
-// listNames lists some existing names, for an error about a name that does not exist.
-func listNames(known []string) string {
-	if len(known) == 0 {
-		return "there is none yet, talk to the bot first"
-	}
-	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
-}
-
-// terminalChannel returns the full name of a channel of the terminal.
-func terminalChannel(name string) (string, error) {
-	conversation, err := conversationName(name)
-	if err != nil {
-		return "", err
-	}
-	if full, err := terminal.Conversation(name); err != nil || full != conversation {
-		return "", usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix, e.g. garden", name))
-	}
-	return conversation, nil
-}
-
-// conversationName returns the full name of a channel; a name without a connector belongs to the
-// terminal.
-func conversationName(name string) (string, error) {
-	for _, connector := range []string{"discord:", "slack:", config.WebName + ":", store.TaskConnector + ":"} {
-		if strings.HasPrefix(name, connector) {
-			return name, nil
-		}
-	}
-	full, err := terminal.Conversation(name)
-	if err != nil {
-		return "", usage(err)
-	}
-	return full, nil
 }
 
 // logger returns a logger that writes to w: in colour on a terminal, else as JSON. The level is
