@@ -87,22 +87,27 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		if m.Conversation != in {
 			text += " from " + m.Conversation
 		}
-		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text, below: "Remembered:"})
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text})
 	}
 	for _, m := range messages {
 		whole, match := chat.RecordOf(m.Message), m.Passage(matchShown)
 		m.Text, m.Attachments = match, nil
-		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String(), below: "Said:"})
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String()})
 	}
 	for i, r := range all {
-		if !a.json && (i == 0 || all[i-1].below != r.below) {
-			if i > 0 {
-				fmt.Fprintln(a.out)
-			}
-			fmt.Fprintln(a.out, r.below)
-		}
 		if l.explain {
-			r.text += r.explained()
+			r.text += fmt.Sprintf("\n       score %.2f: ", r.Score)
+			for n, p := range r.Parts {
+				r.text += fmt.Sprintf("%s%s %+.2f", ", "[:2*min(n, 1)], p.Name, p.Value)
+			}
+		}
+		switch {
+		case i == 0 && r.Memory != nil:
+			r.text = "Remembered:\n" + r.text
+		case i == 0:
+			r.text = "Said:\n" + r.text
+		case r.Message != nil && all[i-1].Memory != nil:
+			r.text = "\nSaid:\n" + r.text
 		}
 		if err := a.show(a.out, r); err != nil {
 			return err
@@ -122,16 +127,6 @@ type recalled struct {
 	Message *chat.Record   `json:"message,omitempty"`
 	Match   *string        `json:"match,omitempty"` // the part of the message that matches
 	text    string
-	below   string // a heading
 }
 
 func (r recalled) String() string { return r.text }
-
-// explained returns a line to print below a result.
-func (r recalled) explained() string {
-	var parts []string
-	for _, p := range r.Parts {
-		parts = append(parts, fmt.Sprintf("%s %+.2f", p.Name, p.Value))
-	}
-	return fmt.Sprintf("\n       score %.2f: %s", r.Score, strings.Join(parts, ", "))
-}
