@@ -10,11 +10,13 @@
 package config
 
 import (
-	"time"
+	"slices"
+	"sync"
+
+	"github.com/BurntSushi/toml"
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/hooks"
 )
 
 // DefaultFile is read, if it exists, when no other file is named.
@@ -106,42 +108,26 @@ type Agent struct {
 	Compaction      compactor.Policy   `toml:"compaction"`
 }
 
+// Default returns the settings of the shipped config.toml, without a file.
 func Default() Settings {
-	s := Settings{
-		DataDir:          "data",
-		CatchUp:          compactor.Duration(channel.DefaultCatchUp),
-		TimeZone:         "UTC",
-		Workers:          channel.DefaultWorkers,
-		Respond:          channel.RespondMention,
-		TurnsPerMinute:   60,
-		CallsPerHour:     600,
-		AttachmentTokens: 4000,
-		Language:         channel.DefaultLanguage,
-		Pictures:         true,
-		RecallTokens:     600,
-		Restricted:       defaultRestricted(),
-		ShareMemories:    ShareChannel,
-		Backup:           Backup{Every: compactor.Duration(24 * time.Hour), Keep: 7},
-		Hooks:            Hooks{Timeout: compactor.Duration(hooks.DefaultTimeout)},
-		LLM:              LLM{Wire: wireAuto},
-		Defaults:         Defaults{Compaction: compactor.DefaultPolicy()},
-		Discord:          Discord{MessageContent: true},
-		Slack:            Slack{Working: SlackWorking[0], ReplyIn: SlackReplyIn[0]},
-	}
-	s.Agents = []Agent{s.newAgent()}
+	s := shippedSettings()
+	s.Agents = slices.Clone(s.Agents)
 	return s
 }
+
+var shippedSettings = sync.OnceValue(func() Settings {
+	s := Settings{Defaults: Defaults{Compaction: compactor.DefaultPolicy()}} // the file does not set prepare_threshold
+	var raw map[string]any
+	if _, err := toml.Decode(shipped, &raw); err != nil {
+		panic(err)
+	}
+	d := decoder{set: map[string]bool{}}
+	d.settings(&s, raw)
+	return s
+})
 
 // The values of share_memories: with which conversations a public channel shares its memories.
 const (
 	ShareChannel = "channel" // with none
 	ShareServer  = "server"  // with the other public channels of its server
 )
-
-// newAgent returns an agent with the inherited settings.
-func (s *Settings) newAgent() Agent {
-	return Agent{
-		ID: "cairn", MaxOutputTokens: 4096, Compaction: s.Defaults.Compaction,
-		TaskCalls: channel.DefaultTaskCalls, TaskTime: compactor.Duration(channel.DefaultTaskTime),
-	}
-}

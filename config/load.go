@@ -66,9 +66,14 @@ func (d *decoder) settings(s *Settings, raw map[string]any) {
 		d.problem("agents", "agents: must be tables, each under [[agents]]")
 	}
 	d.set["agents"] = agents != nil
+	var base Agent
+	if len(s.Agents) > 0 {
+		base = s.Agents[0]
+	}
+	base.Compaction = s.Defaults.Compaction
 	s.Agents = nil
 	for i, table := range tables {
-		agent := s.newAgent()
+		agent := base
 		if table["id"] != nil || len(tables) > 1 { // the only one may go without
 			agent.ID, _ = table["id"].(string)
 		}
@@ -77,7 +82,7 @@ func (d *decoder) settings(s *Settings, raw map[string]any) {
 		s.Agents = append(s.Agents, agent)
 	}
 	if len(s.Agents) == 0 {
-		s.Agents = []Agent{s.newAgent()}
+		s.Agents = []Agent{base}
 	}
 }
 

@@ -59,7 +59,7 @@ func TestEnvironmentSelectsProvider(t *testing.T) {
 		}
 		environment(t, set)
 		s := Default()
-		at, ok, err := s.Target(s.newAgent())
+		at, ok, err := s.Target(s.Agents[0])
 		check.NoError(t, err)
 		check.Equal(t, "server with "+strings.Join(names, " "), aim(at, ok), want)
 		check.Equal(t, "warning about both", s.Ambiguous(), i&3 != 0 && i&12 != 0)
