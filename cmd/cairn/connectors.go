@@ -36,60 +36,42 @@ var (
 
 var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without tokens, use ` + "`cairn chat`")
 
-// openConnectors builds the connectors that have a token. It fails if there are none, unless the
-// dashboard is served.
+// openConnectors builds the connectors that have a token; Slack needs two. It fails if there are none,
+// unless the dashboard is served.
 func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
-	for _, open := range []func(*slog.Logger) (outerConnector, error){a.openDiscord, a.openSlack} {
-		connector, err := open(log)
+	s, catchUp := a.settings, time.Duration(a.settings.CatchUp)
+	token, err := s.DiscordToken()
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		connector, err := discord.New(discord.Options{
+			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent,
+			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
+		})
 		if err != nil {
 			return nil, err
 		}
-		if connector != nil {
-			connectors = append(connectors, connector)
+		connectors = append(connectors, connector)
+	}
+	bot, app, err := s.SlackTokens()
+	if err != nil {
+		return nil, err
+	}
+	if bot != "" {
+		connector, err := slack.New(slack.Options{
+			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn,
+			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
+		})
+		if err != nil {
+			return nil, err
 		}
+		connectors = append(connectors, connector)
 	}
 	if len(connectors) == 0 && a.webSide == nil {
 		return nil, errNoConnector
 	}
 	return connectors, nil
-}
-
-// openDiscord returns nil without a token.
-func (a *app) openDiscord(log *slog.Logger) (outerConnector, error) {
-	s := a.settings
-	token, err := s.DiscordToken()
-	if err != nil || token == "" {
-		return nil, err
-	}
-	return discord.New(discord.Options{
-		Token:            token,
-		APIBase:          s.Discord.APIBase,
-		MentionOnly:      !s.Discord.MessageContent,
-		AttachmentTokens: s.AttachmentTokens,
-		Pictures:         s.Pictures,
-		CatchUp:          time.Duration(s.CatchUp),
-		Log:              log,
-	})
-}
-
-// openSlack returns nil without tokens. It fails if only one of the two is set.
-func (a *app) openSlack(log *slog.Logger) (outerConnector, error) {
-	s := a.settings
-	bot, app, err := s.SlackTokens()
-	if err != nil || bot == "" {
-		return nil, err
-	}
-	return slack.New(slack.Options{
-		BotToken:         bot,
-		AppToken:         app,
-		APIBase:          s.Slack.APIBase,
-		Working:          s.Slack.Working,
-		ReplyIn:          s.Slack.ReplyIn,
-		AttachmentTokens: s.AttachmentTokens,
-		Pictures:         s.Pictures,
-		CatchUp:          time.Duration(s.CatchUp),
-		Log:              log,
-	})
 }
 
 func (a *app) addWebFlag(cmd *cobra.Command) {

@@ -1,51 +1,59 @@
-// What the bot tells programs of others, and what it gets from them: the events of hooks, MCP tools.
+// What the bot tells others: the events of hooks, and traces, for the collector that OpenTelemetry's variables name.
 
 package main
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
+	"os"
 	"strconv"
-	"time"
+	"strings"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/hooks"
-	"cairn/mcp"
+	"cairn/internal/observe"
+	"cairn/internal/otlp"
+	"cairn/llm"
 )
+
+// spanEvent is what the events of compactions have in common.
+type spanEvent struct {
+	Conversation string            `json:"conversation"`
+	Trigger      compactor.Trigger `json:"trigger"`
+	Kind         compactor.Kind    `json:"kind"`
+	From         int64             `json:"from_seq"`
+	To           int64             `json:"to_seq"`
+	Messages     int               `json:"messages"`
+	Window       int               `json:"max_tokens"`
+}
+
+func spanOf(conversation string, e channel.Event) spanEvent {
+	return spanEvent{conversation, e.Trigger, e.Kind, e.From, e.To, e.Messages, e.Window}
+}
 
 // proposedEvent is the event passed to before_compaction.
 type proposedEvent struct {
-	Conversation string `json:"conversation"`
-	Trigger      string `json:"trigger"`
-	Kind         string `json:"kind"`
-	From         int64  `json:"from_seq"`
-	To           int64  `json:"to_seq"`
-	Messages     int    `json:"messages"`
-	Tokens       int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
-	Used         int    `json:"used_tokens"`
-	Window       int    `json:"max_tokens"`
-	Focus        string `json:"focus"`
+	spanEvent
+	Tokens int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
+	Used   int    `json:"used_tokens"`
+	Focus  string `json:"focus"`
 }
 
 // endedEvent is the event passed to after_compaction.
 type endedEvent struct {
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	State        string `json:"state"` // applied or failed
-	Trigger      string `json:"trigger"`
-	Kind         string `json:"kind"`
-	By           string `json:"by"`
-	From         int64  `json:"from_seq"`
-	To           int64  `json:"to_seq"`
-	Messages     int    `json:"messages"`
-	Before       int    `json:"before_tokens"`
-	After        int    `json:"after_tokens"`
-	Window       int    `json:"max_tokens"`
-	Error        string `json:"error,omitempty"`
-	Summary      string `json:"summary,omitempty"`
-	Path         string `json:"path"` // path of the summary in the HTTP API, with its messages
+	spanEvent
+	ID      int64                `json:"id"`
+	State   compactor.EventState `json:"state"` // applied or failed
+	By      compactor.By         `json:"by"`
+	Before  int                  `json:"before_tokens"`
+	After   int                  `json:"after_tokens"`
+	Error   string               `json:"error,omitempty"`
+	Summary string               `json:"summary,omitempty"`
+	Path    string               `json:"path"` // path of the summary in the HTTP API, with its messages
 }
 
 type memoryEvent struct {
@@ -64,10 +72,7 @@ type replyEvent struct {
 
 // propose asks the hook that is called before a compaction.
 func (b *bot) propose(ctx context.Context, conversation string, p compactor.Proposal) (focus string, err error) {
-	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{
-		Conversation: conversation, Trigger: string(p.Trigger), Kind: string(p.Kind), From: p.From, To: p.To, Messages: p.Messages,
-		Tokens: p.Tokens, Used: p.BeforeTokens, Window: p.Window, Focus: p.Focus,
-	})
+	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{spanOf(conversation, p.Event), p.Tokens, p.BeforeTokens, p.Focus})
 	if v.Veto {
 		return "", errors.New(v.Reason)
 	}
@@ -79,56 +84,53 @@ func (b *bot) replied(conversation string, to []string, text string, failure boo
 }
 
 func ended(conversation string, e channel.Event) endedEvent {
-	id := e.ID
+	id, path := e.ID, "/api/conversations/"+url.PathEscape(conversation)+"/summaries"
 	if id == 0 && len(e.Set) > 0 {
 		id = e.Set[0].ID
 	}
-	one := endedEvent{
-		Conversation: conversation, ID: id, State: string(e.State), Trigger: string(e.Trigger), Kind: string(e.Kind), By: string(e.By),
-		From: e.From, To: e.To, Messages: e.Messages, Before: e.BeforeTokens, After: e.AfterTokens, Window: e.Window, Error: e.Error, Summary: e.Summary,
-	}
-	one.Path = "/api/conversations/" + url.PathEscape(conversation) + "/summaries"
 	if id > 0 {
-		one.Path += "/" + strconv.FormatInt(id, 10)
+		path += "/" + strconv.FormatInt(id, 10)
 	}
-	return one
+	return endedEvent{spanOf(conversation, e), id, e.State, e.By, e.BeforeTokens, e.AfterTokens, e.Error, e.Summary, path}
 }
 
-// toolbox has the tools of the connected MCP servers in the settings.
-type toolbox struct{ b *bot }
-
-func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
-	approve := map[string]string{}
-	for _, s := range t.b.settings().Tools {
-		approve[s.ID] = s.Approve
+// observer returns the observer of a bot's steps: its metrics, and traces if the environment
+// configures them. Otherwise traces are nil.
+func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
+	endpoint, err := otlp.Endpoint()
+	if err != nil {
+		return nil, nil, usage(err)
 	}
-	for _, tool := range t.b.tools.Tools(servers) {
-		tools = append(tools, channel.Tool{Tool: tool.Tool, Server: tool.Server, Approve: approve[tool.Server]})
+	if endpoint == "" {
+		return m, nil, nil
 	}
-	return tools
-}
-
-// toolTimeout is how long after the start turns wait for tool servers.
-const toolTimeout = 15 * time.Second
-
-// Ready lets the first turns and resumed tasks wait for their tools. The tools of a slower server
-// are available from the first turn after it has connected.
-func (t toolbox) Ready(ctx context.Context, servers []string) {
-	limited, cancel := context.WithDeadline(ctx, t.b.connectStart.Add(toolTimeout))
-	defer cancel()
-	_ = t.b.tools.Tried(limited, servers) // each connection logs its own failure
-}
-
-func (t toolbox) Servers() (all []channel.ToolServer) {
-	for _, s := range t.b.tools.Status() {
-		one := channel.ToolServer{ID: s.ID, Problem: s.Error}
-		for _, tool := range s.Tools {
-			one.Tools = append(one.Tools, mcp.ToolName(s.ID, tool))
+	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
+		for header := range strings.SplitSeq(headers, ",") {
+			_, value, _ := strings.Cut(header, "=")
+			a.secrets.learn(strings.TrimSpace(value))
 		}
-		all = append(all, one)
 	}
-	return all
+	var failing llm.Incident
+	traces, err := otlp.Open(ctx, otlp.Options{Version: version(), Class: channel.FailureClass, Sent: func(err error) {
+		if err != nil {
+			log.Log(ctx, failing.Begin(), "send_traces_failed", "error", err, "effect", "traces are lost until the collector answers")
+		} else if failing.End() {
+			log.Info("send_traces_recovered")
+		}
+	}})
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	log.Info("traces_sent", "endpoint", config.ShownAddress(endpoint))
+	return observe.All{m, traces}, traces, nil
 }
 
-// toolsChanged gives open conversations the current tools from their next turn on.
-func (b *bot) toolsChanged() { b.hub.Renew(b.rules(b.settings())) }
+// closeTraces sends the queued spans, for at most otlp.CloseTimeout.
+func (b *bot) closeTraces() {
+	if b.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), otlp.CloseTimeout)
+	defer cancel()
+	b.traces.Close(ctx)
+}

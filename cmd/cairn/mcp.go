@@ -1,4 +1,5 @@
-// cairn mcp: serve the memories and conversations of a bot to the models of other programs.
+// MCP, both ways: cairn mcp serves the memories and conversations to the models of other programs; the bot uses tools of
+// other servers.
 
 package main
 
@@ -18,6 +19,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/mcp"
 	"cairn/store"
 	"cairn/web"
 )
@@ -147,3 +149,42 @@ func (a *app) apiOver(ctx context.Context, db *store.Store) (api web.API, end fu
 	})
 	return server.API(), hub.Close, nil
 }
+
+// toolbox has the tools of the connected MCP servers in the settings.
+type toolbox struct{ b *bot }
+
+func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
+	approve := map[string]string{}
+	for _, s := range t.b.settings().Tools {
+		approve[s.ID] = s.Approve
+	}
+	for _, tool := range t.b.tools.Tools(servers) {
+		tools = append(tools, channel.Tool{Tool: tool.Tool, Server: tool.Server, Approve: approve[tool.Server]})
+	}
+	return tools
+}
+
+// toolTimeout is how long after the start turns wait for tool servers.
+const toolTimeout = 15 * time.Second
+
+// Ready lets the first turns and resumed tasks wait for their tools. The tools of a slower server
+// are available from the first turn after it has connected.
+func (t toolbox) Ready(ctx context.Context, servers []string) {
+	limited, cancel := context.WithDeadline(ctx, t.b.connectStart.Add(toolTimeout))
+	defer cancel()
+	_ = t.b.tools.Tried(limited, servers) // each connection logs its own failure
+}
+
+func (t toolbox) Servers() (all []channel.ToolServer) {
+	for _, s := range t.b.tools.Status() {
+		one := channel.ToolServer{ID: s.ID, Problem: s.Error}
+		for _, tool := range s.Tools {
+			one.Tools = append(one.Tools, mcp.ToolName(s.ID, tool))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// toolsChanged gives open conversations the current tools from their next turn on.
+func (b *bot) toolsChanged() { b.hub.Renew(b.rules(b.settings())) }
