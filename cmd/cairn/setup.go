@@ -80,51 +80,31 @@ type source struct{ flag, variable string }
 var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
+	ctx, target := cmd.Context(), cmp.Or(s.app.config, config.DefaultFile)
 	if isTerminal(s.app.in) {
 		s.ask = newDialogue(s.app)
 	}
-	target := cmp.Or(s.app.config, config.DefaultFile)
-	if err := s.mayReplace(ctx, target); err != nil {
-		return err
+	if changesSettings(target) && !s.force {
+		answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
+		if err != nil {
+			return err
+		}
+		if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+			return errAborted
+		}
 	}
 	if s.ask != nil {
 		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
 	}
-	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := s.chooseModel(ctx); err != nil {
+		return err
+	}
+	if err := s.choosePlatform(ctx); err != nil {
+		return err
 	}
 	if err := s.write(target); err != nil {
 		return err
 	}
-	return s.start(cmd)
-}
-
-// mayReplace asks whether an existing file that changes a setting may be replaced.
-func (s *setup) mayReplace(ctx context.Context, target string) error {
-	if _, err := os.Lstat(target); err != nil || s.force || changesNothing(target) {
-		return nil
-	}
-	answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
-	if err != nil {
-		return err
-	}
-	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-		return errAborted
-	}
-	return nil
-}
-
-// changesNothing reports whether a settings file sets only defaults, as that of the source does.
-func changesNothing(file string) bool {
-	settings, err := config.Load(file)
-	return err == nil && len(settings.Changed()) == 0
-}
-
-// start starts the bot and prints what to write to it.
-func (s *setup) start(cmd *cobra.Command) error {
 	command := "chat"
 	if s.platform != "terminal" {
 		command = "run"
@@ -136,9 +116,19 @@ func (s *setup) start(cmd *cobra.Command) error {
 	}
 	s.say("Starting the bot; next time, start it with `%s`.\n%s\n", full, s.hello)
 	if command == "run" {
-		return s.app.run(cmd.Context())
+		return s.app.run(ctx)
 	}
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
+}
+
+// changesSettings reports whether there is a settings file that sets more than defaults, as that of
+// the source does.
+func changesSettings(file string) bool {
+	if _, err := os.Lstat(file); err != nil {
+		return false
+	}
+	settings, err := config.Load(file)
+	return err != nil || len(settings.Changed()) > 0
 }
 
 // say prints a line, without secrets and control characters.
@@ -146,15 +136,18 @@ func (s *setup) say(format string, args ...any) {
 	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
 }
 
-// retry tries a step, and at a terminal again until it succeeds. After the first time the step must
-// ask instead of using flags and the environment.
-func (s *setup) retry(ctx context.Context, do func(first bool) error) error {
-	for first := true; ; first = false {
-		err := do(first)
+// retry tries a step, and at a terminal again until it succeeds, without the answers that flags and
+// the environment gave to it.
+func (s *setup) retry(ctx context.Context, do func() error, answers ...*string) error {
+	for {
+		err := do()
 		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
 			return err
 		}
 		s.say("✗ %v", err)
+		for _, answer := range answers {
+			*answer = ""
+		}
 	}
 }
 

@@ -33,11 +33,9 @@ var modelChoices = []choice{
 
 // chooseModel asks which model to use, and tests it.
 func (s *setup) chooseModel(ctx context.Context) error {
-	return s.retry(ctx, func(first bool) (err error) {
-		model, from := s.model, s.modelKey
-		if !first {
-			model, s.modelName, from = "", "", source{}
-		}
+	again := false
+	return s.retry(ctx, func() (err error) {
+		model := s.model
 		if model == "" {
 			if model, err = s.ask.choose(ctx, "--model", "Which model should answer?", modelChoices); err != nil {
 				return err
@@ -52,15 +50,16 @@ func (s *setup) chooseModel(ctx context.Context) error {
 		if model == "none" {
 			return nil
 		}
-		return s.checkedModel(ctx, model, from, first)
-	})
+		err = s.checkModel(ctx, model, again)
+		again = true
+		return err
+	}, &s.model, &s.modelName, &s.modelKey.flag)
 }
 
-// checkedModel determines the server's address and key, and sends the model one request. first:
-// a key may come from the environment.
-func (s *setup) checkedModel(ctx context.Context, model string, from source, first bool) (err error) {
-	at := config.LLM{BaseURL: model}
-	prompt, variable := "The key (hidden; Enter: none): ", ""
+// checkModel determines the server's address and key, and sends the model one request. again: no key
+// comes from the environment.
+func (s *setup) checkModel(ctx context.Context, model string, again bool) (err error) {
+	at, prompt, variable := config.LLM{BaseURL: model}, "The key (hidden; Enter: none): ", ""
 	switch model {
 	case "openai":
 		at.BaseURL, prompt, variable = config.OpenAIURL, "The key (hidden): ", config.OpenAI.Key
@@ -70,10 +69,10 @@ func (s *setup) checkedModel(ctx context.Context, model string, from source, fir
 	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"; the key comes with --model-key`))
 	}
-	if first {
+	key, from := "", s.modelKey
+	if !again {
 		from.variable = variable
 	}
-	key := ""
 	if from.flag != "none" && (variable != "" || from.flag != "" || s.ask != nil) {
 		if key, err = s.secret(ctx, from, "--model-key", prompt); err != nil {
 			return err
@@ -193,22 +192,20 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 		return err
 	}
 	s.say("✓ The token works: the bot is %s.", app.Bot)
-	err = s.retry(ctx, func(first bool) (err error) {
-		if !first {
-			if _, err := s.ask.line(ctx, "", "Press Enter when it is on: "); err != nil {
-				return err
-			}
-			if app, err = s.discordApplication(ctx, token); err != nil {
-				return err
-			}
+	for app.NoContent && !s.withoutContent {
+		err := fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
+		if s.ask == nil {
+			return err
 		}
-		if app.NoContent && !s.withoutContent {
-			return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
+		s.say("✗ %v", err)
+		if _, err := s.ask.line(ctx, "", "Press Enter when it is on: "); err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		if now, err := s.discordApplication(ctx, token); err != nil {
+			s.say("✗ %v", err)
+		} else {
+			app = now
+		}
 	}
 	s.say("Invite it to a server with this link:\n\n  %s\n", discord.InviteURL(app.ID))
 	table := settingsTable{"token": s.keep("discord-token", token)}
@@ -234,17 +231,14 @@ func (s *setup) discordApplication(ctx context.Context, token string) (discord.A
 
 // token reads a token and checks it with its platform; at a terminal it asks again until it is good.
 func (s *setup) token(ctx context.Context, from source, flag, prompt string, check func(ctx context.Context, token string) error) (token string, err error) {
-	err = s.retry(ctx, func(first bool) (err error) {
-		if !first {
-			from = source{}
-		}
+	err = s.retry(ctx, func() (err error) {
 		if token, err = s.secret(ctx, from, flag, prompt); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 		return check(ctx, token)
-	})
+	}, &from.flag, &from.variable)
 	return token, err
 }
 
