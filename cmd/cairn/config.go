@@ -37,17 +37,16 @@ channel, including /settings.`,
   cairn config check --explain --channel garden`,
 		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			file := a.config
 			if len(files) > 0 {
-				file = files[0]
+				a.config = files[0]
 			}
 			if name != "" && !explain {
 				return wrongUse(cmd, errors.New("--channel needs --explain"))
 			}
 			if explain {
-				return a.explainConfig(cmd.Context(), file, name)
+				return a.explain(cmd.Context(), name)
 			}
-			return a.checkConfig(file)
+			return a.checkConfig()
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "print what the compaction settings mean in tokens")
@@ -81,22 +80,18 @@ func (v checkResult) String() string {
 	return strings.Join(lines, "\n")
 }
 
-func (a *app) checkConfig(file string) error {
-	s, err := config.Load(file)
+func (a *app) checkConfig() error {
+	s, err := config.Load(a.config)
 	v := checkResult{OK: err == nil, File: s.File, Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
-	var wrong *config.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		v.Changed = append(v.Changed, s.Changed()...)
-	case errors.As(err, &wrong) && a.json:
+		return a.show(a.out, v)
+	}
+	if wrong, parsed := errors.AsType[*config.Error](err); parsed && a.json {
 		v.Faults = wrong.Problems
-	default:
-		return usage(err)
+		return errors.Join(a.show(a.out, v), usage(err))
 	}
-	if err != nil {
-		err = usage(err)
-	}
-	return errors.Join(a.show(a.out, v), err)
+	return usage(err)
 }
 
 // explainedAgent has the settings of one agent, in tokens.
@@ -117,73 +112,57 @@ type explainedSetting struct {
 type explanation []explainedAgent
 
 func (e explanation) String() string {
-	var b strings.Builder
-	for i, one := range e {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		of := ""
+	var texts []string
+	for _, one := range e {
+		of, moves := "", ""
 		if one.Channel != "" {
 			of = " in " + one.Channel
 		}
-		fmt.Fprintf(&b, "agent %q%s, model %s (window: %s)\n", one.Agent, of, one.Model, one.Window)
-		b.WriteString(one.table())
+		rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN", "MEANS"}}
 		for _, row := range one.Rows {
+			rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin, row.Means})
 			if row.Moves != "" {
-				fmt.Fprintf(&b, "\n  %s affects: %s", row.Key, row.Moves)
+				moves += fmt.Sprintf("\n  %s affects: %s", row.Key, row.Moves)
 			}
 		}
+		texts = append(texts, fmt.Sprintf("agent %q%s, model %s (window: %s)\n%s%s", one.Agent, of, one.Model, one.Window,
+			strings.TrimSuffix(rows.aligned("lrrl"), "\n"), moves))
 	}
-	return b.String()
+	return strings.Join(texts, "\n\n")
 }
 
-func (e explainedAgent) table() string {
-	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN", "MEANS"}}
-	for _, row := range e.Rows {
-		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin, row.Means})
-	}
-	return strings.TrimSuffix(rows.aligned("lrrl"), "\n")
-}
-
-func (a *app) explainConfig(ctx context.Context, file, name string) error {
-	a.config = file
+// explain explains the settings of all agents, or of the one that answers in the conversation of db
+// that is named.
+func (a *app) explain(ctx context.Context, name string) error {
 	if name != "" {
 		return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
-			return a.explain(ctx, db, conversation)
+			agent, err := a.agentOf(ctx, db, conversation)
+			if err != nil {
+				return err
+			}
+			overrides, err := conversation.Settings().Set(ctx)
+			policy, policyErr := agent.PolicyOf(ctx, conversation)
+			if err := errors.Join(err, policyErr); err != nil {
+				return err
+			}
+			own := map[string]bool{}
+			for _, o := range overrides {
+				own[o.Key] = true
+			}
+			return a.show(a.out, explanation{a.explainAgent(ctx, agent, policy, own, conversation.Name())})
 		})
 	}
 	if err := a.load(); err != nil {
 		return err
 	}
-	return a.explain(ctx, nil, nil)
-}
-
-// explain explains the settings of all agents, or of the one that answers in a conversation of db.
-func (a *app) explain(ctx context.Context, db *store.Store, conversation *store.Conversation) error {
-	agents, _, err := a.agents(ctx, db)
+	agents, _, err := a.agents(ctx, nil)
 	if err != nil {
 		return err
 	}
 	all := explanation{}
 	for _, set := range a.settings.Agents {
 		agent, _ := agents.Named(set.ID)
-		policy, own, of := agent.Policy(), map[string]bool{}, ""
-		if conversation != nil {
-			if a.settings.AgentFor(conversation.Name()) != set.ID {
-				continue
-			}
-			of = conversation.Name()
-			overrides, err := conversation.Settings().Set(ctx)
-			for _, o := range overrides {
-				own[o.Key] = true
-			}
-			changed, policyErr := agent.PolicyOf(ctx, conversation)
-			if err := errors.Join(err, policyErr); err != nil {
-				return err
-			}
-			policy = changed
-		}
-		all = append(all, a.explainAgent(ctx, agent, policy, own, of))
+		all = append(all, a.explainAgent(ctx, agent, agent.Policy(), nil, ""))
 	}
 	return a.show(a.out, all)
 }
@@ -191,17 +170,16 @@ func (a *app) explain(ctx context.Context, db *store.Store, conversation *store.
 func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own map[string]bool, of string) explainedAgent {
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {
-		row := explainedSetting{Meaning: m, Origin: "default"}
-		line := a.settings.Line(agent.ID, m.Key)
+		origin, line := "default", a.settings.Line(agent.ID, m.Key)
 		switch {
 		case own[m.Key]:
-			row.Origin = "channel"
+			origin = "channel"
 		case line > 0:
-			row.Origin = fmt.Sprintf("%s:%d", filepath.Base(a.settings.File), line)
+			origin = fmt.Sprintf("%s:%d", filepath.Base(a.settings.File), line)
 		case m.Key == "context_window":
-			row.Origin = "model"
+			origin = "model"
 		}
-		e.Rows = append(e.Rows, row)
+		e.Rows = append(e.Rows, explainedSetting{m, origin})
 	}
 	return e
 }
