@@ -162,11 +162,16 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		if _, err := os.Stat(beside); err != nil || beside == file {
 			continue
 		}
-		more, err := a.readQuestions(beside)
+		lines, err := readLines[simulate.Question](beside, a.in)
+		for _, l := range lines {
+			if strings.TrimSpace(l.value.Text) == "" {
+				return rec, nil, l.wrong(errors.New(`"question" is missing`))
+			}
+			questions = append(questions, l.value)
+		}
 		if err != nil {
 			return rec, nil, err
 		}
-		questions = append(questions, more...)
 	}
 	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
 }
@@ -185,52 +190,33 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 		return err
 	}
 	shown := simulated{Report: report}
-	for _, out := range []struct {
-		to   string
-		in   *string
-		text func() (string, error)
-	}{
-		{s.svg, &shown.SVG, func() (string, error) { return report.Chart().SVG(chart.Options{Standalone: true}), nil }},
-		{s.html, &shown.HTML, func() (string, error) { return simulationPage(report) }},
-	} {
-		if out.to == "" {
-			continue
+	if s.svg != "" {
+		shown.SVG = report.Chart().SVG(chart.Options{Standalone: true})
+	}
+	if s.html != "" {
+		if shown.HTML, err = shown.page(); err != nil {
+			return err
 		}
-		text, err := out.text()
+	}
+	for i, to := range []string{s.svg, s.html} {
+		text := []*string{&shown.SVG, &shown.HTML}[i]
+		switch {
+		case to == "" || to == "-" && a.json: // it is in the object
+			continue
+		case to == "-":
+			_, err = io.WriteString(a.out, *text)
+		default:
+			err = os.WriteFile(to, []byte(*text), 0o600)
+		}
 		if err != nil {
 			return err
 		}
-		if out.to == "-" && a.json {
-			*out.in = text
-		} else if err := writeTo(a.out, out.to, text); err != nil {
-			return err
-		}
+		*text = ""
 	}
 	if !a.json && (s.svg == "-" || s.html == "-") {
 		return nil
 	}
 	return a.show(a.out, shown)
-}
-
-// writeTo writes a text to a file, or to standard output.
-func writeTo(out io.Writer, to, text string) error {
-	if to == "-" {
-		_, err := io.WriteString(out, text)
-		return err
-	}
-	return os.WriteFile(to, []byte(text), 0o600)
-}
-
-// readQuestions reads a file of one question a line.
-func (a *app) readQuestions(file string) (all []simulate.Question, err error) {
-	lines, err := readLines[simulate.Question](file, a.in)
-	for _, l := range lines {
-		if strings.TrimSpace(l.value.Text) == "" {
-			return nil, l.wrong(errors.New(`"question" is missing`))
-		}
-		all = append(all, l.value)
-	}
-	return all, err
 }
 
 // simulated is a report with one column for each variant, and a small chart of each.
@@ -245,7 +231,7 @@ func (s simulated) String() string {
 	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, counted(s.Messages, "message", "messages"))
 	b.WriteString(table(s.Rows()).aligned("lr"))
 	if s.Happened > 0 {
-		fmt.Fprintf(&b, "\nOf %s that really happened, the settings in force reproduce %d: same trigger, kind and messages.\n", counted(s.Happened, "compaction", "compactions"), s.Equal)
+		fmt.Fprintf(&b, "\n%s: same trigger, kind and messages.\n", s.reproduced())
 	}
 	b.WriteString("\nused tokens over messages, up to the window:\n")
 	var charts table
@@ -254,6 +240,10 @@ func (s simulated) String() string {
 	}
 	b.WriteString(charts.aligned("l"))
 	return strings.TrimRight(b.String(), "\n")
+}
+
+func (s simulated) reproduced() string {
+	return fmt.Sprintf("Of %s that really happened, the settings in force reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
 }
 
 var blocks = []rune("▁▂▃▄▅▆▇█")
@@ -288,12 +278,11 @@ th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: right; border-bottom: 1px 
 th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
 `
 
-// simulationPage returns a self-contained page without scripts.
-func simulationPage(r simulate.Report) (string, error) {
-	rows := r.Rows()
-	about := counted(r.Messages, "message", "messages") + ", simulated without a model."
-	if r.Happened > 0 {
-		about += fmt.Sprintf(" Of %s that really happened, the settings in force reproduce %d.", counted(r.Happened, "compaction", "compactions"), r.Equal)
+// page returns a self-contained page without scripts.
+func (s simulated) page() (string, error) {
+	rows, about := s.Rows(), counted(s.Messages, "message", "messages")+", simulated without a model."
+	if s.Happened > 0 {
+		about += " " + s.reproduced() + "."
 	}
 	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
 	cell := func(value string) g.Node { return h.Td(g.Text(value)) }
@@ -303,13 +292,13 @@ func simulationPage(r simulate.Report) (string, error) {
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
 			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
-			h.TitleEl(g.Text(r.Name+": settings compared")),
+			h.TitleEl(g.Text(s.Name+": settings compared")),
 			h.StyleEl(g.Raw(simulationCSS+chart.CSS)),
 		),
 		h.Body(
-			h.H1(g.Text(r.Name)),
+			h.H1(g.Text(s.Name)),
 			h.P(g.Text(about)),
-			g.Raw(r.Chart().SVG(chart.Options{})), // the chart escapes its input
+			g.Raw(s.Chart().SVG(chart.Options{})), // the chart escapes its input
 			h.Div(h.Class("figures"), h.Table(
 				h.THead(h.Tr(g.Map(rows[0], head))),
 				h.TBody(g.Map(rows[1:], func(row []string) g.Node {
