@@ -111,8 +111,7 @@ func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, 
 }
 
 func newMemoriesList(a *app) *cobra.Command {
-	var s selection
-	cmd := &cobra.Command{
+	return a.listing(&cobra.Command{
 		Use:   "list",
 		Short: "List memories, newest first",
 		Example: `  cairn memories list --kind decision --since 30d
@@ -120,54 +119,51 @@ func newMemoriesList(a *app) *cobra.Command {
   cairn memories list --limit 100000 --csv > memories.csv
   cairn memories list --channel garden --state all --json`,
 		Args: args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
-	}
-	s.flags(a, cmd)
-	return cmd
+	})
 }
 
 func newMemoriesSearch(a *app) *cobra.Command {
-	var s selection
-	cmd := &cobra.Command{
+	return a.listing(&cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Search memories by words, best match first",
 		Example: `  cairn memories search green tea
   cairn memories search "green tea" --channel garden --json`,
 		Args: args(1, -1),
-		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.listMemories(cmd, s, strings.Join(words, " "))
-		},
-	}
-	s.flags(a, cmd)
-	return cmd
+	})
 }
 
-func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error {
-	if s.limit < 1 || s.offset < 0 {
-		return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
+// listing completes a command that lists memories with its arguments as the query.
+func (a *app) listing(cmd *cobra.Command) *cobra.Command {
+	var s selection
+	s.flags(a, cmd)
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		if s.limit < 1 || s.offset < 0 {
+			return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
+		}
+		if s.csv && a.json {
+			return wrongUse(cmd, errors.New("--csv or --json: choose one"))
+		}
+		return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
+			filter.Query = strings.Join(words, " ")
+			memories, total, err := memory.In(db).List(cmd.Context(), filter)
+			if err != nil {
+				return err
+			}
+			if err := a.showMemories(memories, s); err != nil {
+				return err
+			}
+			switch more := total - s.offset - len(memories); {
+			case more > 0:
+				fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
+			case total == 0:
+				fmt.Fprintln(a.err, "no memories found")
+			case len(memories) == 0:
+				fmt.Fprintf(a.err, "no more: there are %d in all\n", total)
+			}
+			return nil
+		})
 	}
-	if s.csv && a.json {
-		return wrongUse(cmd, errors.New("--csv or --json: choose one"))
-	}
-	return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
-		filter.Query = query
-		memories, total, err := memory.In(db).List(cmd.Context(), filter)
-		if err != nil {
-			return err
-		}
-		if err := a.showMemories(memories, s); err != nil {
-			return err
-		}
-		switch more := total - s.offset - len(memories); {
-		case more > 0:
-			fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
-		case total == 0:
-			fmt.Fprintln(a.err, "no memories found")
-		case len(memories) == 0:
-			fmt.Fprintf(a.err, "no more: there are %d in all\n", total)
-		}
-		return nil
-	})
+	return cmd
 }
 
 // stateChange is a command that changes a memory.

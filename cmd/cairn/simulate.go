@@ -246,29 +246,6 @@ func (s simulated) reproduced() string {
 	return fmt.Sprintf("Of %s that really happened, the settings in force reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
 }
 
-var blocks = []rune("▁▂▃▄▅▆▇█")
-
-// sparkline shows how full the window was: the maximum in each column.
-func sparkline(v simulate.Result, width int) string {
-	if len(v.Used) == 0 {
-		return ""
-	}
-	first, last := v.Used[0].At, v.Used[len(v.Used)-1].At
-	most := make([]int, width)
-	for _, u := range v.Used {
-		column := int((u.At - first) * int64(width-1) / max(last-first, 1))
-		most[column] = max(most[column], u.Used)
-	}
-	line := make([]rune, width)
-	for i := range most {
-		if most[i] == 0 && i > 0 { // no message in this column
-			most[i] = most[i-1]
-		}
-		line[i] = blocks[min(most[i]*len(blocks)/max(v.Window, 1), len(blocks)-1)]
-	}
-	return string(line)
-}
-
 const simulationCSS = `:root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 svg { width: 100%; height: auto; }
