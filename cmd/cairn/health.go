@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
-	"cairn/channel"
 	"cairn/config"
 	"cairn/llm"
 	"cairn/web"
@@ -105,9 +104,13 @@ type state struct {
 	at time.Time // when it was checked
 }
 
-func (s *state) add(part, why string) {
-	s.Parts = append(s.Parts, web.Part{Part: part, OK: why == "", Why: why})
-	s.OK = s.OK && why == ""
+// add adds a part, with what is wrong with it.
+func (s *state) add(part string, wrong bool, why string) {
+	if !wrong {
+		why = ""
+	}
+	s.Parts = append(s.Parts, web.Part{Part: part, OK: !wrong, Why: why})
+	s.OK = s.OK && !wrong
 }
 
 // answer writes the result of check: status 200 if everything is fine, else 503. Concurrent requests
@@ -136,7 +139,7 @@ func (h *health) answer(w http.ResponseWriter, name string, check func(context.C
 // alive checks the process and its database; if it fails, a restart may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
-	s.add("database", h.databaseProblem(ctx, &h.readFailure, h.bot.store.Upkeep().Readable(ctx), "cannot be read"))
+	h.addDatabase(ctx, &s, &h.readFailure, h.bot.store.Upkeep().Readable(ctx), "cannot be read")
 	return s
 }
 
@@ -147,51 +150,32 @@ const modelDown = 3
 func (h *health) ready(ctx context.Context) state {
 	s := state{OK: true}
 	stats := h.bot.hub.Stats()
-	s.add("process", reason(h.ctx.Err() != nil, "the bot is stopping"))
+	s.add("process", h.ctx.Err() != nil, "the bot is stopping")
 	for _, connector := range h.connectors {
-		s.add(connector.Name(), reason(!connector.Connected(), "not connected"))
+		s.add(connector.Name(), !connector.Connected(), "not connected")
 	}
-	s.add("database", h.databaseProblem(ctx, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written"))
-	s.add("conversations", reason(stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why"))
-	s.Parts = append(s.Parts, replies(stats))
-	s.OK = s.OK && stats.Refused == 0
-	s.add("model", reason(stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)))
+	h.addDatabase(ctx, &s, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written")
+	s.add("conversations", stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why")
+	s.add("replies", stats.Refused > 0, counted(stats.Refused, "conversation", "conversations")+" cannot send a reply, which is retried; the log says why")
+	if stats.Refused == 0 && stats.Dropped > 0 { // a dropped one delays nothing, and is only mentioned
+		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
+	}
+	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
 	if h.bot.upkeepFailure.On() {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure of deleted text fail; the log says why"})
 	}
 	return s
 }
 
-// reason returns why a part is not OK; "" if nothing is wrong.
-func reason(wrong bool, why string) string {
-	if wrong {
-		return why
+// addDatabase adds what an error of the database means, without its content, and logs each incident
+// once.
+func (h *health) addDatabase(ctx context.Context, s *state, i *llm.Incident, err error, what string) {
+	if err != nil {
+		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
+	} else if i.End() {
+		h.bot.log.Info("database_recovered")
 	}
-	return ""
-}
-
-// replies reports replies that cannot be sent. A dropped one delays nothing, and is only mentioned.
-func replies(s channel.Stats) web.Part {
-	why := ""
-	if s.Refused > 0 {
-		why = counted(s.Refused, "conversation", "conversations") + " cannot send a reply, which is retried; the log says why"
-	} else if s.Dropped > 0 {
-		why = counted(int(s.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
-	}
-	return web.Part{Part: "replies", OK: s.Refused == 0, Why: why}
-}
-
-// databaseProblem returns what an error of the database means, without its content, and logs each
-// incident once.
-func (h *health) databaseProblem(ctx context.Context, i *llm.Incident, err error, what string) string {
-	if err == nil {
-		if i.End() {
-			h.bot.log.Info("database_recovered")
-		}
-		return ""
-	}
-	h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
-	return what + "; the log says why"
+	s.add("database", err != nil, what+"; the log says why")
 }
 
 func newHealth(a *app) *cobra.Command {
@@ -206,12 +190,7 @@ nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
 		Args: args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.load(); err != nil {
-				return err
-			}
-			return a.askHealth(cmd.Context(), ready)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.askHealth(cmd.Context(), ready) },
 	}
 	a.addHealthFlag(cmd)
 	cmd.Flags().BoolVar(&ready, "ready", false, "check whether it would answer, not only whether it is alive")
@@ -228,6 +207,9 @@ func reachable(address string) string {
 }
 
 func (a *app) askHealth(ctx context.Context, ready bool) error {
+	if err := a.load(); err != nil {
+		return err
+	}
 	address := cmp.Or(a.settings.Health, a.settings.Web.Listen)
 	if address == "" {
 		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))
