@@ -95,7 +95,6 @@ func (c copied) String() string {
 	return text
 }
 
-// purge has the flags of the command.
 type purge struct {
 	user, channel, server string
 	yes, dryRun           bool

@@ -55,7 +55,6 @@ channel, including /settings.`,
 	return cmd
 }
 
-// checkResult is the outcome of a check.
 type checkResult struct {
 	OK      bool             `json:"ok"`
 	File    string           `json:"file"`    // empty: no settings file
@@ -108,7 +107,6 @@ type explainedSetting struct {
 	Origin string `json:"origin"` // "default", "FILE:LINE", or "channel"
 }
 
-// explanation has one entry for each agent.
 type explanation []explainedAgent
 
 func (e explanation) String() string {
@@ -135,11 +133,7 @@ func (e explanation) String() string {
 // that is named.
 func (a *app) explain(ctx context.Context, name string) error {
 	if name != "" {
-		return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
-			agent, err := a.agentOf(ctx, db, conversation)
-			if err != nil {
-				return err
-			}
+		return a.withAgent(ctx, name, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 			overrides, err := conversation.Settings().Set(ctx)
 			policy, policyErr := agent.PolicyOf(ctx, conversation)
 			if err := errors.Join(err, policyErr); err != nil {

@@ -111,7 +111,6 @@ func (w *webSide) close() {
 	}
 }
 
-// newWeb builds the web server of a bot.
 func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,

@@ -142,11 +142,7 @@ messages behind it minus its own, at the price of cached input.`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, now := cmd.Context(), time.Now()
-			return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
-				agent, err := a.agentOf(ctx, db, conversation)
-				if err != nil {
-					return err
-				}
+			return a.withAgent(ctx, name, func(db *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 				report, err := channel.ReadContext(ctx, conversation, agent)
 				if err != nil {
 					return err

@@ -52,7 +52,6 @@ type doctor struct {
 	printErr error // standard output could not be written
 }
 
-// diagnosis is the result of one check.
 type diagnosis struct {
 	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack
 	OK     bool   `json:"ok"`
@@ -120,21 +119,22 @@ func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
-	if errors.Is(err, store.ErrNotFound) {
+	var facts []string
+	var found []store.Finding
+	if err == nil { // then every page can be read
+		facts = []string{fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))}
+		found, err = inconsistencies(ctx, dir)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
-		return
+	case errors.Is(err, store.ErrDamaged):
+		d.report("data", fmt.Errorf("%w\n%s", err, d.howToRestore()), facts...)
+	case err != nil:
+		d.report("data", err, facts...)
+	default:
+		d.report("data", store.Writable(dir), append(facts, d.backupFact())...)
 	}
-	if err != nil {
-		d.report("data", d.withRemedy(err))
-		return
-	}
-	fact := fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))
-	found, err := d.check(ctx, dir)
-	if err != nil {
-		d.report("data", d.withRemedy(err), fact)
-		return
-	}
-	d.report("data", store.Writable(dir), fact, d.backupFact())
 	for _, f := range found {
 		d.report("data", errors.New(f.String()))
 	}
@@ -143,22 +143,13 @@ func (d *doctor) data(ctx context.Context) {
 	}
 }
 
-// check looks for inconsistencies in a database whose pages are all readable.
-func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
+func inconsistencies(ctx context.Context, dir string) ([]store.Finding, error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
 	found, err := db.Upkeep().Check(ctx)
 	return found, errors.Join(err, db.Close())
-}
-
-// withRemedy adds to a damage error how to restore a backup.
-func (d *doctor) withRemedy(err error) error {
-	if errors.Is(err, store.ErrDamaged) {
-		return fmt.Errorf("%w\n%s", err, d.howToRestore())
-	}
-	return err
 }
 
 func (d *doctor) howToRestore() string {

@@ -80,7 +80,6 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	return true
 }
 
-// withTools says whether a model accepts tools.
 func withTools(is bool) string {
 	if !is {
 		return "supports no tools"

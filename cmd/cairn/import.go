@@ -70,7 +70,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 		return err
 	}
 	log := a.logger(a.err, slog.LevelWarn)
-	connector, err := newImportConnector()
+	connector, err := terminal.New(nobody())
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,11 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	return err
 }
 
-// each yields messages without an error.
+// nobody are the options of a terminal connector without a person.
+func nobody() terminal.Options {
+	return terminal.Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import"}
+}
+
 func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
 	return func(yield func(channel.Inbound, error) bool) {
 		for _, m := range past {
@@ -122,13 +126,6 @@ func (a *app) progress(total int) (show func(n int), done func()) {
 		}
 	}
 	return show, func() { fmt.Fprint(a.err, "\r\x1b[K") }
-}
-
-// newImportConnector returns a terminal connector without a person.
-func newImportConnector() (*terminal.Terminal, error) {
-	return terminal.New(terminal.Options{
-		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import",
-	})
 }
 
 // maxRecord is the limit for one line, in bytes.

@@ -247,7 +247,6 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 	return cmd
 }
 
-// changedMemory is a memory after its change, in the output.
 type changedMemory struct {
 	memory.Memory
 	done string

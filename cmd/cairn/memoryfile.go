@@ -42,7 +42,6 @@ import reads, one memory per line in the order they were saved; or as Markdown, 
 	return cmd
 }
 
-// exporter writes one memory with its messages.
 type exporter func(memory.Exported, []chat.Message) error
 
 func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, write func(io.Writer) exporter) error {

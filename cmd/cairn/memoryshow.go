@@ -36,7 +36,6 @@ func newMemoriesShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// shownMemory is the output of memories show.
 type shownMemory struct{ memory.Details }
 
 func (m shownMemory) String() string {
@@ -132,7 +131,6 @@ A memory counts for the person it is about, otherwise for the person who said it
 	return cmd
 }
 
-// memoryStats has the counts to print.
 type memoryStats struct {
 	memory.Statistics
 	all bool

@@ -134,10 +134,8 @@ func (m *metrics) add(u store.Usage) {
 	}
 }
 
-// hook counts a call of a hook.
 func (m *metrics) hook(name, outcome string) { m.hooks.WithLabelValues(name, outcome).Inc() }
 
-// compaction counts a step of a compaction.
 func (m *metrics) compaction(e channel.Event) {
 	m.compactions.WithLabelValues(string(e.State), string(e.Trigger)).Inc()
 }

@@ -41,7 +41,6 @@ code 1: no server answered.`,
 	return cmd
 }
 
-// offeredModel is one model of one server.
 type offeredModel struct {
 	Model   string   `json:"model"`  // as written in the settings
 	Server  string   `json:"server"` // its address
@@ -163,10 +162,8 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 	return cmd
 }
 
-// report is the output of cairn usage.
 type report struct{ channel.UsageReport }
 
-// String formats the report as a table.
 func (r report) String() string {
 	if len(r.Rows) == 0 {
 		if r.Since == "" {

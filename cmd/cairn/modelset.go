@@ -28,7 +28,6 @@ type modelSet struct {
 	cache    map[modelKey]*located
 }
 
-// modelKey identifies a model.
 type modelKey struct {
 	config.Target
 	window int
@@ -79,7 +78,6 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	return agent, nil
 }
 
-// agents builds every agent of s.
 func (m *modelSet) agents(s *config.Settings) (map[string]channel.Agent, error) {
 	built := map[string]channel.Agent{}
 	for _, chosen := range s.Agents {
@@ -127,13 +125,19 @@ func (a *app) agents(ctx context.Context, db *store.Store) (channel.Agents, *slo
 	}, log, err
 }
 
-// agentOf returns the agent of a conversation, for a command that only reads.
-func (a *app) agentOf(ctx context.Context, db *store.Store, conversation *store.Conversation) (channel.Agent, error) {
-	agents, _, err := a.agents(ctx, db)
-	if err != nil {
-		return channel.Agent{}, err
-	}
-	return agents.Of(ctx, conversation)
+// withAgent is withConversation with the conversation's agent, for a command that only reads.
+func (a *app) withAgent(ctx context.Context, name string, do func(*store.Store, *store.Conversation, channel.Agent) error) error {
+	return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
+		agents, _, err := a.agents(ctx, db)
+		if err != nil {
+			return err
+		}
+		agent, err := agents.Of(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		return do(db, conversation, agent)
+	})
 }
 
 // model returns the model that t describes, without contacting its server. If ttl is set, providers that offer a choice keep their

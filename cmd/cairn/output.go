@@ -38,7 +38,6 @@ func (a *app) show(w io.Writer, v fmt.Stringer) error {
 	return err
 }
 
-// printJSON writes v as one line.
 func printJSON(w io.Writer, v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -125,7 +124,6 @@ func terminalWidth(stream any) int {
 // table has rows of the same length, the first of them the header; cells contain no tabs and newlines.
 type table [][]string
 
-// columnGap separates two columns.
 const columnGap = "  "
 
 // numericCell matches numbers, times and spans of messages.

@@ -43,7 +43,6 @@ With --json, a memory is an object with the key "memory". A message is an object
 	return cmd
 }
 
-// recallQuery has the flags of the command.
 type recallQuery struct {
 	channel, kind, since, asker string
 	limit                       int
@@ -119,7 +118,6 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 // matchShown is how many characters of a message or a file are printed.
 const matchShown = 600
 
-// recalled is a memory or a message in the results.
 type recalled struct {
 	Score   float64        `json:"score"` // higher is better, within one answer
 	Parts   []memory.Part  `json:"parts"`

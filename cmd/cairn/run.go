@@ -104,7 +104,6 @@ func (a *app) run(ctx context.Context) (err error) {
 	return serve(ctx, bot.hub, open, grace, log)
 }
 
-// agentNames lists the agents, each with its model.
 func (b *bot) agentNames() (list []string) {
 	agents := b.current.Load().agents
 	for _, id := range slices.Sorted(maps.Keys(agents)) {

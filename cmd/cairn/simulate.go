@@ -15,13 +15,13 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/chart"
 	"cairn/simulate"
 	"cairn/store"
 )
 
-// simulation has the flags and arguments of the command.
 type simulation struct {
 	files        []string
 	channel, bot string
@@ -128,12 +128,8 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		o.Questions = questions
 		return a.runSimulation(ctx, s, rec, o)
 	}
-	return a.withConversation(ctx, s.channel, func(db *store.Store, conversation *store.Conversation) error {
+	return a.withAgent(ctx, s.channel, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 		rec, err := simulate.Read(ctx, conversation)
-		if err != nil {
-			return err
-		}
-		agent, err := a.agentOf(ctx, db, conversation)
 		if err != nil {
 			return err
 		}
