@@ -177,10 +177,15 @@ func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) 
 }
 
 // withStore opens the store, for this process alone unless shared is true, while do runs.
-func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
+func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) error {
 	if err := a.load(); err != nil {
 		return err
 	}
+	return a.openStore(ctx, shared, do)
+}
+
+// openStore is withStore with the settings that are loaded already.
+func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
 	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared})
 	if err != nil {
 		return err
