@@ -226,19 +226,17 @@ func (h *health) registerHub() {
 	h.gauge("turns_failing", "Turns that failed since the last answer.", nil, func() float64 { return float64(hub.Stats().Failing) })
 	h.gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", nil, hub.Operator().Fullest)
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
-		of := func(value func(channel.Budget) float64) func() float64 {
-			return func() float64 {
-				for _, b := range hub.Operator().Budgets() {
-					if b.Setting == setting {
-						return value(b)
-					}
+		budget := func() (found channel.Budget) {
+			for _, b := range hub.Operator().Budgets() {
+				if b.Setting == setting {
+					found = b
 				}
-				return 0
 			}
+			return found
 		}
 		labels := prometheus.Labels{"period": period}
-		h.gauge("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", labels, of(func(b channel.Budget) float64 { return b.Limit }))
-		h.gauge("budget_spent", "What was spent of it; 0: no budget is set.", labels, of(func(b channel.Budget) float64 { return b.Spent }))
+		h.gauge("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", labels, func() float64 { return budget().Limit })
+		h.gauge("budget_spent", "What was spent of it; 0: no budget is set.", labels, func() float64 { return budget().Spent })
 	}
 	h.gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", nil, func() float64 { return boolean(h.bot.upkeepFailure.On()) })
 	h.bot.metrics.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -261,8 +259,9 @@ func (h *health) registerDatabase() {
 	for _, state := range []string{"active", "superseded", "forgotten", "replaced"} {
 		h.gauge("memories", "Memories, by state.", prometheus.Labels{"state": state}, of(func(v *vitals) float64 { return float64(v.Memories[state]) }))
 	}
-	h.gauge("database_bytes", "Size of the database, and of its write-ahead log.", prometheus.Labels{"file": "database"}, of(func(v *vitals) float64 { return float64(v.Bytes) }))
-	h.gauge("database_bytes", "Size of the database, and of its write-ahead log.", prometheus.Labels{"file": "log"}, of(func(v *vitals) float64 { return float64(v.LogBytes) }))
+	const sizes = "Size of the database, and of its write-ahead log."
+	h.gauge("database_bytes", sizes, prometheus.Labels{"file": "database"}, of(func(v *vitals) float64 { return float64(v.Bytes) }))
+	h.gauge("database_bytes", sizes, prometheus.Labels{"file": "log"}, of(func(v *vitals) float64 { return float64(v.LogBytes) }))
 	h.gauge("disk_free_bytes", "Free space on the disk of the database.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
 }
 

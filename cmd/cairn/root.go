@@ -186,7 +186,7 @@ func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) 
 
 // openStore is withStore with the settings that are loaded already.
 func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
-	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared})
+	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared, Log: a.logger(a.err, slog.LevelWarn)})
 	if err != nil {
 		return err
 	}
