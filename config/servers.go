@@ -82,7 +82,8 @@ func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 		at, err = s.provider(s.Providers[0], agent.Wire)
 		ok = true
 	}
-	return Target{at, cmp.Or(model, at.model)}, ok, err
+	model, at.model = cmp.Or(model, at.model), "" // equal targets are the same model
+	return Target{at, model}, ok, err
 }
 
 // Worker returns the model that summarizes for an agent whose model is t.

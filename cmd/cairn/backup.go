@@ -20,7 +20,7 @@ import (
 )
 
 func newBackup(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object", &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a verified copy of the database to FILE",
 		Long: `Write a consistent copy of the database to a new file that only you can read, and verify it by
@@ -40,13 +40,11 @@ absent. It contains everything, including what is deleted later: protect it like
 				return a.show(a.out, copied{File: files[0], Copied: c})
 			})
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object")
-	return cmd
+	})
 }
 
 func newRestore(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the database with a backup",
 		Long: `Verify a backup by reading all of it, and replace the database with a copy of it. The old
@@ -64,9 +62,7 @@ upgrades a backup of an older cairn.`,
 			}
 			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, restored: true})
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object")
-	return cmd
+	})
 }
 
 // copied is the result of a backup or a restore in the output.
@@ -102,7 +98,7 @@ type purge struct {
 
 func newPurge(a *app) *cobra.Command {
 	var p purge
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "purge --user ID|NAME | --channel NAME | --server NAME",
 		Short: "Permanently delete a person's messages, a channel or a server",
 		Long: `Permanently delete from transcript, search, summaries, memories and files.
@@ -119,7 +115,6 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := 0
 			for _, name := range []string{p.user, p.channel, p.server} {
@@ -132,14 +127,13 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 			}
 			return a.purge(cmd.Context(), p)
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&p.user, "user", "", "everything of one person, by `ID` or name, after the connector if two have it: discord:ID")
 	f.StringVar(&p.channel, "channel", "", "everything of one channel, by `NAME`")
 	f.StringVar(&p.server, "server", "", "everything of one server, by `NAME`, as discord:ID; discord:@me is all direct messages")
 	f.BoolVar(&p.yes, "yes", false, "do not ask for confirmation")
 	f.BoolVar(&p.dryRun, "dry-run", false, "only show what would be deleted; the bot may run")
-	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

@@ -19,7 +19,7 @@ import (
 func newCompactions(a *app) *cobra.Command {
 	var channel, state, since string
 	var limit int
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
 		Short: "List compactions: when, why, what they replaced, and what that freed",
 		Long: `List compactions, newest last: when it was applied (or started, if it never was), its trigger,
@@ -33,7 +33,6 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 		Example: `  cairn compactions --since 7d
   cairn compactions --state failed
   cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
 				return err
@@ -45,13 +44,12 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 				return a.showCompactions(cmd, db, store.CompactionFilter{State: state, Limit: limit, Since: from, Conversation: conversation})
 			})
 		},
-	}
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
 	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
 	flags.StringVar(&since, "since", "", "only those since `TIME`"+sinceForms)
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
-	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 

@@ -23,7 +23,7 @@ func newConfig(a *app) *cobra.Command {
 
 func newConfigCheck(a *app) *cobra.Command {
 	explain, name := false, ""
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
 		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
@@ -48,10 +48,9 @@ channel, including /settings.`,
 			}
 			return a.checkConfig()
 		},
-	}
+	})
 	cmd.Flags().BoolVar(&explain, "explain", false, "print what the compaction settings mean in tokens")
 	cmd.Flags().StringVar(&name, "channel", "", "with --explain: the settings of the channel `NAME`")
-	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 func newChannels(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "channels [--json]",
 		Short: "List the conversations",
 		Long: `List the conversations, the one with the newest message first: the name for --channel, the
@@ -32,7 +32,6 @@ number of messages, the time of the newest one, and the channel's name on Discor
 works while the bot runs.`,
 		Example: `  cairn channels
   cairn channels --json | jq -r .channel`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				all, err := db.Listing(cmd.Context())
@@ -51,9 +50,7 @@ works while the bot runs.`,
 				})
 			})
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
 // defaultTo is the help of --channel where find chooses.
@@ -129,7 +126,7 @@ func terminalChannel(name string) (string, error) {
 
 func newContext(a *app) *cobra.Command {
 	var name string
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
 		Long: `Show the tokens of a channel's next request, the window, model usage and cost, and the
@@ -139,7 +136,6 @@ The savings from summaries are an estimate: for each request with a summary, the
 messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, now := cmd.Context(), time.Now()
 			return a.withAgent(ctx, name, func(db *store.Store, conversation *store.Conversation, agent channel.Agent) error {
@@ -156,9 +152,8 @@ messages behind it minus its own, at the price of cached input.`,
 				return a.show(a.out, report)
 			})
 		},
-	}
+	})
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
-	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 
@@ -167,7 +162,7 @@ const page = 500
 
 func newTranscript(a *app) *cobra.Command {
 	var name string
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
 		Long: `Print every message of a channel verbatim, oldest first, including those that were summarized. A
@@ -175,11 +170,9 @@ tool call is one short line. A line marks each compaction, with the tokens used 
 with --json it is an object with the key "compacted". It works while the bot runs.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name) },
-	}
+	})
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
-	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 

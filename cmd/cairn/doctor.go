@@ -20,7 +20,7 @@ import (
 
 func newDoctor(a *app) *cobra.Command {
 	var d doctor
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
@@ -32,14 +32,11 @@ If the database is damaged, it says how to restore the newest backup. Exit code 
 wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.app = a
 			return d.examine(cmd.Context())
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
 // serverTimeout limits each request to a server.

@@ -189,7 +189,6 @@ written, and the model answered recently. Exit code 1: it is not, and standard o
 nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.askHealth(cmd.Context(), ready) },
 	}
 	a.addHealthFlag(cmd)

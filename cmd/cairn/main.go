@@ -166,7 +166,6 @@ func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(a.out, versionLine())
 			return err

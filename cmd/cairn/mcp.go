@@ -37,7 +37,6 @@ and compact a conversation; while the bot runs, these changes go through its [we
 running bot serves the same at /mcp of that address.`,
 		Example: `  cairn mcp
   cairn --config /etc/cairn/config.toml mcp --write`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), write) },
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "let clients save and forget memories, and compact")

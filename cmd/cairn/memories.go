@@ -47,16 +47,6 @@ type selection struct {
 	csv                                             bool
 }
 
-func (s *selection) flags(a *app, cmd *cobra.Command) {
-	f := cmd.Flags()
-	s.filterFlags(cmd, "current")
-	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
-	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
-	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
-	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
-	a.jsonFlag(cmd, "one JSON object per line")
-}
-
 func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f := cmd.Flags()
 	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
@@ -118,7 +108,6 @@ func newMemoriesList(a *app) *cobra.Command {
   cairn memories list --about Ada --until 2026-04 --sort importance
   cairn memories list --limit 100000 --csv > memories.csv
   cairn memories list --channel garden --state all --json`,
-		Args: args(0, 0),
 	})
 }
 
@@ -135,7 +124,12 @@ func newMemoriesSearch(a *app) *cobra.Command {
 // listing completes a command that lists memories with its arguments as the query.
 func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 	var s selection
-	s.flags(a, cmd)
+	f := a.withJSON("one JSON object per line", cmd).Flags()
+	s.filterFlags(cmd, "current")
+	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
+	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
+	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
+	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		if s.limit < 1 || s.offset < 0 {
 			return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
@@ -240,7 +234,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 			})
 		},
 	}
-	a.jsonFlag(cmd, "one JSON object per line")
+	a.withJSON("one JSON object per line", cmd)
 	if f.permanent {
 		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 func newMemoriesShow(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show a memory, the messages it came from, and what it superseded or was superseded by",
 		Example: `  cairn memories show 12`,
@@ -31,9 +31,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 				return a.show(a.out, shownMemory{m})
 			})
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
 type shownMemory struct{ memory.Details }
@@ -104,7 +102,7 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, me
 func newMemoriesStats(a *app) *cobra.Command {
 	var s selection
 	var all bool
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "stats",
 		Short: "Count memories by kind, person, conversation, month and origin",
 		Long: `Count memories by kind, state, person, conversation, the month in which they were said, and
@@ -114,7 +112,6 @@ model in a conversation), person (/remember).
 A memory counts for the person it is about, otherwise for the person who said it.`,
 		Example: `  cairn memories stats --channel garden
   cairn memories stats --since 30d --json | jq -r '.person[] | "\(.count) \(.name)"'`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
 				stats, err := memory.In(db).Statistics(cmd.Context(), filter)
@@ -124,10 +121,9 @@ A memory counts for the person it is about, otherwise for the person who said it
 				return a.show(a.out, memoryStats{stats, all})
 			})
 		},
-	}
+	})
 	s.filterFlags(cmd, "current")
 	cmd.Flags().BoolVar(&all, "all", false, "print all people, conversations and months, not the first ten")
-	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 func newModels(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "models [--json]",
 		Short: "List the models that the configured servers offer",
 		Long: `List the models of all servers in the settings and the environment: the protocol (wire), the
@@ -34,11 +34,8 @@ chosen if the settings name none ("default"). If a cell is empty, the server doe
 code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context()) },
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
 type offeredModel struct {
@@ -126,7 +123,7 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) (all []offeredM
 
 func newUsage(a *app) *cobra.Command {
 	var since, by string
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
 		Short: "Show model usage and its cost",
 		Long: `Show the tokens that models used, and their cost. INPUT includes tokens read from the
@@ -138,7 +135,6 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 		Example: `  cairn usage --since 7d
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
 				return err
@@ -155,10 +151,9 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
 			})
 		},
-	}
+	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
 	cmd.Flags().StringVar(&by, "by", "day", "one row for each `KEY`: day, conversation or model")
-	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

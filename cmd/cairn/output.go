@@ -22,9 +22,10 @@ import (
 	"cairn/terminal"
 )
 
-// jsonFlag declares --json of a command, which then prints what.
-func (a *app) jsonFlag(cmd *cobra.Command, what string) {
+// withJSON declares --json of a command, which then prints what.
+func (a *app) withJSON(what string, cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&a.json, "json", false, "print "+what)
+	return cmd
 }
 
 // show writes v to w, which leads to standard output: as JSON with --json, as String for people.

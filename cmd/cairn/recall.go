@@ -16,7 +16,7 @@ import (
 
 func newRecall(a *app) *cobra.Command {
 	var l recallQuery
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
 		Long: `Search memories, then messages, without a model, and print the best matches first. Write a
@@ -31,7 +31,7 @@ With --json, a memory is an object with the key "memory". A message is an object
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
@@ -39,7 +39,6 @@ With --json, a memory is an object with the key "memory". A message is an object
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
-	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 

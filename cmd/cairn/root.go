@@ -103,7 +103,18 @@ Without a model it stores, summarizes and quotes messages.
 		return nil
 	})
 	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newMCP(a), newConfig(a), newVersion(a))
+	takeNoArguments(root)
 	return root
+}
+
+// takeNoArguments has the commands below cmd take no arguments, unless they say otherwise.
+func takeNoArguments(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		if c.Args == nil {
+			c.Args = args(0, 0)
+		}
+		takeNoArguments(c)
+	}
 }
 
 func noSuchCommand(cmd *cobra.Command, args []string) error {

@@ -50,7 +50,6 @@ On SIGINT or SIGTERM the bot stops reading messages and finishes answers in prog
 continues.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
 	a.addHealthFlag(cmd)
@@ -187,7 +186,6 @@ At the end of the input, the bot finishes its work and exits with 0.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd, o) },
 	}
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")

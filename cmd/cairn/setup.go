@@ -40,7 +40,6 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 		Example: `  cairn setup
   cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
   DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,
-		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	f := cmd.Flags()

@@ -31,7 +31,7 @@ type simulation struct {
 
 func newSimulate(a *app) *cobra.Command {
 	var s simulation
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "simulate [FILE… | --channel NAME] [--set KEY=VALUE]… [--vs [--set KEY=VALUE]…]…",
 		Short: "Try settings on a recording, without a model",
 		Long: `Show what settings would have done with a conversation: when it would have been compacted, how
@@ -54,6 +54,7 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
   cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
   cairn simulate --channel garden --json | jq '.variants[0].levels'`,
+		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			s.files = files
 			if err := s.check(a.json); err != nil {
@@ -61,12 +62,11 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 			}
 			return a.simulate(cmd.Context(), s)
 		},
-	}
+	})
 	cmd.Flags().StringVar(&s.channel, "channel", "", "`NAME` of the channel (default: the only one, or "+defaultChannel+")")
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
 	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
-	a.jsonFlag(cmd, "one JSON object")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
 	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
 	return cmd
