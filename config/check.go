@@ -62,12 +62,12 @@ func (d *decoder) checkAgents(s *Settings) {
 		switch {
 		case agent.ID == "":
 			d.problem(path+".id", "id: is missing; add id = \"cairn\", or a name of your own")
-		case strings.ContainsFunc(agent.ID, unaddressable):
+		case strings.ContainsFunc(agent.ID, unaddressable) || strings.HasSuffix(agent.ID, "."):
 			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and ".", because people write @id to ask an agent`, agent.ID))
-		case strings.ToLower(agent.ID) != agent.ID:
-			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		case ids[agent.ID]:
 			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
+		case strings.ToLower(agent.ID) != agent.ID:
+			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		}
 		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)

@@ -100,16 +100,9 @@ func (s *Settings) SlackTokens() (bot, app string, err error) {
 
 // Secrets returns every readable secret of the settings and the environment.
 func (s *Settings) Secrets() (all []string) {
-	for _, named := range [][2]string{
-		{s.Discord.Token, discordTokenVariable},
-		{s.Slack.BotToken, slackBotVariable},
-		{s.Slack.AppToken, slackAppVariable},
-		{s.Web.Token, webTokenVariable},
-	} {
-		text, _ := s.secret(named[0], named[1]) // the error is reported where the secret is used
-		all = append(all, text)
+	for _, variable := range []string{discordTokenVariable, slackBotVariable, slackAppVariable, webTokenVariable, OpenAI.Key, Anthropic.Key} {
+		all = append(all, fromEnvironment(variable))
 	}
-	all = append(all, fromEnvironment(OpenAI.Key), fromEnvironment(Anthropic.Key))
 	settings := flatten(s)
 	settings["environment"] = []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL)}
 	for key, value := range settings {
@@ -119,7 +112,7 @@ func (s *Settings) Secrets() (all []string) {
 		}
 		for _, text := range texts {
 			if holdsSecret(key) || refersToSecret(text) {
-				secret, _, _ := s.modelKey(text) // as above
+				secret, _, _ := s.modelKey(text) // the error is reported where the secret is used
 				all = append(all, secret)
 			}
 			if u, err := url.Parse(text); err == nil && u.User != nil {

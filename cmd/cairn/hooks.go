@@ -124,13 +124,3 @@ func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (obser
 	log.Info("traces_sent", "endpoint", config.ShownAddress(endpoint))
 	return observe.All{m, traces}, traces, nil
 }
-
-// closeTraces sends the queued spans, for at most otlp.CloseTimeout.
-func (b *bot) closeTraces() {
-	if b.traces == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), otlp.CloseTimeout)
-	defer cancel()
-	b.traces.Close(ctx)
-}

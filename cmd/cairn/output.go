@@ -110,16 +110,11 @@ func unlessZero[T int | int64](n T) string {
 }
 
 // terminalWidth returns the width of a line in characters; 0 if unknown.
-func terminalWidth(stream any) int {
-	file, ok := stream.(*os.File)
-	if !ok {
-		return 0
+func terminalWidth(stream any) (width int) {
+	if file, ok := stream.(*os.File); ok {
+		width, _, _ = term.GetSize(int(file.Fd()))
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
+	return max(width, 0)
 }
 
 // table has rows of the same length, the first of them the header; cells contain no tabs and newlines.

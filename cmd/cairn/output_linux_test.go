@@ -83,7 +83,8 @@ func TestCompactionsCommand(t *testing.T) {
 		}{
 			{80, "compactions", "ID TIME TRIGG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
 		} {
-			_, text := p.atScreenOf(c.width, append(strings.Fields(c.command), "--limit", "5")...).end()
+			p.width = c.width
+			_, text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end()
 			lines, shown := strings.Split(text, "\n"), fmt.Sprintf("%s in %d characters", c.command, c.width)
 			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, " more") })
 			check.Len(t, shown, lines, 6)
