@@ -22,6 +22,7 @@ import (
 
 	"cairn/config"
 	"cairn/llm"
+	"cairn/store"
 	"cairn/web"
 )
 
@@ -49,7 +50,7 @@ type health struct {
 
 	readFailure, writeFailure llm.Incident // incidents of the database
 
-	vitals atomic.Pointer[vitals] // of the database, for metrics
+	vitals atomic.Pointer[store.Vitals] // of the database, when it could last be read; for metrics
 }
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {

@@ -195,88 +195,75 @@ func workOf(s *observe.Step) string {
 	return store.ForTurn
 }
 
-// vitals are values from the database.
-type vitals struct {
-	store.Vitals
-	readable bool // whether the last read succeeded; if not, the values are older
-}
-
-// serveMetrics returns the handler of /metrics, and registers the gauges that it reads on each
-// request.
+// serveMetrics returns the handler of /metrics, for which health collects the gauges.
 func (h *health) serveMetrics() http.Handler {
-	h.vitals.Store(&vitals{})
-	h.registerHub()
-	h.registerDatabase()
-	handler := promhttp.HandlerFor(h.bot.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.readVitals(r.Context())
-		handler.ServeHTTP(w, r)
-	})
+	h.bot.metrics.registry.MustRegister(h)
+	return promhttp.HandlerFor(h.bot.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-func (h *health) gauge(name, help string, labels prometheus.Labels, value func() float64) {
-	h.bot.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "cairn_" + name, Help: help, ConstLabels: labels}, value))
-}
+var _ prometheus.Collector = (*health)(nil)
 
-func (h *health) registerHub() {
-	hub := h.bot.hub
-	h.gauge("conversations_open", "Conversations in memory.", nil, func() float64 { return float64(hub.Stats().Open) })
-	h.gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", nil, func() float64 { return float64(hub.Stats().Stuck) })
-	h.gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", nil, func() float64 { return float64(hub.Stats().Refused) })
-	h.gauge("turns_failing", "Turns that failed since the last answer.", nil, func() float64 { return float64(hub.Stats().Failing) })
-	h.gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", nil, hub.Operator().Fullest)
+// Describe describes nothing: what there is depends on the connectors.
+func (h *health) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the hub and the database.
+func (h *health) Collect(all chan<- prometheus.Metric) {
+	send := func(kind prometheus.ValueType, name, help string, value float64, labels prometheus.Labels) {
+		all <- prometheus.MustNewConstMetric(prometheus.NewDesc("cairn_"+name, help, nil, labels), kind, value)
+	}
+	gauge := func(name, help string, value float64) { send(prometheus.GaugeValue, name, help, value, nil) }
+	gaugeOf := func(name, help string, value float64, label, is string) {
+		send(prometheus.GaugeValue, name, help, value, prometheus.Labels{label: is})
+	}
+	stats := h.bot.hub.Stats()
+	gauge("conversations_open", "Conversations in memory.", float64(stats.Open))
+	gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", float64(stats.Stuck))
+	gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", float64(stats.Refused))
+	gauge("turns_failing", "Turns that failed since the last answer.", float64(stats.Failing))
+	gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", h.bot.hub.Operator().Fullest())
+	budgets := map[string]channel.Budget{}
+	for _, b := range h.bot.hub.Operator().Budgets() {
+		budgets[b.Setting] = b
+	}
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
-		budget := func() (found channel.Budget) {
-			for _, b := range hub.Operator().Budgets() {
-				if b.Setting == setting {
-					found = b
-				}
-			}
-			return found
-		}
-		labels := prometheus.Labels{"period": period}
-		h.gauge("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", labels, func() float64 { return budget().Limit })
-		h.gauge("budget_spent", "What was spent of it; 0: no budget is set.", labels, func() float64 { return budget().Spent })
+		gaugeOf("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", budgets[setting].Limit, "period", period)
+		gaugeOf("budget_spent", "What was spent of it; 0: no budget is set.", budgets[setting].Spent, "period", period)
 	}
-	h.gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", nil, func() float64 { return boolean(h.bot.upkeepFailure.On()) })
-	h.bot.metrics.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "cairn_replies_dropped_total", Help: "Pieces of replies that were given up.",
-	}, func() float64 { return float64(hub.Stats().Dropped) }))
+	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean(h.bot.upkeepFailure.On()))
+	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were given up.", float64(stats.Dropped), nil)
 	for _, connector := range h.connectors {
-		h.gauge("connector_connected", "1 if the connector is connected.", prometheus.Labels{"connector": connector.Name()}, func() float64 { return boolean(connector.Connected()) })
+		gaugeOf("connector_connected", "1 if the connector is connected.", boolean(connector.Connected()), "connector", connector.Name())
 	}
-}
-
-func (h *health) registerDatabase() {
-	of := func(value func(v *vitals) float64) func() float64 {
-		return func() float64 { return value(h.vitals.Load()) }
-	}
-	h.gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", nil, of(func(v *vitals) float64 { return boolean(v.readable) }))
-	h.gauge("inbox_messages", "Messages that wait for their conversation.", nil, of(func(v *vitals) float64 { return float64(v.Inbox) }))
-	h.gauge("inbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", nil, of(func(v *vitals) float64 { return age(v.InboxOldest) }))
-	h.gauge("outbox_pieces", "Pieces of replies that wait to be sent.", nil, of(func(v *vitals) float64 { return float64(v.Outbox) }))
-	h.gauge("outbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", nil, of(func(v *vitals) float64 { return age(v.OutboxOldest) }))
+	v, readable := h.readVitals()
+	gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", boolean(readable))
+	gauge("inbox_messages", "Messages that wait for their conversation.", float64(v.Inbox))
+	gauge("inbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.InboxOldest))
+	gauge("outbox_pieces", "Pieces of replies that wait to be sent.", float64(v.Outbox))
+	gauge("outbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.OutboxOldest))
 	for _, state := range []string{"active", "superseded", "forgotten", "replaced"} {
-		h.gauge("memories", "Memories, by state.", prometheus.Labels{"state": state}, of(func(v *vitals) float64 { return float64(v.Memories[state]) }))
+		gaugeOf("memories", "Memories, by state.", float64(v.Memories[state]), "state", state)
 	}
-	const sizes = "Size of the database, and of its write-ahead log."
-	h.gauge("database_bytes", sizes, prometheus.Labels{"file": "database"}, of(func(v *vitals) float64 { return float64(v.Bytes) }))
-	h.gauge("database_bytes", sizes, prometheus.Labels{"file": "log"}, of(func(v *vitals) float64 { return float64(v.LogBytes) }))
-	h.gauge("disk_free_bytes", "Free space on the disk of the database.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
+	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.Bytes), "file", "database")
+	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.LogBytes), "file", "log")
+	gauge("disk_free_bytes", "Free space on the disk of the database.", float64(v.Free))
 }
 
-// readVitals reads the database; no conversation waits for it. Concurrent requests share one read.
-func (h *health) readVitals(ctx context.Context) {
-	_, _, _ = h.probes.Do("vitals", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+// readVitals reads the database; no conversation waits for it. Concurrent requests share one read. If
+// it fails, the values are those of the last one.
+func (h *health) readVitals() (store.Vitals, bool) {
+	_, err, _ := h.probes.Do("vitals", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
 		defer cancel()
 		now, err := h.bot.store.Upkeep().Vitals(ctx)
-		if err != nil {
-			now = h.vitals.Load().Vitals
+		if err == nil {
+			h.vitals.Store(&now)
 		}
-		h.vitals.Store(&vitals{now, err == nil})
-		return nil, nil
+		return nil, err
 	})
+	if last := h.vitals.Load(); last != nil {
+		return *last, err == nil
+	}
+	return store.Vitals{}, false
 }
 
 func boolean(b bool) float64 {
