@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +11,6 @@ import (
 	"cairn/slack"
 	"cairn/terminal"
 )
-
-func TestTokensInFiles(t *testing.T) {
-	file := writeSettings(t, "[discord]\ntoken = \"file:token\"")
-	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600))
-	t.Setenv(discordTokenVariable, "of the environment")
-	s := check.Must(Load(file))(t)
-	check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
-}
 
 func TestConnectorSettings(t *testing.T) {
 	s := check.Must(Load(writeSettings(t, `

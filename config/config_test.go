@@ -145,15 +145,18 @@ func TestSettingsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := check.Must(Load(""))(t)
 	check.That(t, reflect.DeepEqual(s, Default()), "got %+v without a file", s)
-	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:PATH\"\n")
+	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:PATH\"\n[discord]\ntoken = \"file:token\"\n")
 	dir := filepath.Dir(file)
-	for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
+	for name, text := range map[string]string{"key": "sk-1\n", "token": " hush\n", "prompt.md": "Be brief."} {
 		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	s = check.Must(Load(file))(t) // paths are relative to it
 	check.Len(t, "warnings of keys that are not in the file", s.Warnings, 0)
 	key, plain, err := s.modelKey(s.LLM.APIKey)
 	check.That(t, key == "sk-1" && !plain && err == nil, "got key %q, %v", key, err)
+	t.Setenv(discordTokenVariable, "of the environment")
+	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
+	check.That(t, slices.Contains(s.Secrets(), "hush") && slices.Contains(s.Secrets(), "sk-1"), "a secret in a file is not masked")
 	check.Equal(t, "prompt", check.Must(ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile)))(t), "Be brief.")
 	t.Chdir(dir)
 	check.Equal(t, "workers, unasked", check.Must(Load(""))(t).Workers, 7)
@@ -209,10 +212,7 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 		changed := s.Changed()
 		check.EqualAll(t, "changed", changed, []string{"defaults.compaction." + key})
 	}
-}
-
-// Every field of the policy of a new agent is a setting that no one wrote.
-func TestChangedKeysOfAnotherAgent(t *testing.T) {
+	// Every field of the policy of a new agent is a setting that no one wrote.
 	one := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\n")))(t)
 	two := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\nmodel = \"m\"\n[[agents]]\nid = \"two\"\n")))(t)
 	check.EqualAll(t, "a new agent", ChangedKeys(&one, &two), []string{"agents", "agents.one.model"})

@@ -44,9 +44,9 @@ type helpWriter struct {
 }
 
 // Write writes nothing after an error.
-func (w *helpWriter) Write(text []byte) (n int, err error) {
+func (w *helpWriter) Write(text []byte) (int, error) {
 	if w.err == nil {
-		n, w.err = w.Writer.Write(text)
+		_, w.err = w.Writer.Write(text)
 	}
 	return len(text), nil
 }
