@@ -137,18 +137,16 @@ func addSetting(flat map[string]any, path string, v reflect.Value) {
 	}
 }
 
-// differing lists the paths with different values, sorted.
-func differing(a, b map[string]any) []string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool { return reflect.DeepEqual(a[key], b[key]) })
-}
-
-// ChangedKeys lists the paths of the settings that differ between a and b. An agent that only one of
+// ChangedKeys lists the paths of the settings that differ between a and b, sorted. An agent that only one of
 // them has differs in "agents" alone: most of its settings are inherited.
 func ChangedKeys(a, b *Settings) []string {
 	before, after := flatten(a), flatten(b)
-	return slices.DeleteFunc(differing(before, after), func(key string) bool {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
+		if reflect.DeepEqual(before[key], after[key]) {
+			return true
+		}
 		rest, of := strings.CutPrefix(key, "agents.")
 		agent, _, _ := strings.Cut(rest, ".")
 		id := "agents." + agent + ".id"

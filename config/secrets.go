@@ -74,11 +74,6 @@ func (s *Settings) modelKey(setting string) (key string, plain bool, err error) 
 	return fromEnvironment(name), false, nil
 }
 
-// refersToSecret reports whether an api_key only refers to a key stored elsewhere.
-func refersToSecret(setting string) bool {
-	return strings.HasPrefix(setting, "file:") || strings.HasPrefix(setting, "env:")
-}
-
 // DiscordToken returns the bot's token; "" if there is none.
 func (s *Settings) DiscordToken() (string, error) {
 	return s.secret(s.Discord.Token, discordTokenVariable)
@@ -111,7 +106,7 @@ func (s *Settings) Secrets() (all []string) {
 			texts = []string{one}
 		}
 		for _, text := range texts {
-			if holdsSecret(key) || refersToSecret(text) {
+			if holdsSecret(key) || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
 				secret, _, _ := s.modelKey(text) // the error is reported where the secret is used
 				all = append(all, secret)
 			}

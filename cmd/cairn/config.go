@@ -17,10 +17,6 @@ import (
 	"cairn/store"
 )
 
-func newConfig(a *app) *cobra.Command {
-	return group("config", "Check the settings", newConfigCheck(a))
-}
-
 func newConfigCheck(a *app) *cobra.Command {
 	explain, name := false, ""
 	cmd := a.withJSON("one JSON object", &cobra.Command{

@@ -125,16 +125,6 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	return web.New(o)
 }
 
-// serveBeside serves until the bot is closed.
-func (b *bot) serveBeside(w *webSide, health *health) {
-	server := b.newWeb(w, health)
-	b.tasks.Go(func() {
-		if err := server.Run(b.ctx, b.hub); err != nil {
-			b.log.Error("web_closed", "error", err)
-		}
-	})
-}
-
 // runner is what `cairn run` runs: a connector to a platform, or the web server.
 type runner interface {
 	Name() string

@@ -18,8 +18,23 @@ import (
 )
 
 func newMemories(a *app) *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use:   "list",
+		Short: "List memories, newest first",
+		Example: `  cairn memories list --kind decision --since 30d
+  cairn memories list --about Ada --until 2026-04 --sort importance
+  cairn memories list --limit 100000 --csv > memories.csv
+  cairn memories list --channel garden --state all --json`,
+	})
+	search := a.listing(&cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Search memories by words, best match first",
+		Example: `  cairn memories search green tea
+  cairn memories search "green tea" --channel garden --json`,
+		Args: args(1, -1),
+	})
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
-		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
+		list, search, newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
 	for _, f := range stateChanges {
 		cmd.AddCommand(newStateChange(a, f))
 	}
@@ -97,27 +112,6 @@ func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, 
 			Conversation: conversation, Kind: s.kind, State: s.state, About: s.about, Since: since, Until: until,
 			Sort: s.sort, Limit: s.limit, Offset: s.offset,
 		})
-	})
-}
-
-func newMemoriesList(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
-		Use:   "list",
-		Short: "List memories, newest first",
-		Example: `  cairn memories list --kind decision --since 30d
-  cairn memories list --about Ada --until 2026-04 --sort importance
-  cairn memories list --limit 100000 --csv > memories.csv
-  cairn memories list --channel garden --state all --json`,
-	})
-}
-
-func newMemoriesSearch(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
-		Use:   "search WORDS…",
-		Short: "Search memories by words, best match first",
-		Example: `  cairn memories search green tea
-  cairn memories search "green tea" --channel garden --json`,
-		Args: args(1, -1),
 	})
 }
 

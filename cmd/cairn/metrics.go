@@ -5,14 +5,12 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"runtime"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -193,12 +191,6 @@ func workOf(s *observe.Step) string {
 		return store.ForSummary
 	}
 	return store.ForTurn
-}
-
-// serveMetrics returns the handler of /metrics, for which health collects the gauges.
-func (h *health) serveMetrics() http.Handler {
-	h.bot.metrics.registry.MustRegister(h)
-	return promhttp.HandlerFor(h.bot.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 var _ prometheus.Collector = (*health)(nil)

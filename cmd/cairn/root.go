@@ -102,7 +102,9 @@ Without a model it stores, summarizes and quotes messages.
 		}
 		return nil
 	})
-	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newMCP(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a),
+		newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a),
+		newRun(a), newHealth(a), newMCP(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))
 	takeNoArguments(root)
 	return root
 }

@@ -236,7 +236,12 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
 	if served != nil {
-		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil))
+		server := bot.newWeb(served, bot.newHealth(cmd.Context(), nil))
+		bot.tasks.Go(func() {
+			if err := server.Run(bot.ctx, bot.hub); err != nil {
+				log.Error("web_closed", "error", err)
+			}
+		})
 	}
 	return connector.Run(cmd.Context(), bot.hub, log)
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -81,7 +82,8 @@ var errAborted = errors.New("stopped: nothing was written")
 func (s *setup) run(cmd *cobra.Command) error {
 	ctx, target := cmd.Context(), cmp.Or(s.app.config, config.DefaultFile)
 	if isTerminal(s.app.in) {
-		s.ask = newDialogue(s.app)
+		tty := s.app.in.(*os.File)
+		s.ask = &dialogue{app: s.app, fd: int(tty.Fd()), in: bufio.NewReader(tty)}
 	}
 	if changesSettings(target) && !s.force {
 		answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
