@@ -134,7 +134,11 @@ func (a Agent) layers() compactor.Patch {
 	return compactor.PatchOf(a.Policy(), set...)
 }
 
-// Explain describes what a policy means for this agent's window, which it may ask the model's server for.
+// Frame returns the estimated tokens of system prompt and tools, which every request has.
+func (a Agent) Frame() int { return compactor.FrameCost(a.system(), a.weighed()) }
+
+// Explain describes what a policy means for this agent's window, the largest number first. It may
+// ask the model's server for its window.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
 	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }

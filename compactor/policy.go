@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/transcript"
@@ -89,6 +90,18 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 // MarshalText writes the format that UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// String returns "2m" where time.Duration, and MarshalText, have "2m0s".
+func (d Duration) String() string {
+	text, minutes := strings.CutSuffix(time.Duration(d).String(), "m0s")
+	if !minutes {
+		return text
+	}
+	if hours, full := strings.CutSuffix(text, "h0"); full {
+		return hours + "h"
+	}
+	return text + "m"
+}
 
 // TTL is how long a cache entry lives. Settings write it as a duration or as "auto".
 type TTL time.Duration

@@ -61,7 +61,7 @@ func (p Policy) Validate() []*FieldError {
 		errs.bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000")
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
-		errs.bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour))
+		errs.bad("cache_ttl", Duration(p.CacheTTL), `"auto", or from 0s to 24h`)
 	}
 	within(&errs, "keep_first", p.KeepFirst, 0, MaxKeepFirst)
 	within(&errs, "keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
@@ -83,10 +83,10 @@ func (p Policy) Validate() []*FieldError {
 		})
 	}
 	errs.add(CheckReasoning("worker_reasoning", p.Reasoning))
-	within(&errs, "timeout", time.Duration(p.Timeout), time.Second, time.Hour)
+	within(&errs, "timeout", p.Timeout, Duration(time.Second), Duration(time.Hour))
 	within(&errs, "max_turns", p.MaxTurns, 1, 100)
 	within(&errs, "failure_limit", p.FailureLimit, 1, 100)
-	within(&errs, "cooldown", time.Duration(p.Cooldown), 0, 24*time.Hour)
+	within(&errs, "cooldown", p.Cooldown, 0, Duration(24*time.Hour))
 	within(&errs, "max_memories", p.MaxMemories, 0, 1000)
 	within(&errs, "tool_results_kept", p.ToolResultsKept, 0, 1000)
 	within(&errs, "tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)

@@ -2,9 +2,8 @@ package config
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/channel"
@@ -12,14 +11,6 @@ import (
 	"cairn/slack"
 	"cairn/terminal"
 )
-
-func TestTokensInFiles(t *testing.T) {
-	file := writeSettings(t, "[discord]\ntoken = \"file:token\"")
-	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600))
-	t.Setenv(discordTokenVariable, "of the environment")
-	s := check.Must(Load(file))(t)
-	check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
-}
 
 func TestConnectorSettings(t *testing.T) {
 	s := check.Must(Load(writeSettings(t, `
@@ -135,11 +126,23 @@ func TestSlackChoices(t *testing.T) {
 	check.That(t, terminalName == terminal.Name, "got terminal name %q", terminal.Name)
 }
 
-// An old name is accepted, with a warning that names the new one.
-func TestOldNamesOfKeys(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")))(t)
-	check.Len(t, "warnings", s.Warnings, 1)
-	check.Equal(t, "warning", fmt.Sprint(s.Warnings[0].Line, s.Warnings[0].Text), "2door is now called connector")
-	check.Equal(t, "where it was meant", s.respondIn("slack:T1/C1"), channel.RespondAll)
-	check.Equal(t, "elsewhere", s.respondIn("discord:1/2"), channel.RespondMention)
+func TestWarnings(t *testing.T) {
+	t.Setenv(webTokenVariable, "")
+	for text, want := range map[string]string{
+		"[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n":            "door is now called connector",
+		"[web]\nlisten = \"0.0.0.0:8090\"":                               "listen = \"0.0.0.0:8090\": needs a token, because others can reach it",
+		"[hooks]\non_reply = \"./no-such-program --now\"":                "on_reply: there is no program \"./no-such-program\" that can be run",
+		"[[agents]]\nid = \"Critic\"":                                    "id = \"Critic\": people must write the capitals too, as @Critic",
+		"[web]\nlisten = \"127.0.0.1:8090\"\n[hooks]\non_reply = \"sh\"": "",
+	} {
+		s := check.Must(Load(writeSettings(t, text)))(t)
+		var got string
+		for _, w := range s.Warnings {
+			check.Equal(t, text+": line", w.Line, 2)
+			got += w.Text
+		}
+		check.HasPrefix(t, text, got, want)
+		check.Equal(t, text+": whether it warns", got != "", want != "")
+		check.Equal(t, text+": an old name is accepted", s.respondIn("slack:T1/C1") == channel.RespondAll, strings.Contains(text, "door"))
+	}
 }

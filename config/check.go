@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -18,7 +19,7 @@ import (
 
 // check reports every invalid value.
 func (d *decoder) check(s *Settings) {
-	checkRange(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
+	d.checkTime("catch_up", s.CatchUp, time.Second, 7*24*time.Hour)
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
 		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`, s.TimeZone))
 	}
@@ -32,7 +33,7 @@ func (d *decoder) check(s *Settings) {
 		d.problem("data_dir", `data_dir = "": must name a folder`)
 	}
 	d.checkChoice("respond", string(s.Respond), responds)
-	d.checkChoice("language", s.Language, channel.Languages)
+	d.checkLanguage("language", s.Language)
 	d.checkNames("restricted", "command", s.Restricted, commandNames(func(channel.Command) bool { return true }))
 	d.checkChoice("share_memories", s.ShareMemories, []string{ShareChannel, ShareServer})
 	if err := CheckHealth(s.Health); err != nil {
@@ -40,7 +41,7 @@ func (d *decoder) check(s *Settings) {
 	}
 	d.checkWeb(s)
 	if s.Backup.Every != 0 {
-		checkRange(d, "backup.every", time.Duration(s.Backup.Every), time.Hour, 30*24*time.Hour)
+		d.checkTime("backup.every", s.Backup.Every, time.Hour, 30*24*time.Hour)
 	}
 	checkRange(d, "backup.keep", s.Backup.Keep, 1, 1000)
 	d.checkModels(s)
@@ -61,23 +62,50 @@ func (d *decoder) checkAgents(s *Settings) {
 		switch {
 		case agent.ID == "":
 			d.problem(path+".id", "id: is missing; add id = \"cairn\", or a name of your own")
+		case strings.ContainsFunc(agent.ID, unaddressable) || strings.HasSuffix(agent.ID, "."):
+			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and ".", because people write @id to ask an agent`, agent.ID))
 		case ids[agent.ID]:
 			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
+		case strings.ToLower(agent.ID) != agent.ID:
+			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		}
 		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)
-		d.checkChoiceIfSet(path+".language", agent.Language, channel.Languages)
-		if agent.ContextWindow != 0 {
-			checkRange(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
-		}
+		d.checkLanguage(path+".language", cmp.Or(agent.Language, channel.DefaultLanguage))
+		d.checkWindow(path+".context_window", s, agent)
 		checkRange(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
 		checkRange(d, path+".task_calls", agent.TaskCalls, 1, 10_000)
-		checkRange(d, path+".task_time", time.Duration(agent.TaskTime), time.Second, 24*time.Hour)
+		d.checkTime(path+".task_time", agent.TaskTime, time.Second, 24*time.Hour)
 		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
 	}
 	known := slices.Sorted(maps.Keys(ids))
 	for i, agent := range s.Agents {
 		d.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
+	}
+}
+
+// unaddressable reports whether "@id question" would not be read as a call with this character in the id.
+func unaddressable(r rune) bool {
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("-_.", r)
+}
+
+// checkLanguage reports a language that there are no prompts in.
+func (d *decoder) checkLanguage(path, code string) {
+	if !slices.Contains(channel.Languages, code) {
+		d.problem(path, fmt.Sprintf(`language = %q: the prompts and the bot's own sentences exist in "%s"; answers are in the language of the question anyway`,
+			code, strings.Join(channel.Languages, `", "`)))
+	}
+}
+
+// checkWindow reports a window that has no room for a message.
+func (d *decoder) checkWindow(path string, s *Settings, a Agent) {
+	if a.ContextWindow == 0 {
+		return
+	}
+	checkRange(d, path, a.ContextWindow, 1000, 100_000_000)
+	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, s.Language), Spawn: a.Spawn}.Frame()
+	if a.ContextWindow >= 1000 && a.ContextWindow <= frame {
+		d.problem(path, fmt.Sprintf("context_window = %d: must be larger than the %d tokens of system prompt, instructions and tools", a.ContextWindow, frame))
 	}
 }
 

@@ -10,11 +10,22 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/BurntSushi/toml"
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/hooks"
 )
 
 // DefaultFile is read, if it exists, when no other file is named.
@@ -106,31 +117,23 @@ type Agent struct {
 	Compaction      compactor.Policy   `toml:"compaction"`
 }
 
+// Default returns the settings of the shipped config.toml, without a file.
 func Default() Settings {
-	s := Settings{
-		DataDir:          "data",
-		CatchUp:          compactor.Duration(channel.DefaultCatchUp),
-		TimeZone:         "UTC",
-		Workers:          channel.DefaultWorkers,
-		Respond:          channel.RespondMention,
-		TurnsPerMinute:   60,
-		CallsPerHour:     600,
-		AttachmentTokens: 4000,
-		Language:         channel.DefaultLanguage,
-		Pictures:         true,
-		RecallTokens:     600,
-		Restricted:       defaultRestricted(),
-		ShareMemories:    ShareChannel,
-		Backup:           Backup{Every: compactor.Duration(24 * time.Hour), Keep: 7},
-		Hooks:            Hooks{Timeout: compactor.Duration(hooks.DefaultTimeout)},
-		LLM:              LLM{Wire: wireAuto},
-		Defaults:         Defaults{Compaction: compactor.DefaultPolicy()},
-		Discord:          Discord{MessageContent: true},
-		Slack:            Slack{Working: SlackWorking[0], ReplyIn: SlackReplyIn[0]},
-	}
-	s.Agents = []Agent{s.newAgent()}
+	s := shippedSettings()
+	s.Agents = slices.Clone(s.Agents)
 	return s
 }
+
+var shippedSettings = sync.OnceValue(func() Settings {
+	s := Settings{Defaults: Defaults{Compaction: compactor.DefaultPolicy()}} // the file does not set prepare_threshold
+	var raw map[string]any
+	if _, err := toml.Decode(shipped, &raw); err != nil {
+		panic(err)
+	}
+	d := decoder{set: map[string]bool{}}
+	d.settings(&s, raw)
+	return s
+})
 
 // The values of share_memories: with which conversations a public channel shares its memories.
 const (
@@ -138,10 +141,81 @@ const (
 	ShareServer  = "server"  // with the other public channels of its server
 )
 
-// newAgent returns an agent with the inherited settings.
-func (s *Settings) newAgent() Agent {
-	return Agent{
-		ID: "cairn", MaxOutputTokens: 4096, Compaction: s.Defaults.Compaction,
-		TaskCalls: channel.DefaultTaskCalls, TaskTime: compactor.Duration(channel.DefaultTaskTime),
+// pollInterval is how often the file is read. Editors write in several steps: an edit counts once
+// two reads in a row have found the same.
+const pollInterval = 200 * time.Millisecond
+
+// A Watcher rereads the settings file after each edit. It is not safe for concurrent use.
+type Watcher struct {
+	File string // empty: DefaultFile
+	Log  *slog.Logger
+
+	// Current returns the settings in force.
+	Current func() *Settings
+	// Apply puts new settings into force. After an error nothing is changed. asked reports whether a
+	// signal requested it, or the file had mistakes before: then the files that the settings name, such
+	// as keys, must be read again too, and the log says so even if nothing changes.
+	Apply func(s Settings, asked bool) error
+
+	lastText []byte // the content that was last applied, or has mistakes; nil: the file cannot be read
+	failed   bool   // whether the last content had mistakes, or the file could not be read
+}
+
+// Run applies each edit, and rereads the file after each signal on reload, until ctx ends.
+func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
+	w.File = cmp.Or(w.File, DefaultFile)
+	w.lastText = w.Current().text
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	seen := w.lastText
+	for {
+		asked := false
+		select {
+		case <-poll.C:
+		case <-reload:
+			asked = true
+		case <-ctx.Done():
+			return
+		}
+		text, err := ReadFile(w.File)
+		if asked || bytes.Equal(text, seen) {
+			w.read(text, err, asked)
+		}
+		seen = text
+	}
+}
+
+// errEmptied rejects an empty file where there was content before: an editor leaves one on a full
+// disk, and it would admit everyone whom an access list excludes.
+var errEmptied = errors.New("it is empty; if that is intended, put a comment in it")
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
+// read applies the content of the settings file if it has changed, or if asked is true. A mistake is
+// logged once per edit, and changes nothing.
+func (w *Watcher) read(text []byte, err error, asked bool) {
+	now := w.Current()
+	if err == nil && !asked && blank(text) && !blank(now.text) {
+		err = errEmptied
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && now.File == "":
+		return // there was never a file
+	case err != nil:
+		if w.lastText != nil || asked {
+			w.Log.Error("read_settings_failed", "file", w.File, "error", err, "effect", "the settings stay as they were")
+		}
+		w.failed, w.lastText = true, nil // what comes back is applied and logged
+		return
+	case bytes.Equal(text, w.lastText) && !asked:
+		return
+	}
+	w.lastText = text
+	s, err := Parse(w.File, text)
+	if err == nil {
+		err = w.Apply(s, asked || w.failed)
+	}
+	if w.failed = err != nil; w.failed {
+		w.Log.Error("settings_have_mistakes", "mistakes", strings.Split(err.Error(), "\n"), "effect", "the settings stay as they were")
 	}
 }

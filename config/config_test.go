@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,9 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"cairn/channel"
 	"cairn/compactor"
+	"cairn/hooks"
 	"cairn/internal/check"
+	"cairn/words/wordstest"
 )
 
 func writeSettings(t *testing.T, text string) string {
@@ -24,14 +29,19 @@ func writeSettings(t *testing.T, text string) string {
 
 func TestShippedSettings(t *testing.T) {
 	const file = "../config.toml"
-	s := check.Must(Load(file))(t)
-	want := Default()
-	want.File = file
-	want.DataDir = "../data" // of the file's folder
-
-	s.text, s.set = nil, nil
 	check.Equal(t, "run `go generate ./config", string(check.Must(os.ReadFile(file))(t)), shipped)
-	check.That(t, reflect.DeepEqual(s, want), "config.toml has\n%+v\nwant\n%+v", s, want)
+	check.Equal(t, "data folder", check.Must(Load(file))(t).DataDir, "../data") // of the file's folder
+	s := Default()
+	agent := s.Agents[0]
+	check.Equal(t, "policy", fmt.Sprint(s.Defaults.Compaction, agent.Compaction), fmt.Sprint(compactor.DefaultPolicy(), compactor.DefaultPolicy()))
+	for name, is := range map[string]bool{ // of packages that also work without settings
+		"catch_up": time.Duration(s.CatchUp) == channel.DefaultCatchUp, "workers": s.Workers == channel.DefaultWorkers,
+		"language": s.Language == channel.DefaultLanguage, "hooks.timeout": time.Duration(s.Hooks.Timeout) == hooks.DefaultTimeout,
+		"task_calls": agent.TaskCalls == channel.DefaultTaskCalls, "task_time": time.Duration(agent.TaskTime) == channel.DefaultTaskTime,
+	} {
+		check.That(t, is, "%s has another default", name)
+	}
+	check.EqualAll(t, "restricted", s.Restricted, defaultRestricted())
 }
 
 func TestReference(t *testing.T) {
@@ -135,15 +145,18 @@ func TestSettingsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := check.Must(Load(""))(t)
 	check.That(t, reflect.DeepEqual(s, Default()), "got %+v without a file", s)
-	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:PATH\"\n")
+	file := writeSettings(t, "workers = 7\n[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:PATH\"\n[discord]\ntoken = \"file:token\"\n")
 	dir := filepath.Dir(file)
-	for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
+	for name, text := range map[string]string{"key": "sk-1\n", "token": " hush\n", "prompt.md": "Be brief."} {
 		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	s = check.Must(Load(file))(t) // paths are relative to it
 	check.Len(t, "warnings of keys that are not in the file", s.Warnings, 0)
 	key, plain, err := s.modelKey(s.LLM.APIKey)
 	check.That(t, key == "sk-1" && !plain && err == nil, "got key %q, %v", key, err)
+	t.Setenv(discordTokenVariable, "of the environment")
+	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
+	check.That(t, slices.Contains(s.Secrets(), "hush") && slices.Contains(s.Secrets(), "sk-1"), "a secret in a file is not masked")
 	check.Equal(t, "prompt", check.Must(ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile)))(t), "Be brief.")
 	t.Chdir(dir)
 	check.Equal(t, "workers, unasked", check.Must(Load(""))(t).Workers, 7)
@@ -199,12 +212,50 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 		changed := s.Changed()
 		check.EqualAll(t, "changed", changed, []string{"defaults.compaction." + key})
 	}
-}
-
-// Every field of the policy of a new agent is a setting that no one wrote.
-func TestChangedKeysOfAnotherAgent(t *testing.T) {
+	// Every field of the policy of a new agent is a setting that no one wrote.
 	one := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\n")))(t)
 	two := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\nmodel = \"m\"\n[[agents]]\nid = \"two\"\n")))(t)
 	check.EqualAll(t, "a new agent", ChangedKeys(&one, &two), []string{"agents", "agents.one.model"})
 	check.EqualAll(t, "an agent that is gone", ChangedKeys(&two, &one), []string{"agents", "agents.one.model"})
+}
+
+// FuzzSettings parses any settings: they are rejected, each error with a message and an existing
+// line, or they are as valid as the defaults.
+func FuzzSettings(f *testing.F) {
+	whole := check.Must(os.ReadFile("../config.toml"))(f)
+	f.Add(string(whole))
+	f.Add(strings.NewReplacer("# ", "", "#", "").Replace(string(whole)))
+	for _, text := range []string{
+		"a = 1", "[defaults.compaction]\nbackground_threshold = 80", "[[agents]]\nid = \"x\"\n[[agents]]\nid = \"x\"", "[[agents]]\n[agents.compaction]\nkeep_last_n = -1",
+		"x = [[[[[[[[", "\xff", "defaults = 1", "agents = 5", "[llm]\napi_key = \"file:/dev/null\"", "a.b.c.d = {e = {f = [1, {g = 2}]}}", "[discord]\nowners = [1]", "\"\" = 1",
+	} {
+		f.Add(text)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add("[[agents]]\nid = \"" + text + "\"\ninstructions = '''" + text + "'''")
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "file:") || strings.Contains(text, "_file") { // named files are read
+			return
+		}
+		s, err := Parse("config.toml", []byte(text))
+		var wrong *Error
+		switch {
+		case err == nil:
+			for _, a := range s.Agents {
+				if faults := a.Compaction.Validate(); len(faults) > 0 {
+					t.Fatalf("%q: accepted, but %v", text, faults[0])
+				}
+			}
+			_ = s.Changed()
+		case !errors.As(err, &wrong) || len(wrong.Problems) == 0:
+			t.Fatalf("%q: %v", text, err)
+		default:
+			for _, fault := range wrong.Problems {
+				if fault.Text == "" || fault.Line < 0 || fault.Line > strings.Count(text, "\n")+1 {
+					t.Fatalf("%q: %+v", text, fault)
+				}
+			}
+		}
+	})
 }

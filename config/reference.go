@@ -1,11 +1,15 @@
-// The descriptions of all settings, from config.toml.
+// What the settings are: their descriptions, from config.toml; which differ.
 
 package config
 
 import (
 	_ "embed"
+	"encoding"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -79,4 +83,84 @@ func tablesWith(key string) (homes []string) {
 		}
 	}
 	return homes
+}
+
+// Changed lists the paths of the settings that differ from the defaults, see ChangedKeys.
+func (s *Settings) Changed() []string {
+	defaults := Default()
+	return ChangedKeys(&defaults, s)
+}
+
+// flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",
+// "agents.small.compaction.keep_first". "agents" lists their ids, in their order.
+func flatten(s *Settings) map[string]any {
+	flat := map[string]any{}
+	addSetting(flat, "", reflect.ValueOf(*s))
+	var ids []string
+	for _, agent := range s.Agents {
+		ids = append(ids, agent.ID)
+		addSetting(flat, "agents."+agent.ID, reflect.ValueOf(agent))
+	}
+	flat["agents"] = ids
+	return flat
+}
+
+// addSetting adds a value, or the values of a table or of a list of tables. Texts are strings, and
+// lists of texts []string.
+func addSetting(flat map[string]any, path string, v reflect.Value) {
+	below := strings.TrimPrefix(path+".", ".")
+	_, isText := v.Interface().(encoding.TextMarshaler)
+	switch {
+	case v.IsZero():
+	case v.Kind() == reflect.Pointer:
+		flat[path] = v.Elem().Interface()
+	case v.Kind() == reflect.String:
+		flat[path] = v.String()
+	case v.Kind() == reflect.Struct && !isText:
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if key := f.Tag.Get("toml"); key != "" {
+				addSetting(flat, below+key, v.FieldByIndex(f.Index))
+			}
+		}
+	case v.Kind() == reflect.Map:
+		for key, one := range v.Seq2() {
+			addSetting(flat, below+key.String(), one)
+		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		for i := range v.Len() {
+			addSetting(flat, below+strconv.Itoa(i+1), v.Index(i))
+		}
+	case v.Kind() == reflect.Slice:
+		flat[path] = v.Convert(reflect.TypeFor[[]string]()).Interface()
+	default:
+		flat[path] = v.Interface()
+	}
+}
+
+// ChangedKeys lists the paths of the settings that differ between a and b, sorted. An agent that only one of
+// them has differs in "agents" alone: most of its settings are inherited.
+func ChangedKeys(a, b *Settings) []string {
+	before, after := flatten(a), flatten(b)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
+		if reflect.DeepEqual(before[key], after[key]) {
+			return true
+		}
+		rest, of := strings.CutPrefix(key, "agents.")
+		agent, _, _ := strings.Cut(rest, ".")
+		id := "agents." + agent + ".id"
+		return of && (before[id] == nil) != (after[id] == nil)
+	})
+}
+
+// NeedRestart returns those of keys that are read only at the start. All other settings apply from
+// the next turn on.
+func NeedRestart(keys []string) (waiting []string) {
+	for _, setting := range Reference() {
+		if setting.Restart && slices.Contains(keys, setting.Key) {
+			waiting = append(waiting, setting.Key)
+		}
+	}
+	return waiting
 }

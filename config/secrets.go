@@ -1,11 +1,13 @@
-// Secrets: keys and tokens, from files or environment variables.
+// Secrets: keys and tokens, from environment variables and files; other files that the settings name.
 
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -72,11 +74,6 @@ func (s *Settings) modelKey(setting string) (key string, plain bool, err error) 
 	return fromEnvironment(name), false, nil
 }
 
-// refersToSecret reports whether an api_key only refers to a key stored elsewhere.
-func refersToSecret(setting string) bool {
-	return strings.HasPrefix(setting, "file:") || strings.HasPrefix(setting, "env:")
-}
-
 // DiscordToken returns the bot's token; "" if there is none.
 func (s *Settings) DiscordToken() (string, error) {
 	return s.secret(s.Discord.Token, discordTokenVariable)
@@ -98,16 +95,9 @@ func (s *Settings) SlackTokens() (bot, app string, err error) {
 
 // Secrets returns every readable secret of the settings and the environment.
 func (s *Settings) Secrets() (all []string) {
-	for _, named := range [][2]string{
-		{s.Discord.Token, discordTokenVariable},
-		{s.Slack.BotToken, slackBotVariable},
-		{s.Slack.AppToken, slackAppVariable},
-		{s.Web.Token, webTokenVariable},
-	} {
-		text, _ := s.secret(named[0], named[1]) // the error is reported where the secret is used
-		all = append(all, text)
+	for _, variable := range []string{discordTokenVariable, slackBotVariable, slackAppVariable, webTokenVariable, OpenAI.Key, Anthropic.Key} {
+		all = append(all, fromEnvironment(variable))
 	}
-	all = append(all, fromEnvironment(OpenAI.Key), fromEnvironment(Anthropic.Key))
 	settings := flatten(s)
 	settings["environment"] = []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL)}
 	for key, value := range settings {
@@ -116,8 +106,8 @@ func (s *Settings) Secrets() (all []string) {
 			texts = []string{one}
 		}
 		for _, text := range texts {
-			if holdsSecret(key) || refersToSecret(text) {
-				secret, _, _ := s.modelKey(text) // as above
+			if holdsSecret(key) || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
+				secret, _, _ := s.modelKey(text) // the error is reported where the secret is used
 				all = append(all, secret)
 			}
 			if u, err := url.Parse(text); err == nil && u.User != nil {
@@ -132,4 +122,46 @@ func (s *Settings) Secrets() (all []string) {
 // holdsSecret reports whether a setting may be a secret in plain text.
 func holdsSecret(key string) bool {
 	return base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
+}
+
+// maxFile is the size limit of such a file, in bytes.
+const maxFile = 1 << 20
+
+// MaxPrompt is the size limit of a prompt_file, in bytes: about 4 000 tokens.
+const MaxPrompt = 16 << 10
+
+// ReadFile reads a regular file of at most 1 MB. It refuses anything else before opening it,
+// because reading a pipe would block and a device might never end.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is larger than 1 MB", path)
+	}
+	return bytes.TrimPrefix(text, []byte("\ufeff")), err // which editors on Windows write
+}
+
+// ReadPrompt reads a prompt_file. It returns an error if the file is empty or too large.
+func ReadPrompt(path string) (string, error) {
+	text, err := ReadFile(path)
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > MaxPrompt:
+		return "", fmt.Errorf("it has %d bytes; the limit is %d", len(text), MaxPrompt)
+	case strings.TrimSpace(string(text)) == "":
+		return "", errors.New("it is empty")
+	}
+	return string(text), nil
 }

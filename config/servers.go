@@ -82,7 +82,8 @@ func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 		at, err = s.provider(s.Providers[0], agent.Wire)
 		ok = true
 	}
-	return Target{at, cmp.Or(model, at.model)}, ok, err
+	model, at.model = cmp.Or(model, at.model), "" // equal targets are the same model
+	return Target{at, model}, ok, err
 }
 
 // Worker returns the model that summarizes for an agent whose model is t.
@@ -214,7 +215,8 @@ type UsedServer struct {
 
 // Servers lists all servers, those in use first.
 func (s *Settings) Servers() (all []UsedServer, err error) {
-	add := func(at Server, model, user string) {
+	add := func(at Server, model, user string, unread error) {
+		err = cmp.Or(err, unread)
 		i := slices.IndexFunc(all, func(c UsedServer) bool {
 			return c.BaseURL == at.BaseURL && c.Key == at.Key && c.Wire == at.Wire && c.Provider == at.Provider
 		})
@@ -227,32 +229,24 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 		}
 	}
 	for _, agent := range s.Agents {
-		t, ok, err := s.Target(agent)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
+		t, ok, unread := s.Target(agent)
+		if !ok && unread == nil {
 			continue
 		}
-		add(t.Server, t.Model, "agent "+agent.ID)
+		add(t.Server, t.Model, "agent "+agent.ID, unread)
 		if agent.Compaction.Model != "" {
-			if t, err = s.Worker(t, agent.Compaction.Model); err != nil {
-				return nil, err
-			}
-			add(t.Server, t.Model, "summaries of "+agent.ID)
+			t, unread = s.Worker(t, agent.Compaction.Model)
+			add(t.Server, t.Model, "summaries of "+agent.ID, unread)
 		}
 	}
 	for _, p := range s.Providers {
-		at, err := s.provider(p, "")
-		if err != nil {
-			return nil, err
-		}
-		add(at, "", "")
+		at, unread := s.provider(p, "")
+		add(at, "", "", unread)
 	}
 	for _, wire := range []string{"", llm.WireMessages} { // of the environment
 		if at, ok, _ := new(Settings).server("", wire); ok && !slices.ContainsFunc(all, func(c UsedServer) bool { return c.BaseURL == at.BaseURL && c.Key == at.Key }) {
-			add(at, "", "")
+			add(at, "", "", nil)
 		}
 	}
-	return all, nil
+	return all, err
 }

@@ -59,7 +59,7 @@ func TestEnvironmentSelectsProvider(t *testing.T) {
 		}
 		environment(t, set)
 		s := Default()
-		at, ok, err := s.Target(s.newAgent())
+		at, ok, err := s.Target(s.Agents[0])
 		check.NoError(t, err)
 		check.Equal(t, "server with "+strings.Join(names, " "), aim(at, ok), want)
 		check.Equal(t, "warning about both", s.Ambiguous(), i&3 != 0 && i&12 != 0)
@@ -169,11 +169,7 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	check.Equal(t, "gpt-4.1", m.Prices["gpt-4.1"], prices.Price{Input: 2, Cached: 2, Write: 2, Output: 8.5})
 	check.Equal(t, "m", m.Prices["m"], prices.Price{Input: 1, Write: 4, Output: 5})
 	check.Equal(t, "budgets", fmt.Sprint(m.PerDay, m.PerMonth), "3 0")
-}
-
-// TestPriceExample is what config.toml shows in comments.
-func TestPriceExample(t *testing.T) {
-	text := check.Must(os.ReadFile("../config.toml"))(t)
+	text := check.Must(os.ReadFile("../config.toml"))(t) // which shows a price in comments
 	_, example, found := strings.Cut(string(text), "\n# [prices.")
 	example, _, _ = strings.Cut("# [prices."+example, "\n\n")
 	s, err := Load(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))

@@ -110,6 +110,7 @@ type ListedCompaction struct {
 	BeforeTokens  int       `json:"before_tokens"`     // used before it was applied; 0: not measured
 	AfterTokens   int       `json:"after_tokens"`      // used after
 	SummaryTokens int       `json:"summary_tokens"`    // of the summary itself
+	FoldedTokens  int       `json:"folded_tokens"`     // of the summaries that a rollup replaced
 	Time          time.Time `json:"time"`              // when it was applied; if it never was, when it started
 	Seconds       float64   `json:"seconds,omitempty"` // from its start to its summary; 0: not stored
 	By            string    `json:"by"`                // worker, extractive, emergency
@@ -167,12 +168,13 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var l ListedCompaction
 		var took int64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, utc(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+			&l.SummaryTokens, &l.FoldedTokens, utc(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
 		l.Seconds = float64(took) / 1000
 		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
+		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
+		coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
 		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5

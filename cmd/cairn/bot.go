@@ -200,6 +200,10 @@ func (b *bot) close() error {
 	err := b.hub.Close()
 	b.hooks.Close()
 	b.tools.Close()
-	b.closeTraces()
+	if b.traces != nil { // sends the queued spans
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), otlp.CloseTimeout)
+		defer cancel()
+		b.traces.Close(ctx)
+	}
 	return errors.Join(err, b.store.Close())
 }

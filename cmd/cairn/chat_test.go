@@ -36,6 +36,10 @@ func TestUnwritableOutput(t *testing.T) {
 		t.Skip("no device that is always full here: ", err)
 	}
 	defer full.Close()
+	help := newFolder(t).command("memories", "list", "--help")
+	help.Stdout = full
+	_ = help.Run()
+	check.Equal(t, "exit code of --help", help.ProcessState.ExitCode(), exitFailed)
 	for input, answer := range map[string]string{
 		"I like tea\n": "as message #1.", `{"text":"I like tea","id":"1"}` + "\n": `"to":["1"]`,
 	} {

@@ -29,6 +29,8 @@ func TestUsage(t *testing.T) {
 	}{
 		{"an unknown command", "chta", exitUsage, `there is no command "chta", did you mean chat?`},
 		{"an unknown command of a group", "memories lost", exitUsage, `did you mean list?`},
+		{"help about an unknown command", "help foo", exitUsage, `there is no command "foo"`},
+		{"help about an unknown command of a group", "help memories lits", exitUsage, `did you mean list?`},
 		{"an unknown flag", "chat --chanel x", exitUsage, "see `cairn chat --help`"},
 		{"an argument too few", "import", exitUsage, "see `cairn import --help`"},
 		{"a channel without a name", "chat --channel=", exitUsage, "the name of the channel is empty"},
@@ -54,6 +56,8 @@ func TestUsage(t *testing.T) {
 	p.untouched()
 	check.Contains(t, "output of --help", p.must("", "--help"), "Exit codes:", "Examples:")
 	check.HasPrefix(t, "output of version", p.must("", "version"), "cairn ")
+	check.Equal(t, "output of --version", p.must("", "--version"), p.must("", "version"))
+	check.Equal(t, "output of help", p.must("", "help", "memories", "list"), p.must("", "memories", "list", "--help"))
 }
 
 func TestConfigCheck(t *testing.T) {
@@ -150,7 +154,7 @@ func TestRecall(t *testing.T) {
 	r = p.run("", "recall", "my hotel", "--as", "ada")
 	check.Equal(t, "exit code and errors where the asker is \"my\"", fmt.Sprint(r.code, r.err), "0")
 	p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:general\n", "recall", "hotel", "--channel", "nowhere")
-	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `--kind "gossip": must be one of identity, goal`, "": "requires at least 1 arg(s), only received 0; see `cairn recall --help`"})
+	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `--kind "gossip": must be one of identity, goal`, "": "an argument is missing: cairn recall QUESTION… [flags]; see `cairn recall --help`"})
 
 	// Memories come first.
 	p.must("/remember the hotel has no lift\n", "chat", "--channel", "stay")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,13 @@ import (
 func newCompactions(a *app) *cobra.Command {
 	var channel, state, since string
 	var limit int
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
 		Short: "List compactions: when, why, what they replaced, and what that freed",
 		Long: `List compactions, newest last: when it was applied (or started, if it never was), its trigger,
-kind and state, the messages it replaces, the tokens used before and after, how many seconds the
-summary took, and what made it. --json prints more. It works while the bot runs.
+kind and state, the messages it replaces, the tokens used before and after (of a rollup: those of
+the summaries it replaced, and its own), how many seconds the summary took, and what made it.
+--json prints more. It works while the bot runs.
 
 Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder replaces
 messages that nobody has summarized yet. States: ` + strings.Join(store.CompactionStates[:4], ", ") + `,
@@ -31,32 +33,23 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 		Example: `  cairn compactions --since 7d
   cairn compactions --state failed
   cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			f := store.CompactionFilter{State: state, Limit: limit}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
 				return err
 			}
 			if limit < 0 {
 				return wrongUse(cmd, errors.New("--limit must be at least 0"))
 			}
-			if f.Since, err = a.since(cmd, since); err != nil {
-				return err
-			}
-			return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
-				if f.Conversation, err = nameOf(cmd.Context(), db, channel); err != nil {
-					return err
-				}
-				return a.showCompactions(cmd, db, f)
+			return a.withPast(cmd, since, channel, func(db *store.Store, from time.Time, conversation string) error {
+				return a.showCompactions(cmd, db, store.CompactionFilter{State: state, Limit: limit, Since: from, Conversation: conversation})
 			})
 		},
-	}
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
 	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
 	flags.StringVar(&since, "since", "", "only those since `TIME`"+sinceForms)
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
-	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
@@ -65,12 +58,24 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 	if err != nil {
 		return err
 	}
-	var rows []row
 	several := slices.ContainsFunc(all, func(c store.ListedCompaction) bool { return c.Channel != all[0].Channel })
-	for _, one := range all {
-		rows = append(rows, compactionRow{one, several})
-	}
-	if err := a.showTable("ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", rows); err != nil {
+	err = showTable(a, "ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", all, func(c store.ListedCompaction) []string {
+		channel, seconds, before, after := "", "", c.BeforeTokens, c.AfterTokens
+		if several {
+			channel = c.Channel
+		}
+		if c.Seconds > 0 {
+			seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
+		}
+		if c.FoldedTokens > 0 { // what was applied with it freed the rest
+			before, after = c.FoldedTokens, c.SummaryTokens
+		}
+		return []string{
+			strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State, fmt.Sprintf("#%d-%d", c.From, c.To),
+			unlessZero(before), unlessZero(after), seconds, cmp.Or(c.Model, c.By), c.Error,
+		}
+	})
+	if err != nil {
 		return err
 	}
 	if total == 0 {
@@ -79,24 +84,4 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 		fmt.Fprintf(a.err, "%d more before them; --limit shows them\n", more)
 	}
 	return nil
-}
-
-// compactionRow is one line of the list.
-type compactionRow struct {
-	store.ListedCompaction
-	named bool // whether the row names its channel
-}
-
-func (c compactionRow) cells() []string {
-	channel, seconds := "", ""
-	if c.named {
-		channel = c.Channel
-	}
-	if c.Seconds > 0 {
-		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
-	}
-	return []string{
-		strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State,
-		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, cmp.Or(c.Model, c.By), c.Error,
-	}
 }

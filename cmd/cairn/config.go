@@ -1,23 +1,25 @@
-// cairn config check: validate the settings and list what differs from the defaults.
+// cairn config check: validate the settings, list what differs from the defaults, explain them in tokens.
 
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"cairn/channel"
+	"cairn/compactor"
 	"cairn/config"
+	"cairn/store"
 )
-
-func newConfig(a *app) *cobra.Command {
-	return group("config", "Check the settings", newConfigCheck(a))
-}
 
 func newConfigCheck(a *app) *cobra.Command {
 	explain, name := false, ""
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
 		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
@@ -29,28 +31,25 @@ channel, including /settings.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
   cairn config check --explain --channel garden`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			file := a.config
 			if len(files) > 0 {
-				file = files[0]
+				a.config = files[0]
 			}
 			if name != "" && !explain {
 				return wrongUse(cmd, errors.New("--channel needs --explain"))
 			}
 			if explain {
-				return a.explainConfig(cmd.Context(), file, name)
+				return a.explain(cmd.Context(), name)
 			}
-			return a.checkConfig(file)
+			return a.checkConfig()
 		},
-	}
+	})
 	cmd.Flags().BoolVar(&explain, "explain", false, "print what the compaction settings mean in tokens")
 	cmd.Flags().StringVar(&name, "channel", "", "with --explain: the settings of the channel `NAME`")
-	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 
-// checkResult is the outcome of a check.
 type checkResult struct {
 	OK      bool             `json:"ok"`
 	File    string           `json:"file"`    // empty: no settings file
@@ -75,20 +74,101 @@ func (v checkResult) String() string {
 	return strings.Join(lines, "\n")
 }
 
-func (a *app) checkConfig(file string) error {
-	s, err := config.Load(file)
+func (a *app) checkConfig() error {
+	s, err := config.Load(a.config)
 	v := checkResult{OK: err == nil, File: s.File, Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
-	var wrong *config.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		v.Changed = append(v.Changed, s.Changed()...)
-	case errors.As(err, &wrong) && a.json:
+		return a.show(a.out, v)
+	}
+	if wrong, parsed := errors.AsType[*config.Error](err); parsed && a.json {
 		v.Faults = wrong.Problems
-	default:
-		return usage(err)
+		return errors.Join(a.show(a.out, v), usage(err))
 	}
+	return usage(err)
+}
+
+// explainedAgent has the settings of one agent, in tokens.
+type explainedAgent struct {
+	Agent   string             `json:"agent"`
+	Channel string             `json:"channel,omitempty"`
+	Model   string             `json:"model"`
+	Window  string             `json:"window_source"` // where the size of the window comes from
+	Rows    []explainedSetting `json:"settings"`      // largest first
+}
+
+type explainedSetting struct {
+	compactor.Meaning
+	Origin string `json:"origin"` // "default", "FILE:LINE", or "channel"
+}
+
+type explanation []explainedAgent
+
+func (e explanation) String() string {
+	var texts []string
+	for _, one := range e {
+		of, moves := "", ""
+		if one.Channel != "" {
+			of = " in " + one.Channel
+		}
+		rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN", "MEANS"}}
+		for _, row := range one.Rows {
+			rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin, row.Means})
+			if row.Moves != "" {
+				moves += fmt.Sprintf("\n  %s affects: %s", row.Key, row.Moves)
+			}
+		}
+		texts = append(texts, fmt.Sprintf("agent %q%s, model %s (window: %s)\n%s%s", one.Agent, of, one.Model, one.Window,
+			strings.TrimSuffix(rows.aligned("lrrl"), "\n"), moves))
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// explain explains the settings of all agents, or of the one that answers in the conversation of db
+// that is named.
+func (a *app) explain(ctx context.Context, name string) error {
+	if name != "" {
+		return a.withAgent(ctx, name, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
+			overrides, err := conversation.Settings().Set(ctx)
+			policy, policyErr := agent.PolicyOf(ctx, conversation)
+			if err := errors.Join(err, policyErr); err != nil {
+				return err
+			}
+			own := map[string]bool{}
+			for _, o := range overrides {
+				own[o.Key] = true
+			}
+			return a.show(a.out, explanation{a.explainAgent(ctx, agent, policy, own, conversation.Name())})
+		})
+	}
+	if err := a.load(); err != nil {
+		return err
+	}
+	agents, _, err := a.agents(ctx, nil)
 	if err != nil {
-		err = usage(err)
+		return err
 	}
-	return errors.Join(a.show(a.out, v), err)
+	all := explanation{}
+	for _, set := range a.settings.Agents {
+		agent, _ := agents.Named(set.ID)
+		all = append(all, a.explainAgent(ctx, agent, agent.Policy(), nil, ""))
+	}
+	return a.show(a.out, all)
+}
+
+func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own map[string]bool, of string) explainedAgent {
+	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
+	for _, m := range agent.Explain(ctx, policy) {
+		origin, line := "default", a.settings.Line(agent.ID, m.Key)
+		switch {
+		case own[m.Key]:
+			origin = "channel"
+		case line > 0:
+			origin = fmt.Sprintf("%s:%d", filepath.Base(a.settings.File), line)
+		case m.Key == "context_window":
+			origin = "model"
+		}
+		e.Rows = append(e.Rows, explainedSetting{m, origin})
+	}
+	return e
 }

@@ -1,4 +1,4 @@
-// The connectors that `cairn run` opens, built from settings and environment.
+// What `cairn run` opens, built from settings and environment: connectors to platforms, and the web server.
 
 package main
 
@@ -6,11 +6,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"net/http"
+	_ "net/http/pprof" // registers /debug/pprof/ in http.DefaultServeMux
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"cairn/channel"
+	"cairn/config"
 	"cairn/discord"
 	"cairn/slack"
+	"cairn/web"
 )
 
 // outerConnector is a connector to a platform. Run returns when its context ends, or after a
@@ -29,17 +36,37 @@ var (
 
 var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without tokens, use ` + "`cairn chat`")
 
-// openConnectors builds the connectors that have a token. It fails if there are none, unless the
-// dashboard is served.
+// openConnectors builds the connectors that have a token; Slack needs two. It fails if there are none,
+// unless the dashboard is served.
 func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
-	for _, open := range []func(*slog.Logger) (outerConnector, error){a.openDiscord, a.openSlack} {
-		connector, err := open(log)
+	s, catchUp := a.settings, time.Duration(a.settings.CatchUp)
+	token, err := s.DiscordToken()
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		connector, err := discord.New(discord.Options{
+			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent,
+			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
+		})
 		if err != nil {
 			return nil, err
 		}
-		if connector != nil {
-			connectors = append(connectors, connector)
+		connectors = append(connectors, connector)
+	}
+	bot, app, err := s.SlackTokens()
+	if err != nil {
+		return nil, err
+	}
+	if bot != "" {
+		connector, err := slack.New(slack.Options{
+			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn,
+			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
+		})
+		if err != nil {
+			return nil, err
 		}
+		connectors = append(connectors, connector)
 	}
 	if len(connectors) == 0 && a.webSide == nil {
 		return nil, errNoConnector
@@ -47,40 +74,61 @@ func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err
 	return connectors, nil
 }
 
-// openDiscord returns nil without a token.
-func (a *app) openDiscord(log *slog.Logger) (outerConnector, error) {
-	s := a.settings
-	token, err := s.DiscordToken()
-	if err != nil || token == "" {
-		return nil, err
-	}
-	return discord.New(discord.Options{
-		Token:            token,
-		APIBase:          s.Discord.APIBase,
-		MentionOnly:      !s.Discord.MessageContent,
-		AttachmentTokens: s.AttachmentTokens,
-		Pictures:         s.Pictures,
-		CatchUp:          time.Duration(s.CatchUp),
-		Log:              log,
-	})
+func (a *app) addWebFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (listen under [web])")
 }
 
-// openSlack returns nil without tokens. It fails if only one of the two is set.
-func (a *app) openSlack(log *slog.Logger) (outerConnector, error) {
-	s := a.settings
-	bot, app, err := s.SlackTokens()
-	if err != nil || bot == "" {
-		return nil, err
-	}
-	return slack.New(slack.Options{
-		BotToken:         bot,
-		AppToken:         app,
-		APIBase:          s.Slack.APIBase,
-		Working:          s.Slack.Working,
-		ReplyIn:          s.Slack.ReplyIn,
-		AttachmentTokens: s.AttachmentTokens,
-		Pictures:         s.Pictures,
-		CatchUp:          time.Duration(s.CatchUp),
-		Log:              log,
-	})
+// webSide is the part of the web server that exists before the bot is open.
+type webSide struct {
+	listener net.Listener
+	token    string
+	events   *web.Events
+	chat     *web.Chat
 }
+
+// openWeb prepares the web server at the address in the settings; nil without an address.
+func (a *app) openWeb() (*webSide, error) {
+	address := a.settings.Web.Listen
+	if address == "" {
+		return nil, nil
+	}
+	token, err := a.settings.WebToken()
+	if err == nil {
+		err = config.CheckWeb(address, token)
+	}
+	if err != nil {
+		return nil, usage(err)
+	}
+	events := web.NewEvents()
+	a.webSide = &webSide{token: token, events: events, chat: web.NewChat(events)}
+	return a.webSide, nil
+}
+
+// close stops listening; it is for a server that was never started.
+func (w *webSide) close() {
+	if w != nil && w.listener != nil {
+		_ = w.listener.Close()
+	}
+}
+
+func (b *bot) newWeb(w *webSide, health *health) *web.Server {
+	o := web.Options{
+		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
+		Settings: b.settings,
+		Log:      b.log, Version: version(), Health: health.handler(), OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
+		MCPWrites: b.app.settings.Web.MCPWrites,
+		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
+	}
+	if b.app.settings.Web.Debug {
+		o.Debug = http.DefaultServeMux
+	}
+	return web.New(o)
+}
+
+// runner is what `cairn run` runs: a connector to a platform, or the web server.
+type runner interface {
+	Name() string
+	Run(ctx context.Context, hub *channel.Hub) error
+}
+
+var _ runner = (*web.Server)(nil)

@@ -215,7 +215,7 @@ func fillGarden(t *testing.T) folder {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\ncontext_window = 3000\nmax_output_tokens = 200\n")
 	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
-	p.must("", "import", "--channel", "garden", "talk.jsonl")
+	check.Contains(t, "docs/cli.md", read(t, checkout+"/docs/cli.md"), p.must("", "import", "--channel", "garden", "talk.jsonl"))
 	return p
 }
 
@@ -226,7 +226,7 @@ func TestDocsShowWhatCommandsPrint(t *testing.T) {
 	p := fillGarden(t)
 	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
 	for command, page := range map[string]string{
-		"context": "quickstart.md", "recall when_is_the_open_day? --limit 2": "quickstart.md", "memories show 16": "memories.md",
+		"context": "quickstart.md", "recall who_keeps_bees? --limit 2": "quickstart.md", "memories show 16": "memories.md",
 		"purge --user Ines --dry-run": "privacy.md", "doctor": "troubleshooting.md",
 	} {
 		out := p.must("", strings.Fields(strings.ReplaceAll(command, "_", " "))...)

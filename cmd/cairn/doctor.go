@@ -14,12 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/config"
+	"cairn/mcp"
 	"cairn/store"
 )
 
 func newDoctor(a *app) *cobra.Command {
 	var d doctor
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
@@ -31,14 +32,11 @@ If the database is damaged, it says how to restore the newest backup. Exit code 
 wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.app = a
 			return d.examine(cmd.Context())
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
 // serverTimeout limits each request to a server.
@@ -51,7 +49,6 @@ type doctor struct {
 	printErr error // standard output could not be written
 }
 
-// diagnosis is the result of one check.
 type diagnosis struct {
 	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack
 	OK     bool   `json:"ok"`
@@ -119,21 +116,20 @@ func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
-	if errors.Is(err, store.ErrNotFound) {
+	var facts []string
+	var found []store.Finding
+	if err == nil { // then every page can be read
+		facts = []string{fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))}
+		found, err = inconsistencies(ctx, dir)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
-		return
+	case err != nil:
+		d.report("data", d.app.withRemedy(err), facts...)
+	default:
+		d.report("data", store.Writable(dir), append(facts, d.backupFact())...)
 	}
-	if err != nil {
-		d.report("data", d.app.withRemedy(err))
-		return
-	}
-	fact := fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))
-	found, err := d.check(ctx, dir)
-	if err != nil {
-		d.report("data", d.app.withRemedy(err), fact)
-		return
-	}
-	d.report("data", store.Writable(dir), fact, d.backupFact())
 	for _, f := range found {
 		d.report("data", errors.New(f.String()))
 	}
@@ -142,8 +138,7 @@ func (d *doctor) data(ctx context.Context) {
 	}
 }
 
-// check looks for inconsistencies in a database whose pages are all readable.
-func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
+func inconsistencies(ctx context.Context, dir string) ([]store.Finding, error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
@@ -194,5 +189,42 @@ func (d *doctor) connectors(ctx context.Context) {
 		facts, err := connector.Check(limited)
 		cancel()
 		d.report(connector.Name(), err, facts...)
+	}
+}
+
+func (d *doctor) tools(ctx context.Context) {
+	servers, err := d.app.settings.ToolServers()
+	if err != nil {
+		d.report("tools", err)
+	}
+	for _, s := range servers {
+		d.toolServer(ctx, s)
+	}
+}
+
+// toolServer connects to one server, as the bot would.
+func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
+	host := mcp.Start([]mcp.Server{s}, version(), nil, slog.New(slog.DiscardHandler))
+	defer host.Close()
+	limited, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	tried := host.Tried(limited, []string{s.ID})
+	status := host.Status()[0]
+	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(status.Tools, ", "), "none"))
+	if len(status.Refused) > 0 {
+		fact += "; not allowed: " + strings.Join(status.Refused, ", ")
+	}
+	switch {
+	case ctx.Err() != nil:
+	case tried != nil:
+		d.report("tools", fmt.Errorf("%s: not reached within %v: %s", s.ID, serverTimeout, status.Error))
+	case !status.Connected:
+		d.report("tools", fmt.Errorf("%s: %s", s.ID, status.Error))
+	case len(status.Missing) > 0:
+		d.report("tools", fmt.Errorf("%s: allow names tools that the server does not have: %s", s.ID, strings.Join(status.Missing, ", ")), fact)
+	case len(status.Tools)+len(status.Refused) == 0:
+		d.report("tools", errors.New(s.ID+": the server has no tools"))
+	default:
+		d.report("tools", nil, fact)
 	}
 }

@@ -75,8 +75,8 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 			}
 			x.Say("yes")
 		}, want: []string{
-			"ok     model     m, of agent cairn: answered in ", ", with tools; window of 128000 tokens (default); wire chat, at http://",
-			"ok     model     m, of agent cairn: cache not seen: none of the ", "a prompt stays cached for 5m0s",
+			"ok     model     m, of agent cairn: answered in ", ", supports tools; window of 128000 tokens (default); wire chat, at http://",
+			"ok     model     m, of agent cairn: cache not used: none of the ", "a prompt stays cached for 5m\n",
 			"ok     model     m, of agent cairn: accepts pictures",
 			"ok     worker    m, which summarizes for agent cairn: answered in ", "with a forced tool call",
 		}, requests: 4},
@@ -89,7 +89,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 			default:
 				x.Say("yes")
 			}
-		}, want: []string{"without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools"}},
+		}, want: []string{", supports no tools; ", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools"}},
 		"a server that fails with pictures": {script: func(x *llmtest.Exchange) {
 			if isPicture(x) {
 				x.Refuse(400, "", `{"error":{"message":"the picture is too small"}}`)
@@ -103,7 +103,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 				return
 			}
 			x.Say("yes")
-		}, want: []string{", with tools; ", "wire responses"}},
+		}, want: []string{", supports tools; ", "wire responses"}},
 		"what the cache did": {script: func(x *llmtest.Exchange) {
 			x.Piece("yes")
 			x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)

@@ -58,11 +58,17 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	}
 	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
+	if remote {
+		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
+	}
+	facts := []string{fact}
+	if problem := agent.ValidateWindow(ctx); problem != "" {
+		facts = append(facts, name+": warning: "+problem)
+	}
 	if !remote {
-		d.report("model", nil, fact)
+		d.report("model", nil, facts...)
 		return true
 	}
-	facts := []string{fact + fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)}
 	facts = append(facts, name+": "+d.cache(ctx, agent, m))
 	sees, err := d.acceptsPictures(ctx, agent, m)
 	if err != nil {
@@ -74,25 +80,24 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	return true
 }
 
-// withTools says whether a model was asked with tools.
 func withTools(is bool) string {
 	if !is {
-		return "without tools, which it does not support"
+		return "supports no tools"
 	}
-	return "with tools"
+	return "supports tools"
 }
 
 // cache sends the same request again and reports how much the provider read from its cache.
 func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {
 	again, err := agent.Probe(ctx, true)
-	warm := fmt.Sprintf("; a prompt stays cached for %v", m.CacheTTL())
+	warm := fmt.Sprintf("; a prompt stays cached for %v", compactor.Duration(m.CacheTTL()))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the same request a second time failed: %v", err)
 	case again.Usage.Prompt == 0:
 		return "cache unknown: the server does not count tokens" + warm
 	case again.Usage.Cached == 0:
-		return fmt.Sprintf("cache not seen: none of the %d tokens of a second, identical request came from it%s", again.Usage.Prompt, warm)
+		return fmt.Sprintf("cache not used: none of the %d tokens of a second, identical request came from the provider's cache%s", again.Usage.Prompt, warm)
 	}
 	return fmt.Sprintf("cache works: %d of the %d tokens of a second, identical request came from it%s", again.Usage.Cached, again.Usage.Prompt, warm)
 }
@@ -143,7 +148,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 // explained adds to an error the model, its server and how to fix the problem.
 func explained(name string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, modelTimeout)
+		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, compactor.Duration(modelTimeout))
 	}
 	var e *llm.Error
 	text := fmt.Sprintf("%s: %v", name, err)

@@ -1,24 +1,29 @@
-// Health checks of a running bot, served over HTTP.
+// Health checks of a running bot over HTTP, and cairn health, which asks for them.
 
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
-	"cairn/channel"
 	"cairn/config"
 	"cairn/llm"
+	"cairn/store"
 	"cairn/web"
 )
 
@@ -46,7 +51,7 @@ type health struct {
 
 	readFailure, writeFailure llm.Incident // incidents of the database
 
-	vitals atomic.Pointer[vitals] // of the database, for metrics
+	vitals atomic.Pointer[store.Vitals] // of the database, when it could last be read; for metrics
 }
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
@@ -82,7 +87,9 @@ func (h *health) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
-	mux.Handle("GET /metrics", h.serveMetrics())
+	registry := h.bot.metrics.registry
+	registry.MustRegister(h) // collects the gauges
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	return mux
 }
 
@@ -101,9 +108,13 @@ type state struct {
 	at time.Time // when it was checked
 }
 
-func (s *state) add(part, why string) {
-	s.Parts = append(s.Parts, web.Part{Part: part, OK: why == "", Why: why})
-	s.OK = s.OK && why == ""
+// add adds a part, with what is wrong with it.
+func (s *state) add(part string, wrong bool, why string) {
+	if !wrong {
+		why = ""
+	}
+	s.Parts = append(s.Parts, web.Part{Part: part, OK: !wrong, Why: why})
+	s.OK = s.OK && !wrong
 }
 
 // answer writes the result of check: status 200 if everything is fine, else 503. Concurrent requests
@@ -132,7 +143,7 @@ func (h *health) answer(w http.ResponseWriter, name string, check func(context.C
 // alive checks the process and its database; if it fails, a restart may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
-	s.add("database", h.databaseProblem(ctx, &h.readFailure, h.bot.store.Upkeep().Readable(ctx), "cannot be read"))
+	h.addDatabase(ctx, &s, &h.readFailure, h.bot.store.Upkeep().Readable(ctx), "cannot be read")
 	return s
 }
 
@@ -143,49 +154,95 @@ const modelDown = 3
 func (h *health) ready(ctx context.Context) state {
 	s := state{OK: true}
 	stats := h.bot.hub.Stats()
-	s.add("process", reason(h.ctx.Err() != nil, "the bot is stopping"))
+	s.add("process", h.ctx.Err() != nil, "the bot is stopping")
 	for _, connector := range h.connectors {
-		s.add(connector.Name(), reason(!connector.Connected(), "not connected"))
+		s.add(connector.Name(), !connector.Connected(), "not connected")
 	}
-	s.add("database", h.databaseProblem(ctx, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written"))
-	s.add("conversations", reason(stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why"))
-	s.Parts = append(s.Parts, replies(stats))
-	s.OK = s.OK && stats.Refused == 0
-	s.add("model", reason(stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)))
+	h.addDatabase(ctx, &s, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written")
+	s.add("conversations", stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why")
+	s.add("replies", stats.Refused > 0, counted(stats.Refused, "conversation", "conversations")+" cannot send a reply, which is retried; the log says why")
+	if stats.Refused == 0 && stats.Dropped > 0 { // a dropped one delays nothing, and is only mentioned
+		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
+	}
+	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
 	if h.bot.upkeepFailure.On() {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure of deleted text fail; the log says why"})
 	}
 	return s
 }
 
-// reason returns why a part is not OK; "" if nothing is wrong.
-func reason(wrong bool, why string) string {
-	if wrong {
-		return why
+// addDatabase adds what an error of the database means, without its content, and logs each incident
+// once.
+func (h *health) addDatabase(ctx context.Context, s *state, i *llm.Incident, err error, what string) {
+	if err != nil {
+		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
+	} else if i.End() {
+		h.bot.log.Info("database_recovered")
 	}
-	return ""
+	s.add("database", err != nil, what+"; the log says why")
 }
 
-// replies reports replies that cannot be sent. A dropped one delays nothing, and is only mentioned.
-func replies(s channel.Stats) web.Part {
-	why := ""
-	if s.Refused > 0 {
-		why = counted(s.Refused, "conversation", "conversations") + " cannot send a reply, which is retried; the log says why"
-	} else if s.Dropped > 0 {
-		why = counted(int(s.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
+func newHealth(a *app) *cobra.Command {
+	var ready bool
+	cmd := &cobra.Command{
+		Use:   "health [--ready] [--health ADDRESS]",
+		Short: "Check the health of the running bot",
+		Long: `Ask the running bot over HTTP, at its health ADDRESS (or its [web] address), whether it is alive;
+with --ready, whether it would answer a message now: its connectors are connected, the database can be
+written, and the model answered recently. Exit code 1: it is not, and standard output says why, or
+nothing answers there.`,
+		Example: `  cairn health
+  cairn health --ready`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.askHealth(cmd.Context(), ready) },
 	}
-	return web.Part{Part: "replies", OK: s.Refused == 0, Why: why}
+	a.addHealthFlag(cmd)
+	cmd.Flags().BoolVar(&ready, "ready", false, "check whether it would answer, not only whether it is alive")
+	return cmd
 }
 
-// databaseProblem returns what an error of the database means, without its content, and logs each
-// incident once.
-func (h *health) databaseProblem(ctx context.Context, i *llm.Incident, err error, what string) string {
+// reachable returns the address at which this machine reaches a server that listens on address.
+func reachable(address string) string {
+	host, port, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func (a *app) askHealth(ctx context.Context, ready bool) error {
+	if err := a.load(); err != nil {
+		return err
+	}
+	address := cmp.Or(a.settings.Health, a.settings.Web.Listen)
+	if address == "" {
+		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))
+	}
+	if err := config.CheckHealth(address); err != nil {
+		return usage(err)
+	}
+	path := "/healthz"
+	if ready {
+		path = "/readyz"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(address)+path, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{}} // no proxy
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("nothing answers at %s: is the bot running, with --health or --web at this address?", address)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err == nil {
-		if i.End() {
-			h.bot.log.Info("database_recovered")
-		}
-		return ""
+		_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(text)))
 	}
-	h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
-	return what + "; the log says why"
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New("the bot is not healthy")
+	}
+	return err
 }

@@ -1,49 +1,59 @@
-// The events passed to hooks, and how the bot calls them.
+// What the bot tells others: the events of hooks, and traces, for the collector that OpenTelemetry's variables name.
 
 package main
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
+	"os"
 	"strconv"
+	"strings"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/hooks"
+	"cairn/internal/observe"
+	"cairn/internal/otlp"
+	"cairn/llm"
 )
+
+// spanEvent is what the events of compactions have in common.
+type spanEvent struct {
+	Conversation string            `json:"conversation"`
+	Trigger      compactor.Trigger `json:"trigger"`
+	Kind         compactor.Kind    `json:"kind"`
+	From         int64             `json:"from_seq"`
+	To           int64             `json:"to_seq"`
+	Messages     int               `json:"messages"`
+	Window       int               `json:"max_tokens"`
+}
+
+func spanOf(conversation string, e channel.Event) spanEvent {
+	return spanEvent{conversation, e.Trigger, e.Kind, e.From, e.To, e.Messages, e.Window}
+}
 
 // proposedEvent is the event passed to before_compaction.
 type proposedEvent struct {
-	Conversation string `json:"conversation"`
-	Trigger      string `json:"trigger"`
-	Kind         string `json:"kind"`
-	From         int64  `json:"from_seq"`
-	To           int64  `json:"to_seq"`
-	Messages     int    `json:"messages"`
-	Tokens       int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
-	Used         int    `json:"used_tokens"`
-	Window       int    `json:"max_tokens"`
-	Focus        string `json:"focus"`
+	spanEvent
+	Tokens int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
+	Used   int    `json:"used_tokens"`
+	Focus  string `json:"focus"`
 }
 
 // endedEvent is the event passed to after_compaction.
 type endedEvent struct {
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	State        string `json:"state"` // applied or failed
-	Trigger      string `json:"trigger"`
-	Kind         string `json:"kind"`
-	By           string `json:"by"`
-	From         int64  `json:"from_seq"`
-	To           int64  `json:"to_seq"`
-	Messages     int    `json:"messages"`
-	Before       int    `json:"before_tokens"`
-	After        int    `json:"after_tokens"`
-	Window       int    `json:"max_tokens"`
-	Error        string `json:"error,omitempty"`
-	Summary      string `json:"summary,omitempty"`
-	Path         string `json:"path"` // path of the summary in the HTTP API, with its messages
+	spanEvent
+	ID      int64                `json:"id"`
+	State   compactor.EventState `json:"state"` // applied or failed
+	By      compactor.By         `json:"by"`
+	Before  int                  `json:"before_tokens"`
+	After   int                  `json:"after_tokens"`
+	Error   string               `json:"error,omitempty"`
+	Summary string               `json:"summary,omitempty"`
+	Path    string               `json:"path"` // path of the summary in the HTTP API, with its messages
 }
 
 type memoryEvent struct {
@@ -62,10 +72,7 @@ type replyEvent struct {
 
 // propose asks the hook that is called before a compaction.
 func (b *bot) propose(ctx context.Context, conversation string, p compactor.Proposal) (focus string, err error) {
-	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{
-		Conversation: conversation, Trigger: string(p.Trigger), Kind: string(p.Kind), From: p.From, To: p.To, Messages: p.Messages,
-		Tokens: p.Tokens, Used: p.BeforeTokens, Window: p.Window, Focus: p.Focus,
-	})
+	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{spanOf(conversation, p.Event), p.Tokens, p.BeforeTokens, p.Focus})
 	if v.Veto {
 		return "", errors.New(v.Reason)
 	}
@@ -77,17 +84,43 @@ func (b *bot) replied(conversation string, to []string, text string, failure boo
 }
 
 func ended(conversation string, e channel.Event) endedEvent {
-	id := e.ID
+	id, path := e.ID, "/api/conversations/"+url.PathEscape(conversation)+"/summaries"
 	if id == 0 && len(e.Set) > 0 {
 		id = e.Set[0].ID
 	}
-	one := endedEvent{
-		Conversation: conversation, ID: id, State: string(e.State), Trigger: string(e.Trigger), Kind: string(e.Kind), By: string(e.By),
-		From: e.From, To: e.To, Messages: e.Messages, Before: e.BeforeTokens, After: e.AfterTokens, Window: e.Window, Error: e.Error, Summary: e.Summary,
-	}
-	one.Path = "/api/conversations/" + url.PathEscape(conversation) + "/summaries"
 	if id > 0 {
-		one.Path += "/" + strconv.FormatInt(id, 10)
+		path += "/" + strconv.FormatInt(id, 10)
 	}
-	return one
+	return endedEvent{spanOf(conversation, e), id, e.State, e.By, e.BeforeTokens, e.AfterTokens, e.Error, e.Summary, path}
+}
+
+// observer returns the observer of a bot's steps: its metrics, and traces if the environment
+// configures them. Otherwise traces are nil.
+func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
+	endpoint, err := otlp.Endpoint()
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	if endpoint == "" {
+		return m, nil, nil
+	}
+	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
+		for header := range strings.SplitSeq(headers, ",") {
+			_, value, _ := strings.Cut(header, "=")
+			a.secrets.learn(strings.TrimSpace(value))
+		}
+	}
+	var failing llm.Incident
+	traces, err := otlp.Open(ctx, otlp.Options{Version: version(), Class: channel.FailureClass, Sent: func(err error) {
+		if err != nil {
+			log.Log(ctx, failing.Begin(), "send_traces_failed", "error", err, "effect", "traces are lost until the collector answers")
+		} else if failing.End() {
+			log.Info("send_traces_recovered")
+		}
+	}})
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	log.Info("traces_sent", "endpoint", config.ShownAddress(endpoint))
+	return observe.All{m, traces}, traces, nil
 }

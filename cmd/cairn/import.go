@@ -1,19 +1,26 @@
-// cairn import: load a channel's earlier messages.
+// cairn import: load a channel's earlier messages; files of JSON Lines.
 
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
+	"os"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/config"
 	"cairn/store"
 	"cairn/terminal"
@@ -35,8 +42,9 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
 All files are checked first. Importing a file again is harmless: known messages are skipped,
 including deleted ones. Channels in which people have talked are refused, and so is the data
 folder of a running bot.`,
-		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
-		Args:    args(cobra.MinimumNArgs(1)),
+		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
+  zcat garden.jsonl.gz | cairn import --channel garden -`,
+		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if format != "jsonl" {
 				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
@@ -57,12 +65,12 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	past, err := readRecords(files)
+	past, err := a.readRecords(files)
 	if err != nil {
 		return err
 	}
 	log := a.logger(a.err, slog.LevelWarn)
-	connector, err := newImportConnector()
+	connector, err := terminal.New(nobody())
 	if err != nil {
 		return err
 	}
@@ -89,7 +97,11 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	return err
 }
 
-// each yields messages without an error.
+// nobody are the options of a terminal connector without a person.
+func nobody() terminal.Options {
+	return terminal.Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import"}
+}
+
 func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
 	return func(yield func(channel.Inbound, error) bool) {
 		for _, m := range past {
@@ -116,9 +128,134 @@ func (a *app) progress(total int) (show func(n int), done func()) {
 	return show, func() { fmt.Fprint(a.err, "\r\x1b[K") }
 }
 
-// newImportConnector returns a terminal connector without a person.
-func newImportConnector() (*terminal.Terminal, error) {
-	return terminal.New(terminal.Options{
-		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import",
-	})
+// maxRecord is the limit for one line, in bytes.
+const maxRecord = 16 << 20
+
+// line is a JSON object of a file, with its position.
+type line[T any] struct {
+	value  T
+	file   string
+	number int
+}
+
+// wrong wraps err with the line's file and number.
+func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
+
+// readLines returns the objects of a file, or of standard input if path is "-", without blank lines.
+// An error names the file.
+func readLines[T any](path string, stdin io.Reader) (all []line[T], err error) {
+	lines := bufio.NewScanner(stdin)
+	if path == "-" {
+		path = "standard input"
+	} else {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		lines = bufio.NewScanner(file)
+	}
+	lines.Buffer(nil, maxRecord)
+	l := line[T]{file: path, number: 1}
+	for ; lines.Scan(); l.number++ {
+		text := lines.Bytes()
+		if l.number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark that some editors write
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		l.value = *new(T)
+		if err := parseLine(text, &l.value); err != nil {
+			return nil, l.wrong(err)
+		}
+		all = append(all, l)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, l.wrong(err)
+	}
+	return all, nil
+}
+
+// parseLine decodes a line that contains one JSON object. Unknown keys are ignored.
+func parseLine(line []byte, into any) error {
+	err := json.Unmarshal(line, into)
+	_, broken := errors.AsType[*json.SyntaxError](err)
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case err == nil:
+		return nil
+	case broken:
+		return errors.New(`this is not a JSON object: write one on each line, as {"key":"value"}`)
+	case unfit && wrong.Field != "":
+		return fmt.Errorf("%q must not be a JSON %s", wrong.Field, wrong.Value)
+	case unfit:
+		return errors.New("a line must be one JSON object")
+	}
+	return errors.New(`a time must look like "2023-05-08T13:56:00Z"`) // no other type decodes itself
+}
+
+// readRecords returns the messages of all files, in order. A message may occur more than once.
+func (a *app) readRecords(files []string) (all []channel.Inbound, err error) {
+	first := map[string]line[record]{} // by id
+	var newest line[record]
+	for _, file := range files {
+		lines, err := readLines[record](file, a.in)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			if err := l.value.check(); err != nil {
+				return nil, l.wrong(err)
+			}
+			earlier, again := first[l.value.ID]
+			switch {
+			case !again && l.value.Time.Before(newest.value.Time):
+				return nil, l.wrong(fmt.Errorf(`"time" is before that of %s:%d: sort the messages, oldest first`, newest.file, newest.number))
+			case !again:
+				first[l.value.ID], newest = l, l
+			case !earlier.value.same(l.value):
+				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d: an id names one message of a channel", l.value.ID, earlier.file, earlier.number))
+			}
+			all = append(all, l.value.message())
+		}
+	}
+	return all, nil
+}
+
+// record is one recorded message. Unknown keys are ignored: exports contain more than an import
+// needs.
+type record struct {
+	ID          string            `json:"id"`
+	Time        time.Time         `json:"time"`
+	Author      string            `json:"author"`
+	Text        string            `json:"text"`
+	Attachments []chat.Attachment `json:"attachments"`
+}
+
+// check returns an error that names what is missing.
+func (r record) check() error {
+	switch {
+	case r.ID == "":
+		return errors.New(`"id" is missing: without it a message would be imported twice`)
+	case strings.TrimSpace(r.Author) == "":
+		return errors.New(`"author" is missing`)
+	case r.Time.IsZero():
+		return errors.New(`"time" is missing`)
+	case r.Time.After(time.Now().Add(24 * time.Hour)): // clocks differ
+		return fmt.Errorf(`"time" is in the future, in %d: correct it`, r.Time.Year())
+	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
+		return errors.New(`"text" is missing, and there are no attachments`)
+	}
+	return nil
+}
+
+// same reports whether two records are equal; the same moment in another time zone is.
+func (r record) same(other record) bool {
+	r.Time, other.Time = r.Time.UTC(), other.Time.UTC()
+	return reflect.DeepEqual(r, other)
+}
+
+func (r record) message() channel.Inbound {
+	return channel.Inbound{ID: r.ID, AuthorID: r.Author, Author: r.Author, Text: r.Text, Attachments: r.Attachments, Time: r.Time}
 }

@@ -39,7 +39,7 @@ func TestImport(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", recorded(200))
-	p.write("b.jsonl", strings.ReplaceAll(recorded(3), `"id":"p`, `"id":"q`))
+	p.write("b.jsonl", strings.NewReplacer(`"id":"p`, `"id":"q`, "2025-03", "2025-04").Replace(recorded(3)))
 	check.HasPrefix(t, "output", p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl"), "imported 203 messages into past; 0 were known already\n")
 	out := p.must("", "transcript", "--channel", "past", "--json")
 	rows := messagesOf(t, out)
@@ -85,12 +85,14 @@ func TestImportMistakes(t *testing.T) {
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	p := newFolder(t)
 	for _, test := range []struct{ text, want string }{
-		{good + "hello", "past.jsonl:2: this is not a JSON object"},
+		{good + "hello", "past.jsonl:2: this is not a JSON object: write one on each line, as {\"key\":\"value\"}\n"},
+		{good + strings.NewReplacer(`"1"`, `"2"`, "10:", "09:").Replace(good), `past.jsonl:2: "time" is before that of past.jsonl:1: sort the messages, oldest first`},
+		{strings.Replace(good, "2025", "2125", 1), `past.jsonl:1: "time" is in the future, in 2125: correct it`},
 		{"[]", "past.jsonl:1: a line must be one JSON object"},
 		{`{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
 		{`{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},
 		{`{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
-		{`{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: a time must look like "2023-05-08T13:56:00Z": `},
+		{`{"id":"1","time":"May","author":"Ada","text":"hello"}`, "past.jsonl:1: a time must look like \"2023-05-08T13:56:00Z\"\n"},
 		{`{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
 		{`{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
 		{good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},
@@ -103,7 +105,8 @@ func TestImportMistakes(t *testing.T) {
 	}
 	p.untouched()
 	again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment; a byte order mark is no mistake
-	out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
+	p.write("a.jsonl", "\ufeff"+good+good)
+	out := p.must("\ufeff"+again, "import", "a.jsonl", "-")
 	check.Equal(t, "output", out, "imported 1 message into general; 2 were known already\n")
 	for _, other := range []string{strings.Replace(good, "hello", "bye", 1), strings.Replace(good, "Ada", "Bo", 1), strings.Replace(good, "10:00", "11:00", 1)} {
 		fresh := strings.Replace(good, `"1"`, `"2"`, 1)

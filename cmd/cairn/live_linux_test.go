@@ -155,14 +155,8 @@ type screen struct {
 
 func (p folder) atScreen(args ...string) *screen {
 	p.t.Helper()
-	return p.atScreenOf(0, args...)
-}
-
-// atScreenOf is atScreen of a width; 0: the terminal knows none.
-func (p folder) atScreenOf(width uint16, args ...string) *screen {
-	p.t.Helper()
 	pty, tty := pseudoTerminal(p.t)
-	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: width / 2, Col: width}))
+	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: p.width / 2, Col: p.width}))
 	s := &screen{t: p.t, pty: pty, cmd: p.command(args...), done: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
 	check.NoError(p.t, s.cmd.Start())

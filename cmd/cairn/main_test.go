@@ -68,7 +68,8 @@ type folder struct {
 	dir string
 	env []string
 
-	bare bool // chat creates the database itself
+	bare  bool   // chat creates the database itself
+	width uint16 // of the terminal of atScreen; 0: it knows none
 }
 
 func newFolder(t *testing.T, env ...string) folder {

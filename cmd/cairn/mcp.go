@@ -1,4 +1,5 @@
-// cairn mcp: serve the memories and conversations of a bot to the models of other programs.
+// MCP, both ways: cairn mcp serves the memories and conversations to the models of other programs; the bot uses tools of
+// other servers.
 
 package main
 
@@ -7,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,6 +18,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/mcp"
 	"cairn/store"
 	"cairn/web"
 )
@@ -36,7 +37,6 @@ and compact a conversation; while the bot runs, these changes go through its [we
 running bot serves the same at /mcp of that address.`,
 		Example: `  cairn mcp
   cairn --config /etc/cairn/config.toml mcp --write`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), write) },
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "let clients save and forget memories, and compact")
@@ -47,61 +47,60 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if err := a.load(); err != nil {
 		return err
 	}
+	serve := func(api web.API) error {
+		err := web.NewMCP(api, write, version()).Run(ctx, &sdk.StdioTransport{})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return err
+	}
 	if !write {
 		if err := a.withSharedStore(ctx, func(*store.Store) error { return nil }); err != nil {
 			return err
 		}
-		return a.serveMCP(ctx, a.databaseAPI(), false)
+		return serve(a.readAPI)
 	}
 	bot, answers, err := a.remoteAPI(ctx)
 	switch {
 	case err != nil:
 		return err
-	case !answers:
-		return a.mcpAlone(ctx, a.logger(a.err, slog.LevelWarn))
+	case answers:
+		return serve(web.WithChangesTo(bot, a.readAPI, a.settings.Web.Listen))
 	}
-	return a.serveMCP(ctx, web.WithChangesTo(bot, a.databaseAPI(), a.settings.Web.Listen), true)
-}
-
-// mcpAlone serves a client with write access while no bot is running, and keeps one from starting.
-func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
-	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log})
+	err = a.withAPI(ctx, false, serve) // this keeps a bot from starting
 	if errors.Is(err, store.ErrInUse) {
 		return fmt.Errorf("%w; to change anything while the bot runs, set listen under [web]", err)
 	}
-	if err != nil {
-		return err
-	}
-	api, end, err := a.apiOver(ctx, db)
-	if err == nil {
-		err = errors.Join(a.serveMCP(ctx, api, true), end())
-	}
-	return errors.Join(err, db.Close())
-}
-
-// databaseAPI reads from the database, possibly beside a running bot. It opens the database for
-// each call: a newer bot may have migrated it, and usage and learned facts change.
-func (a *app) databaseAPI() web.API {
-	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-		db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: true})
-		if err != nil {
-			return nil, fmt.Errorf("read the database: %w", err)
-		}
-		api, end, err := a.apiOver(ctx, db)
-		if err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
-		text, err := api(ctx, method, path, query, body)
-		return text, errors.Join(err, end(), db.Close())
-	}
-}
-
-func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
-	err := web.NewMCP(api, write, version()).Run(ctx, &sdk.StdioTransport{})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	return err
+}
+
+// readAPI reads from the database, possibly beside a running bot. It opens the database for each call:
+// a newer bot may have migrated it, and usage and learned facts change.
+func (a *app) readAPI(ctx context.Context, method, path string, query url.Values, body any) (text json.RawMessage, err error) {
+	err = a.withAPI(ctx, true, func(api web.API) error {
+		text, err = api(ctx, method, path, query, body)
+		return err
+	})
+	return text, err
+}
+
+// withAPI calls do with the API of a process without connectors.
+func (a *app) withAPI(ctx context.Context, shared bool, do func(web.API) error) error {
+	return a.openStore(ctx, shared, func(db *store.Store) error {
+		agents, log, err := a.agents(ctx, db)
+		if err != nil {
+			return err
+		}
+		used, err := db.Usage(ctx, channel.MonthStart(time.Now()))
+		if err != nil {
+			return err
+		}
+		hub := channel.New(channel.Options{Store: db, Agent: agents.In, Agents: agents.Named, Rules: a.settings.Rules(), Log: log, Used: used})
+		server := web.New(web.Options{
+			Hub: hub, Store: db, Settings: func() *config.Settings { return &a.settings }, Events: web.NewEvents(), Log: log, Version: version(),
+		})
+		return errors.Join(do(server.API()), hub.Close())
+	})
 }
 
 // remoteAPI returns the API of a running bot, or nil if the settings have no [web] address. answers
@@ -131,19 +130,41 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	return api, true, nil
 }
 
-// apiOver returns the API of a process without connectors; end releases its resources.
-func (a *app) apiOver(ctx context.Context, db *store.Store) (api web.API, end func() error, err error) {
-	agents, log, err := a.agents(ctx, db)
-	if err != nil {
-		return nil, nil, err
+// toolbox has the tools of the connected MCP servers in the settings.
+type toolbox struct{ b *bot }
+
+func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
+	approve := map[string]string{}
+	for _, s := range t.b.settings().Tools {
+		approve[s.ID] = s.Approve
 	}
-	used, err := db.Usage(ctx, channel.MonthStart(time.Now()))
-	if err != nil {
-		return nil, nil, err
+	for _, tool := range t.b.tools.Tools(servers) {
+		tools = append(tools, channel.Tool{Tool: tool.Tool, Server: tool.Server, Approve: approve[tool.Server]})
 	}
-	hub := channel.New(channel.Options{Store: db, Agent: agents.In, Agents: agents.Named, Rules: a.settings.Rules(), Log: log, Used: used})
-	server := web.New(web.Options{
-		Hub: hub, Store: db, Settings: func() *config.Settings { return &a.settings }, Events: web.NewEvents(), Log: log, Version: version(),
-	})
-	return server.API(), hub.Close, nil
+	return tools
 }
+
+// toolTimeout is how long after the start turns wait for tool servers.
+const toolTimeout = 15 * time.Second
+
+// Ready lets the first turns and resumed tasks wait for their tools. The tools of a slower server
+// are available from the first turn after it has connected.
+func (t toolbox) Ready(ctx context.Context, servers []string) {
+	limited, cancel := context.WithDeadline(ctx, t.b.connectStart.Add(toolTimeout))
+	defer cancel()
+	_ = t.b.tools.Tried(limited, servers) // each connection logs its own failure
+}
+
+func (t toolbox) Servers() (all []channel.ToolServer) {
+	for _, s := range t.b.tools.Status() {
+		one := channel.ToolServer{ID: s.ID, Problem: s.Error}
+		for _, tool := range s.Tools {
+			one.Tools = append(one.Tools, mcp.ToolName(s.ID, tool))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// toolsChanged gives open conversations the current tools from their next turn on.
+func (b *bot) toolsChanged() { b.hub.Renew(b.rules(b.settings())) }

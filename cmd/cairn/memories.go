@@ -1,8 +1,10 @@
-// cairn memories: list and search memories.
+// cairn memories list, search, forget, restore, purge, pin, unpin.
 
 package main
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,11 +14,27 @@ import (
 
 	"cairn/memory"
 	"cairn/store"
+	"cairn/terminal"
 )
 
 func newMemories(a *app) *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use:   "list",
+		Short: "List memories, newest first",
+		Example: `  cairn memories list --kind decision --since 30d
+  cairn memories list --about Ada --until 2026-04 --sort importance
+  cairn memories list --limit 100000 --csv > memories.csv
+  cairn memories list --channel garden --state all --json`,
+	})
+	search := a.listing(&cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Search memories by words, best match first",
+		Example: `  cairn memories search green tea
+  cairn memories search "green tea" --channel garden --json`,
+		Args: args(1, -1),
+	})
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
-		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
+		list, search, newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
 	for _, f := range stateChanges {
 		cmd.AddCommand(newStateChange(a, f))
 	}
@@ -44,16 +62,6 @@ type selection struct {
 	csv                                             bool
 }
 
-func (s *selection) flags(a *app, cmd *cobra.Command) {
-	f := cmd.Flags()
-	s.filterFlags(cmd, "current")
-	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
-	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
-	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
-	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
-	a.jsonFlag(cmd, "one JSON object per line")
-}
-
 func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f := cmd.Flags()
 	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
@@ -62,20 +70,6 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
 	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
-}
-
-// filter returns the selection as a filter of the store.
-func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
-	f = memory.Filter{Kind: s.kind, State: s.state, About: s.about, Sort: s.sort, Limit: s.limit, Offset: s.offset}
-	for _, choice := range []struct {
-		flag, value string
-		known       []string
-	}{{"kind", s.kind, memory.Kinds}, {"state", s.state, memory.States}, {"sort", s.sort, memory.Sorts}} {
-		if err := checkChoice(cmd, choice.flag, choice.value, choice.known); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
 }
 
 // sinceForms ends the help of --since.
@@ -93,84 +87,157 @@ func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 	return since, nil
 }
 
-// withFilter calls do with the filter of a selection; the selection's channel must exist.
+// withFilter calls do with a selection as the filter of the store; the selection's channel must exist.
 func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
-	f, err := s.filter(cmd)
+	for _, choice := range []struct {
+		flag, value string
+		known       []string
+	}{{"kind", s.kind, memory.Kinds}, {"state", s.state, memory.States}, {"sort", s.sort, memory.Sorts}} {
+		if err := checkChoice(cmd, choice.flag, choice.value, choice.known); err != nil {
+			return err
+		}
+	}
+	var until time.Time
+	err := a.load() // a day ends in the time zone of the settings
+	if s.until != "" && err == nil {
+		if until, err = memory.Until(s.until, time.Now()); err != nil {
+			err = wrongUse(cmd, fmt.Errorf("--until: %w", err))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if f.Since, err = a.since(cmd, s.since); err != nil {
-		return err
-	}
-	if s.until != "" {
-		if f.Until, err = memory.Until(s.until, time.Now()); err != nil {
-			return wrongUse(cmd, fmt.Errorf("--until: %w", err))
-		}
-	}
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) (err error) {
-		if f.Conversation, err = nameOf(cmd.Context(), db, s.channel); err != nil {
-			return err
-		}
-		return do(db, f)
+	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) error {
+		return do(db, memory.Filter{
+			Conversation: conversation, Kind: s.kind, State: s.state, About: s.about, Since: since, Until: until,
+			Sort: s.sort, Limit: s.limit, Offset: s.offset,
+		})
 	})
 }
 
-func newMemoriesList(a *app) *cobra.Command {
+// listing completes a command that lists memories with its arguments as the query.
+func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 	var s selection
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List memories, newest first",
-		Example: `  cairn memories list --kind decision --since 30d
-  cairn memories list --about Ada --until 2026-04 --sort importance
-  cairn memories list --limit 100000 --csv > memories.csv
-  cairn memories list --channel garden --state all --json`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
+	f := a.withJSON("one JSON object per line", cmd).Flags()
+	s.filterFlags(cmd, "current")
+	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
+	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
+	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
+	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		if s.limit < 1 || s.offset < 0 {
+			return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
+		}
+		if s.csv && a.json {
+			return wrongUse(cmd, errors.New("--csv or --json: choose one"))
+		}
+		return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
+			filter.Query = strings.Join(words, " ")
+			memories, total, err := memory.In(db).List(cmd.Context(), filter)
+			if err != nil {
+				return err
+			}
+			if err := a.showMemories(memories, s); err != nil {
+				return err
+			}
+			switch more := total - s.offset - len(memories); {
+			case more > 0:
+				fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
+			case total == 0:
+				fmt.Fprintln(a.err, "no memories found")
+			case len(memories) == 0:
+				fmt.Fprintf(a.err, "no more: there are %d in all\n", total)
+			}
+			return nil
+		})
 	}
-	s.flags(a, cmd)
 	return cmd
 }
 
-func newMemoriesSearch(a *app) *cobra.Command {
-	var s selection
+// stateChange is a command that changes a memory.
+type stateChange struct {
+	use, short, long, done string
+	permanent              bool // asks for confirmation, or requires --yes
+	do                     func(memory.Memories, context.Context, int64) error
+}
+
+var stateChanges = []stateChange{
+	{
+		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
+		done: "Forgotten (restore undoes it; the messages it came from stay)", do: memory.Memories.Forget,
+	},
+	{use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.Memories.Restore},
+	{
+		use: "purge", short: "Permanently delete a memory; its messages stay",
+		long: `Permanently delete a memory: its row, its index entries and its links to messages. A memory that
+it superseded is then superseded by the one that superseded it, or current again. The messages
+stay.`,
+		done: "Purged (the messages it came from stay)", permanent: true, do: memory.Memories.Purge,
+	},
+	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},
+	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false)},
+}
+
+func pinned(is bool) func(memory.Memories, context.Context, int64) error {
+	return func(all memory.Memories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
+}
+
+// confirm asks the person at the terminal before what is deleted for good; without a terminal it
+// returns an error.
+func (a *app) confirm(what fmt.Stringer) error {
+	if !isTerminal(a.in) {
+		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
+	}
+	fmt.Fprint(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: ")
+	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input means no
+	if strings.TrimSpace(answer) != "yes" {
+		return errors.New("nothing was deleted")
+	}
+	return nil
+}
+
+func newStateChange(a *app, f stateChange) *cobra.Command {
+	var yes bool
 	cmd := &cobra.Command{
-		Use:   "search WORDS…",
-		Short: "Search memories by words, best match first",
-		Example: `  cairn memories search green tea
-  cairn memories search "green tea" --channel garden --json`,
-		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.listMemories(cmd, s, strings.Join(words, " "))
+		Use:     f.use + " ID",
+		Short:   f.short,
+		Long:    f.long,
+		Example: "  cairn memories " + f.use + " 12",
+		Args:    args(1, 1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
+				if f.permanent && !yes {
+					if err := a.confirm(m.Memory); err != nil {
+						return err
+					}
+				}
+				err := f.do(memory.In(db), cmd.Context(), m.ID)
+				if err != nil {
+					return err
+				}
+				was, done := m.Memory, f.done
+				if f.permanent {
+					m.State = "purged"
+				} else if m, err = memory.In(db).Details(cmd.Context(), m.ID); err != nil {
+					return err
+				}
+				if m.State == was.State && m.Pinned == was.Pinned {
+					done = "Already " + strings.ToLower(done)
+				}
+				return a.show(a.out, changedMemory{m.Memory, done})
+			})
 		},
 	}
-	s.flags(a, cmd)
+	a.withJSON("one JSON object per line", cmd)
+	if f.permanent {
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	}
 	return cmd
 }
 
-func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error {
-	if s.limit < 1 || s.offset < 0 {
-		return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
-	}
-	if s.csv && a.json {
-		return wrongUse(cmd, errors.New("--csv or --json: choose one"))
-	}
-	return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
-		filter.Query = query
-		memories, total, err := memory.In(db).List(cmd.Context(), filter)
-		if err != nil {
-			return err
-		}
-		if err := a.showMemories(memories, s); err != nil {
-			return err
-		}
-		switch more := total - s.offset - len(memories); {
-		case more > 0:
-			fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
-		case total == 0:
-			fmt.Fprintln(a.err, "no memories found")
-		case len(memories) == 0:
-			fmt.Fprintf(a.err, "no more: there are %d in all\n", total)
-		}
-		return nil
-	})
+type changedMemory struct {
+	memory.Memory
+	done string
 }
+
+func (m changedMemory) String() string { return m.done + ": " + m.Content }

@@ -28,7 +28,7 @@ func newMemoriesExport(a *app) *cobra.Command {
 import reads, one memory per line in the order they were saved; or as Markdown, for people.`,
 		Example: `  cairn memories export memories.jsonl
   cairn memories export --channel garden --state current --format markdown | less`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
 			if write == nil {
@@ -42,7 +42,6 @@ import reads, one memory per line in the order they were saved; or as Markdown, 
 	return cmd
 }
 
-// exporter writes one memory with its messages.
 type exporter func(memory.Exported, []chat.Message) error
 
 func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, write func(io.Writer) exporter) error {
@@ -112,13 +111,13 @@ The whole file is checked first. Importing it again is harmless: memories that e
 say the same as an active one, are skipped. Imported memories get new numbers and are linked to
 those of their messages that the channel has. The bot must be stopped.`,
 		Example: `  cairn memories import memories.jsonl`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1),
 		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
 	}
 }
 
 func (a *app) importMemories(cmd *cobra.Command, file string) error {
-	lines, err := readLines[memory.Exported](file)
+	lines, err := readLines[memory.Exported](file, a.in)
 	if err != nil {
 		return err
 	}

@@ -1,38 +1,39 @@
-// cairn memories show: a memory, its messages, and what superseded what.
+// cairn memories show, stats; how memories are printed.
 
 package main
 
 import (
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/terminal"
 )
 
 func newMemoriesShow(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show a memory, the messages it came from, and what it superseded or was superseded by",
 		Example: `  cairn memories show 12`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memory.Details) error {
 				return a.show(a.out, shownMemory{m})
 			})
 		},
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
-// shownMemory is the output of memories show.
 type shownMemory struct{ memory.Details }
 
 func (m shownMemory) String() string {
@@ -96,4 +97,139 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, me
 		}
 		return do(db, details)
 	})
+}
+
+func newMemoriesStats(a *app) *cobra.Command {
+	var s selection
+	var all bool
+	cmd := a.withJSON("one JSON object", &cobra.Command{
+		Use:   "stats",
+		Short: "Count memories by kind, person, conversation, month and origin",
+		Long: `Count memories by kind, state, person, conversation, the month in which they were said, and
+origin: worker (a summary by a model), extractive (a summary without a model), assistant (the
+model in a conversation), person (/remember).
+
+A memory counts for the person it is about, otherwise for the person who said it.`,
+		Example: `  cairn memories stats --channel garden
+  cairn memories stats --since 30d --json | jq -r '.person[] | "\(.count) \(.name)"'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
+				stats, err := memory.In(db).Statistics(cmd.Context(), filter)
+				if err != nil {
+					return err
+				}
+				return a.show(a.out, memoryStats{stats, all})
+			})
+		},
+	})
+	s.filterFlags(cmd, "current")
+	cmd.Flags().BoolVar(&all, "all", false, "print all people, conversations and months, not the first ten")
+	return cmd
+}
+
+type memoryStats struct {
+	memory.Statistics
+	all bool
+}
+
+// statsShown is how many lines of each list are printed for people.
+const statsShown = 10
+
+func (s memoryStats) String() string {
+	if s.Total == 0 {
+		return "no memories found"
+	}
+	var b strings.Builder
+	b.WriteString(counted(s.Total, "memory", "memories"))
+	if s.Pinned > 0 {
+		fmt.Fprintf(&b, ", %d pinned", s.Pinned)
+	}
+	b.WriteString("\n")
+	months := slices.Clone(s.Month)
+	slices.Reverse(months) // newest first
+	for _, list := range []struct {
+		name   string
+		counts []memory.Count
+	}{{"kind", s.Kind}, {"state", s.State}, {"origin", s.Origin}, {"person", s.Person}, {"conversation", s.Channel}, {"month", months}} {
+		b.WriteString("\n" + s.list(list.name, list.counts))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// list returns one list of counts, with each count's share of the total.
+func (s memoryStats) list(name string, counts []memory.Count) string {
+	shown := counts
+	if !s.all {
+		shown = counts[:min(len(counts), statsShown)]
+	}
+	rows := table{{strings.ToUpper(name), "", ""}}
+	for _, c := range shown {
+		label := chat.OneLine(c.Name)
+		if label == "" {
+			label = "(no one)"
+		}
+		rows = append(rows, []string{label, fmt.Sprint(c.Count), fmt.Sprintf("%.0f %%", 100*float64(c.Count)/float64(s.Total))})
+	}
+	text := rows.aligned("lr")
+	if more := len(counts) - len(shown); more > 0 {
+		text += fmt.Sprintf("%d more; --all shows them\n", more)
+	}
+	return text
+}
+
+// showMemories prints memories in the selection's format.
+func (a *app) showMemories(memories []memory.Memory, s selection) error {
+	if s.csv {
+		return a.memoriesAsCSV(memories)
+	}
+	return showTable(a, "ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", memories, func(m memory.Memory) []string {
+		about, channel := "", ""
+		if m.About != m.Speaker {
+			about = m.About
+		}
+		if s.channel == "" {
+			channel = m.Conversation
+		}
+		var notes []string // what is unusual
+		if m.Pinned {
+			notes = append(notes, "pinned")
+		}
+		if m.State != "active" {
+			notes = append(notes, m.State)
+		}
+		return []string{unlessZero(m.ID), m.Kind, m.SaidAt.Local().Format(time.DateOnly), m.Speaker, about, m.Content, channel, strings.Join(notes, ", ")}
+	})
+}
+
+// memoriesAsCSV writes memories for spreadsheets: a header, then one record each.
+func (a *app) memoriesAsCSV(memories []memory.Memory) error {
+	w := csv.NewWriter(a.out)
+	_ = w.Write([]string{ // errors are kept until Flush
+		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
+		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",
+	})
+	for _, m := range memories {
+		expires := ""
+		if !m.Expires.IsZero() {
+			expires = m.Expires.UTC().Format(time.RFC3339)
+		}
+		_ = w.Write([]string{
+			unlessZero(m.ID), cellText(m.Conversation), m.Kind, cellText(m.Content), strconv.FormatFloat(m.Importance, 'g', -1, 64),
+			cellText(m.Speaker), cellText(cmp.Or(m.About, m.Speaker)), m.By, m.State, strconv.FormatBool(m.Pinned),
+			strconv.Itoa(m.Confirmed), m.SaidAt.UTC().Format(time.RFC3339), m.SavedAt.UTC().Format(time.RFC3339), expires,
+			unlessZero(m.SupersededBy), unlessZero(m.Compaction),
+		})
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// cellText makes text safe for a spreadsheet: text that would start a formula gets an apostrophe in
+// front.
+func cellText(text string) string {
+	text = terminal.Printable(text)
+	if text != "" && strings.ContainsRune("=+-@\t\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-// Prometheus metrics of a running bot: counters and histograms.
+// Prometheus metrics of a running bot: counters and histograms, and gauges read from the hub and the database.
 
 package main
 
@@ -132,10 +132,8 @@ func (m *metrics) add(u store.Usage) {
 	}
 }
 
-// hook counts a call of a hook.
 func (m *metrics) hook(name, outcome string) { m.hooks.WithLabelValues(name, outcome).Inc() }
 
-// compaction counts a step of a compaction.
 func (m *metrics) compaction(e channel.Event) {
 	m.compactions.WithLabelValues(string(e.State), string(e.Trigger)).Inc()
 }
@@ -193,4 +191,84 @@ func workOf(s *observe.Step) string {
 		return store.ForSummary
 	}
 	return store.ForTurn
+}
+
+var _ prometheus.Collector = (*health)(nil)
+
+// Describe describes nothing: what there is depends on the connectors.
+func (h *health) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the hub and the database.
+func (h *health) Collect(all chan<- prometheus.Metric) {
+	send := func(kind prometheus.ValueType, name, help string, value float64, labels prometheus.Labels) {
+		all <- prometheus.MustNewConstMetric(prometheus.NewDesc("cairn_"+name, help, nil, labels), kind, value)
+	}
+	gauge := func(name, help string, value float64) { send(prometheus.GaugeValue, name, help, value, nil) }
+	gaugeOf := func(name, help string, value float64, label, is string) {
+		send(prometheus.GaugeValue, name, help, value, prometheus.Labels{label: is})
+	}
+	stats := h.bot.hub.Stats()
+	gauge("conversations_open", "Conversations in memory.", float64(stats.Open))
+	gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", float64(stats.Stuck))
+	gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", float64(stats.Refused))
+	gauge("turns_failing", "Turns that failed since the last answer.", float64(stats.Failing))
+	gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", h.bot.hub.Operator().Fullest())
+	budgets := map[string]channel.Budget{}
+	for _, b := range h.bot.hub.Operator().Budgets() {
+		budgets[b.Setting] = b
+	}
+	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
+		gaugeOf("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", budgets[setting].Limit, "period", period)
+		gaugeOf("budget_spent", "What was spent of it; 0: no budget is set.", budgets[setting].Spent, "period", period)
+	}
+	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean(h.bot.upkeepFailure.On()))
+	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were given up.", float64(stats.Dropped), nil)
+	for _, connector := range h.connectors {
+		gaugeOf("connector_connected", "1 if the connector is connected.", boolean(connector.Connected()), "connector", connector.Name())
+	}
+	v, readable := h.readVitals()
+	gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", boolean(readable))
+	gauge("inbox_messages", "Messages that wait for their conversation.", float64(v.Inbox))
+	gauge("inbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.InboxOldest))
+	gauge("outbox_pieces", "Pieces of replies that wait to be sent.", float64(v.Outbox))
+	gauge("outbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.OutboxOldest))
+	for _, state := range []string{"active", "superseded", "forgotten", "replaced"} {
+		gaugeOf("memories", "Memories, by state.", float64(v.Memories[state]), "state", state)
+	}
+	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.Bytes), "file", "database")
+	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.LogBytes), "file", "log")
+	gauge("disk_free_bytes", "Free space on the disk of the database.", float64(v.Free))
+}
+
+// readVitals reads the database; no conversation waits for it. Concurrent requests share one read. If
+// it fails, the values are those of the last one.
+func (h *health) readVitals() (store.Vitals, bool) {
+	_, err, _ := h.probes.Do("vitals", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
+		defer cancel()
+		now, err := h.bot.store.Upkeep().Vitals(ctx)
+		if err == nil {
+			h.vitals.Store(&now)
+		}
+		return nil, err
+	})
+	if last := h.vitals.Load(); last != nil {
+		return *last, err == nil
+	}
+	return store.Vitals{}, false
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// age returns how many seconds ago t was; 0 for the zero time.
+func age(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(time.Since(t).Seconds(), 0)
 }

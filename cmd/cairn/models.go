@@ -1,4 +1,4 @@
-// cairn models: list the models that the configured servers offer.
+// cairn models, usage: what the configured servers offer, and what was used.
 
 package main
 
@@ -14,13 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
+	"cairn/store"
 )
 
 func newModels(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "models [--json]",
 		Short: "List the models that the configured servers offer",
 		Long: `List the models of all servers in the settings and the environment: the protocol (wire), the
@@ -32,14 +34,10 @@ chosen if the settings name none ("default"). If a cell is empty, the server doe
 code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context()) },
-	}
-	a.jsonFlag(cmd, "one JSON object per line")
-	return cmd
+	})
 }
 
-// offeredModel is one model of one server.
 type offeredModel struct {
 	Model   string   `json:"model"`  // as written in the settings
 	Server  string   `json:"server"` // its address
@@ -70,7 +68,7 @@ func (a *app) models(ctx context.Context) error {
 	if len(servers) == 0 {
 		return usage(errors.New("no server is named: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
 	}
-	var rows []row
+	var all []offeredModel
 	answered := 0
 	for _, at := range servers {
 		found, err := a.offered(ctx, at)
@@ -79,12 +77,12 @@ func (a *app) models(ctx context.Context) error {
 			continue
 		}
 		answered++
-		rows = append(rows, found...)
+		all = append(all, found...)
 	}
 	if answered == 0 {
 		return errors.New("no server listed its models, see above")
 	}
-	return a.showTable("MODEL WIRE WINDOW TOOLS VISION SERVER USED", rows)
+	return showTable(a, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", all, offeredModel.cells)
 }
 
 // listTimeout limits a request for a server's list.
@@ -92,7 +90,7 @@ const listTimeout = 30 * time.Second
 
 // offered returns the models that a server lists, followed by models that are used but not listed:
 // a server may serve models that it does not list.
-func (a *app) offered(ctx context.Context, at config.UsedServer) ([]row, error) {
+func (a *app) offered(ctx context.Context, at config.UsedServer) (all []offeredModel, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)
@@ -110,7 +108,6 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]row, error) 
 			listed = append(listed, llm.Offered{ID: name})
 		}
 	}
-	var rows []row
 	for _, o := range listed {
 		m := offeredModel{
 			Model: model.prefix + o.ID, Server: config.ShownAddress(at.BaseURL), Wire: model.Wire(),
@@ -119,7 +116,71 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]row, error) 
 		if m.Default {
 			m.Used = append(slices.Clone(m.Used), at.Used[""]...)
 		}
-		rows = append(rows, m)
+		all = append(all, m)
 	}
-	return rows, nil
+	return all, nil
+}
+
+func newUsage(a *app) *cobra.Command {
+	var since, by string
+	cmd := a.withJSON("one JSON object", &cobra.Command{
+		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
+		Short: "Show model usage and its cost",
+		Long: `Show the tokens that models used, and their cost. INPUT includes tokens read from the
+provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (SUMMARIES). Days
+are those of time_zone.
+
+Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
+them. A model without a price counts as 0, and is named. It works while the bot runs.`,
+		Example: `  cairn usage --since 7d
+  cairn usage --since 2026-11-01 --by model
+  cairn usage --by conversation --json | jq '.rows[0].cost'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
+				return err
+			}
+			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
+				day := ""
+				if !from.IsZero() {
+					day = store.Day(from)
+				}
+				used, err := db.Usage(cmd.Context(), day)
+				if err != nil {
+					return err
+				}
+				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
+			})
+		},
+	})
+	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
+	cmd.Flags().StringVar(&by, "by", "day", "one row for each `KEY`: day, conversation or model")
+	return cmd
+}
+
+type report struct{ channel.UsageReport }
+
+func (r report) String() string {
+	if len(r.Rows) == 0 {
+		if r.Since == "" {
+			return "No model has been used yet."
+		}
+		return "No model has been used since " + r.Since + "."
+	}
+	t := table{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
+	for _, row := range r.Rows {
+		t = append(t, columns(row.Key(), row.Expenses))
+	}
+	text := strings.TrimSuffix(append(t, columns("total", r.Total)).aligned("lr"), "\n")
+	for _, model := range r.NoPrice {
+		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
+	}
+	return text
+}
+
+func columns(name string, e channel.Expenses) []string {
+	cells := []string{name}
+	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
+		cells = append(cells, fmt.Sprint(n))
+	}
+	return append(cells, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
 }

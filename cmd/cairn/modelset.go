@@ -28,11 +28,10 @@ type modelSet struct {
 	cache    map[modelKey]*located
 }
 
-// modelKey identifies a model.
 type modelKey struct {
-	provider, wire, url, model, key string
-	window                          int
-	cacheTTL                        time.Duration
+	config.Target
+	window int
+	ttl    compactor.TTL
 }
 
 func newModelSet(log *slog.Logger) *modelSet {
@@ -42,9 +41,10 @@ func newModelSet(log *slog.Logger) *modelSet {
 // agent builds an agent. Without a server its model is the offline one, which has no worker. The
 // caller sets the policy.
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
-	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
-	agent.Language = cmp.Or(chosen.Language, s.Language)
-	agent.Spawn, agent.TaskCalls, agent.TaskTime = chosen.Spawn, chosen.TaskCalls, time.Duration(chosen.TaskTime)
+	agent := channel.Agent{
+		ID: chosen.ID, Instructions: chosen.Instructions, Language: cmp.Or(chosen.Language, s.Language), MaxOutput: chosen.MaxOutputTokens,
+		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn, TaskCalls: chosen.TaskCalls, TaskTime: time.Duration(chosen.TaskTime),
+	}
 	t, ok, err := s.Target(chosen)
 	if err != nil {
 		return agent, usage(err)
@@ -78,7 +78,6 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	return agent, nil
 }
 
-// agents builds every agent of s.
 func (m *modelSet) agents(s *config.Settings) (map[string]channel.Agent, error) {
 	built := map[string]channel.Agent{}
 	for _, chosen := range s.Agents {
@@ -126,26 +125,39 @@ func (a *app) agents(ctx context.Context, db *store.Store) (channel.Agents, *slo
 	}, log, err
 }
 
-// agentOf returns the agent of a conversation, for a command that only reads.
-func (a *app) agentOf(ctx context.Context, db *store.Store, conversation *store.Conversation) (channel.Agent, error) {
-	agents, _, err := a.agents(ctx, db)
-	if err != nil {
-		return channel.Agent{}, err
-	}
-	return agents.Of(ctx, conversation)
+// withAgent is withConversation with the conversation's agent, for a command that only reads.
+func (a *app) withAgent(ctx context.Context, name string, do func(*store.Store, *store.Conversation, channel.Agent) error) error {
+	return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
+		agents, _, err := a.agents(ctx, db)
+		if err != nil {
+			return err
+		}
+		agent, err := agents.Of(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		return do(db, conversation, agent)
+	})
 }
 
-// model returns the model that t describes. If ttl is set, providers that offer a choice keep their
+// model returns the model that t describes, without contacting its server. If ttl is set, providers that offer a choice keep their
 // prompt cache that long.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
-	key := modelKey{provider: t.Provider, wire: t.Wire, url: t.BaseURL, model: t.Model, key: t.Key, window: window}
-	if ttl != compactor.AutoTTL {
-		key.cacheTTL = time.Duration(ttl)
-	}
+	key := modelKey{t, window, ttl}
 	if made := m.cache[key]; made != nil {
 		return made, nil
 	}
-	model, err := m.connect(key)
+	o := openai.Options{
+		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)),
+		Notebook: m.notebook, Log: m.log,
+	}
+	var model provider
+	var err error
+	if t.Wire == llm.WireMessages {
+		model, err = anthropic.New(o)
+	} else {
+		model, err = openai.New(o)
+	}
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -167,18 +179,6 @@ type provider interface {
 }
 
 var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
-
-// connect builds a model without contacting its server.
-func (m *modelSet) connect(key modelKey) (provider, error) {
-	options := openai.Options{
-		BaseURL: key.url, APIKey: key.key, Model: key.model, Wire: key.wire, Window: key.window, CacheTTL: key.cacheTTL,
-		Notebook: m.notebook, Log: m.log,
-	}
-	if key.wire == llm.WireMessages {
-		return anthropic.New(options)
-	}
-	return openai.New(options)
-}
 
 // located is a model whose errors name its server and, if the server does not know the model, the
 // models that exist.

@@ -1,4 +1,4 @@
-// Output: JSON for programs, text and tables for people.
+// Output: JSON for programs; text, tables and small charts for people.
 
 package main
 
@@ -18,12 +18,14 @@ import (
 	"golang.org/x/term"
 
 	"cairn/chat"
+	"cairn/simulate"
 	"cairn/terminal"
 )
 
-// jsonFlag declares --json of a command, which then prints what.
-func (a *app) jsonFlag(cmd *cobra.Command, what string) {
+// withJSON declares --json of a command, which then prints what.
+func (a *app) withJSON(what string, cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&a.json, "json", false, "print "+what)
+	return cmd
 }
 
 // show writes v to w, which leads to standard output: as JSON with --json, as String for people.
@@ -37,7 +39,6 @@ func (a *app) show(w io.Writer, v fmt.Stringer) error {
 	return err
 }
 
-// printJSON writes v as one line.
 func printJSON(w io.Writer, v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -63,39 +64,37 @@ func escapedControls(text string) string {
 	return b.String()
 }
 
-// row is a row of a table, and a line of its own with --json.
-type row interface{ cells() []string }
-
-// showTable prints rows below the words of head. For a person it prints the header, drops empty
-// columns, and cuts long cells to the width of the terminal; a program gets everything.
-func (a *app) showTable(head string, rows []row) error {
+// showTable prints items below the words of head, each as the row that cells returns. For a person it
+// prints the header, drops empty columns, and cuts long cells to the width of the terminal; a program
+// gets everything, with --json each item as a line.
+func showTable[T any](a *app, head string, items []T, cells func(T) []string) error {
 	if a.json {
-		for _, r := range rows {
-			if err := printJSON(a.out, r); err != nil {
+		for _, item := range items {
+			if err := printJSON(a.out, item); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(rows) == 0 {
+	t := table{strings.Fields(head)}
+	for _, item := range items {
+		row := cells(item)
+		for i := range row {
+			row[i] = terminal.Printable(chat.OneLine(row[i]))
+		}
+		t = append(t, row)
+	}
+	align := t.alignment()
+	switch {
+	case !isTerminal(a.out):
+		t = t[1:]
+	case len(items) > 0:
+		t, align = t.filled(align)
+		t.fit(terminalWidth(a.out), align)
+	default:
 		return nil
 	}
-	var t table
-	heads := strings.Fields(head)
-	for _, r := range rows {
-		cells := r.cells()
-		for i, cell := range cells {
-			cells[i] = terminal.Printable(chat.OneLine(cell))
-		}
-		t = append(t, cells)
-	}
-	right := t.numeric(len(heads))
-	if isTerminal(a.out) {
-		t = slices.Insert(t, 0, heads)
-		t, right = t.filled(right)
-		t.fit(terminalWidth(a.out), right)
-	}
-	_, err := fmt.Fprint(a.out, t.aligned(right))
+	_, err := fmt.Fprint(a.out, t.aligned(align))
 	return err
 }
 
@@ -111,50 +110,47 @@ func unlessZero[T int | int64](n T) string {
 }
 
 // terminalWidth returns the width of a line in characters; 0 if unknown.
-func terminalWidth(stream any) int {
-	file, ok := stream.(*os.File)
-	if !ok {
-		return 0
+func terminalWidth(stream any) (width int) {
+	if file, ok := stream.(*os.File); ok {
+		width, _, _ = term.GetSize(int(file.Fd()))
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
+	return max(width, 0)
 }
 
-// table has rows of the same length; cells contain no tabs and newlines.
+// table has rows of the same length, the first of them the header; cells contain no tabs and newlines.
 type table [][]string
 
-// columnGap separates two columns.
 const columnGap = "  "
 
 // numericCell matches numbers, times and spans of messages.
 var numericCell = regexp.MustCompile(`^[#0-9:. -]*$`)
 
-// numeric reports which of n columns contain only numbers: those are aligned right and never cut.
-func (t table) numeric(n int) []bool {
-	right := make([]bool, n)
-	for i := range right {
-		right[i] = !slices.ContainsFunc(t, func(row []string) bool { return !numericCell.MatchString(row[i]) })
+// alignment returns "r" for each column that contains only numbers, which is never cut, else "l".
+func (t table) alignment() string {
+	align := bytes.Repeat([]byte("r"), len(t[0]))
+	for _, row := range t[1:] {
+		for i, cell := range row {
+			if !numericCell.MatchString(cell) {
+				align[i] = 'l'
+			}
+		}
 	}
-	return right
+	return string(align)
 }
 
 // filled drops columns that are empty below the header.
-func (t table) filled(right []bool) (table, []bool) {
-	kept := make(table, len(t))
-	var keptRight []bool
-	for i := range right {
+func (t table) filled(align string) (kept table, keptAlign string) {
+	kept = make(table, len(t))
+	for i := range t[0] {
 		if !slices.ContainsFunc(t[1:], func(row []string) bool { return row[i] != "" }) {
 			continue
 		}
-		keptRight = append(keptRight, right[i])
+		keptAlign += align[i : i+1]
 		for n, row := range t {
 			kept[n] = append(kept[n], row[i])
 		}
 	}
-	return kept, keptRight
+	return kept, keptAlign
 }
 
 func (t table) widths() []int {
@@ -175,25 +171,15 @@ const minCell = 6
 
 // fit cuts the widest text cells until a line has at most width characters, if minCell characters of
 // them remain; width 0 cuts nothing.
-func (t table) fit(width int, number []bool) {
-	if width <= 0 {
-		return
-	}
-	most := 0 // longest text cell
-	fixed := len(columnGap) * (len(number) - 1)
-	var text []int
-	for i, w := range t.widths() {
-		if number[i] {
-			fixed += w
-			continue
-		}
-		text = append(text, w)
-		most = max(most, w)
-	}
+func (t table) fit(width int, align string) {
+	most, widths := width, t.widths()
 	for ; most > minCell; most-- {
-		line := fixed
-		for _, w := range text {
-			line += min(w, most)
+		line := len(columnGap) * (len(widths) - 1)
+		for i, w := range widths {
+			if align[i] == 'l' {
+				w = min(w, most)
+			}
+			line += w
 		}
 		if line <= width {
 			break
@@ -201,27 +187,51 @@ func (t table) fit(width int, number []bool) {
 	}
 	for _, row := range t {
 		for i, cell := range row {
-			if !number[i] && lipgloss.Width(cell) > most {
+			if width > 0 && align[i] == 'l' && lipgloss.Width(cell) > most {
 				row[i] = lipgloss.NewStyle().MaxWidth(most-1).Render(cell) + "…"
 			}
 		}
 	}
 }
 
-// aligned formats the table as text, one line for each row.
-func (t table) aligned(right []bool) string {
+// aligned formats the table as text, one line for each row. The last letter of align counts for the
+// columns behind it, too.
+func (t table) aligned(align string) string {
 	var b strings.Builder
 	widths := t.widths()
 	for _, row := range t {
-		var line strings.Builder
+		line := ""
 		for i, cell := range row {
 			space := strings.Repeat(" ", widths[i]-lipgloss.Width(cell))
-			if right[i] {
+			if align[min(i, len(align)-1)] == 'r' {
 				cell, space = space+cell, ""
 			}
-			line.WriteString(cell + space + columnGap)
+			line += cell + space + columnGap
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
+}
+
+var blocks = []rune("▁▂▃▄▅▆▇█")
+
+// sparkline shows how full the window was: the maximum in each column.
+func sparkline(v simulate.Result, width int) string {
+	if len(v.Used) == 0 {
+		return ""
+	}
+	first, last := v.Used[0].At, v.Used[len(v.Used)-1].At
+	most := make([]int, width)
+	for _, u := range v.Used {
+		column := int((u.At - first) * int64(width-1) / max(last-first, 1))
+		most[column] = max(most[column], u.Used)
+	}
+	line := make([]rune, width)
+	for i := range most {
+		if most[i] == 0 && i > 0 { // no message in this column
+			most[i] = most[i-1]
+		}
+		line[i] = blocks[min(most[i]*len(blocks)/max(v.Window, 1), len(blocks)-1)]
+	}
+	return string(line)
 }

@@ -39,9 +39,9 @@ ID        SAID  MEMORY  CHANN…
 			{"7", "2026-05-08", "Ada drinks green tea in the morning", "terminal:garden"},
 			{"12", "2026-05-09", "我喜欢猫，也喜欢狗，还喜欢在花园里喝茶", "x"},
 		}
-		right := rows[1:].numeric(4)
-		rows.fit(width, right)
-		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(right), want)
+		align := rows.alignment()
+		rows.fit(width, align)
+		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(align), want)
 	}
 }
 
@@ -65,11 +65,14 @@ func TestCompactionsCommand(t *testing.T) {
 	} {
 		check.Len(t, args, parse[store.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)), want)
 	}
+	last := all[len(all)-1]
+	check.Equal(t, "the newest", last.Kind, "rollup")
 	r := p.run("", "compactions", "--limit", "1")
+	check.Contains(t, "a rollup's own tokens", r.out, fmt.Sprintf("  %d  %d  ", last.FoldedTokens, last.SummaryTokens))
 	check.Equal(t, "lines", strings.Count(r.out, "\n"), 1)
 	check.Contains(t, "errors", r.err, "more before them")
 	p.refuses(exitUsage, "compactions", map[string]string{
-		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": "accepts 0 arg(s)",
+		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": `"garden" is one argument too many`,
 	})
 	p.fails(exitNotFound, "known: terminal:garden", "compactions", "--channel", "lost")
 	t.Run("tables fit the terminal", func(t *testing.T) {
@@ -80,7 +83,8 @@ func TestCompactionsCommand(t *testing.T) {
 		}{
 			{80, "compactions", "ID TIME TRIGG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
 		} {
-			_, text := p.atScreenOf(c.width, append(strings.Fields(c.command), "--limit", "5")...).end()
+			p.width = c.width
+			_, text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end()
 			lines, shown := strings.Split(text, "\n"), fmt.Sprintf("%s in %d characters", c.command, c.width)
 			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, " more") })
 			check.Len(t, shown, lines, 6)

@@ -16,7 +16,7 @@ import (
 
 func newRecall(a *app) *cobra.Command {
 	var l recallQuery
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
 		Long: `Search memories, then messages, without a model, and print the best matches first. Write a
@@ -29,9 +29,9 @@ With --json, a memory is an object with the key "memory". A message is an object
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
@@ -39,11 +39,9 @@ With --json, a memory is an object with the key "memory". A message is an object
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
-	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
-// recallQuery has the flags of the command.
 type recallQuery struct {
 	channel, kind, since, asker string
 	limit                       int
@@ -87,22 +85,27 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		if m.Conversation != in {
 			text += " from " + m.Conversation
 		}
-		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text, below: "Remembered:"})
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text})
 	}
 	for _, m := range messages {
 		whole, match := chat.RecordOf(m.Message), m.Passage(matchShown)
 		m.Text, m.Attachments = match, nil
-		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String(), below: "Said:"})
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String()})
 	}
 	for i, r := range all {
-		if !a.json && (i == 0 || all[i-1].below != r.below) {
-			if i > 0 {
-				fmt.Fprintln(a.out)
-			}
-			fmt.Fprintln(a.out, r.below)
-		}
 		if l.explain {
-			r.text += r.explained()
+			r.text += fmt.Sprintf("\n       score %.2f: ", r.Score)
+			for n, p := range r.Parts {
+				r.text += fmt.Sprintf("%s%s %+.2f", ", "[:2*min(n, 1)], p.Name, p.Value)
+			}
+		}
+		switch {
+		case i == 0 && r.Memory != nil:
+			r.text = "Remembered:\n" + r.text
+		case i == 0:
+			r.text = "Said:\n" + r.text
+		case r.Message != nil && all[i-1].Memory != nil:
+			r.text = "\nSaid:\n" + r.text
 		}
 		if err := a.show(a.out, r); err != nil {
 			return err
@@ -114,7 +117,6 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 // matchShown is how many characters of a message or a file are printed.
 const matchShown = 600
 
-// recalled is a memory or a message in the results.
 type recalled struct {
 	Score   float64        `json:"score"` // higher is better, within one answer
 	Parts   []memory.Part  `json:"parts"`
@@ -122,16 +124,6 @@ type recalled struct {
 	Message *chat.Record   `json:"message,omitempty"`
 	Match   *string        `json:"match,omitempty"` // the part of the message that matches
 	text    string
-	below   string // a heading
 }
 
 func (r recalled) String() string { return r.text }
-
-// explained returns a line to print below a result.
-func (r recalled) explained() string {
-	var parts []string
-	for _, p := range r.Parts {
-		parts = append(parts, fmt.Sprintf("%s %+.2f", p.Name, p.Value))
-	}
-	return fmt.Sprintf("\n       score %.2f: %s", r.Score, strings.Join(parts, ", "))
-}

@@ -67,9 +67,7 @@ func (r *redactor) handler(h slog.Handler) redacted { return redacted{Handler: h
 // Handle masks the message and all attributes.
 func (h redacted) Handle(ctx context.Context, record slog.Record) error {
 	masked := slog.NewRecord(record.Time, record.Level, h.r.mask(record.Message), record.PC)
-	for _, a := range h.attrs {
-		masked.AddAttrs(h.attr(a))
-	}
+	masked.AddAttrs(h.masked(h.attrs)...)
 	record.Attrs(func(a slog.Attr) bool {
 		masked.AddAttrs(h.attr(a))
 		return true
@@ -85,11 +83,14 @@ func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup returns a handler that puts later attributes into a group.
 func (h redacted) WithGroup(name string) slog.Handler {
-	var masked []slog.Attr
-	for _, a := range h.attrs {
+	return redacted{Handler: h.Handler.WithAttrs(h.masked(h.attrs)).WithGroup(name), r: h.r}
+}
+
+func (h redacted) masked(attrs []slog.Attr) (masked []slog.Attr) {
+	for _, a := range attrs {
 		masked = append(masked, h.attr(a))
 	}
-	return redacted{Handler: h.Handler.WithAttrs(masked).WithGroup(name), r: h.r}
+	return masked
 }
 
 func (h redacted) attr(a slog.Attr) slog.Attr {
@@ -97,11 +98,7 @@ func (h redacted) attr(a slog.Attr) slog.Attr {
 	case slog.KindString:
 		return slog.String(a.Key, h.r.mask(v.String()))
 	case slog.KindGroup:
-		var members []any
-		for _, member := range v.Group() {
-			members = append(members, h.attr(member))
-		}
-		return slog.Group(a.Key, members...)
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(h.masked(v.Group())...)}
 	case slog.KindAny:
 		if list, ok := v.Any().([]string); ok {
 			masked := make([]string, len(list))

@@ -17,6 +17,7 @@ import (
 	"cairn/config"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
+	"cairn/terminal"
 )
 
 // runningBot is a bot in this process that follows its settings file, with a terminal connector
@@ -34,7 +35,7 @@ func startBot(t *testing.T, text string) *runningBot {
 	s := &runningBot{t: t, file: filepath.Join(p.dir, p.write("config.toml", text)), log: &check.Buffer{}}
 	a := &app{config: s.file, data: filepath.Join(p.dir, "data"), in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
-	connector := check.Must(newImportConnector())(t)
+	connector := check.Must(terminal.New(nobody()))(t)
 	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
 	t.Cleanup(func() { check.NoError(t, s.close()) })
 	s.watchSettings(false)

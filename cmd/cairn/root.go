@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 	_ "time/tzdata" // small images have none
 
@@ -21,7 +20,6 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/store"
-	"cairn/terminal"
 )
 
 // app is one run of the program: its streams, its flags and, once loaded, its settings.
@@ -32,10 +30,25 @@ type app struct {
 	config, data, health, web string
 	logLevel                  *slog.Level // nil: the command's default
 	json                      bool
+	help                      helpWriter
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
 	webSide  *webSide // nil: no web server
+}
+
+// helpWriter writes help to standard output, and keeps the error, which cobra only prints.
+type helpWriter struct {
+	io.Writer
+	err error
+}
+
+// Write writes nothing after an error.
+func (w *helpWriter) Write(text []byte) (int, error) {
+	if w.err == nil {
+		_, w.err = w.Writer.Write(text)
+	}
+	return len(text), nil
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -57,13 +70,26 @@ Without a model it stores, summarizes and quotes messages.
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
   cairn context                               how full the model's window is`,
-		Args:          args(noSuchCommand),
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetOut(a.out)
+	root.SetOut(&a.help)
 	root.SetErr(a.err)
+	root.Version = version()
+	root.SetVersionTemplate(versionLine())
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		RunE: func(_ *cobra.Command, names []string) error {
+			cmd, rest, err := root.Find(names)
+			if err != nil || len(rest) > 0 {
+				return cmp.Or(err, noSuchCommand(cmd, rest))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	})
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
@@ -76,8 +102,21 @@ Without a model it stores, summarizes and quotes messages.
 		}
 		return nil
 	})
-	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newMCP(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a),
+		newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a),
+		newRun(a), newHealth(a), newMCP(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))
+	takeNoArguments(root)
 	return root
+}
+
+// takeNoArguments has the commands below cmd take no arguments, unless they say otherwise.
+func takeNoArguments(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		if c.Args == nil {
+			c.Args = args(0, 0)
+		}
+		takeNoArguments(c)
+	}
 }
 
 func noSuchCommand(cmd *cobra.Command, args []string) error {
@@ -88,14 +127,14 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names))
+	return wrongUse(cmd, fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names)))
 }
 
 // group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
-		Args: args(noSuchCommand),
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(commands...)
@@ -151,16 +190,41 @@ func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) 
 }
 
 // withStore opens the store, for this process alone unless shared is true, while do runs.
-func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
+func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared})
+	return a.openStore(ctx, shared, do)
+}
+
+// openStore is withStore with the settings that are loaded already.
+func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
+	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared, Log: a.logger(a.err, slog.LevelWarn)})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return do(db)
+}
+
+// withPast is withSharedStore for a command with the flags --since and --channel; the channel must
+// exist if it is named.
+func (a *app) withPast(cmd *cobra.Command, since, channel string, do func(db *store.Store, since time.Time, conversation string) error) error {
+	from, err := a.since(cmd, since)
+	if err != nil {
+		return err
+	}
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
+		name := ""
+		if channel != "" {
+			conversation, err := find(cmd.Context(), db, channel)
+			if err != nil {
+				return err
+			}
+			name = conversation.Name()
+		}
+		return do(db, from, name)
+	})
 }
 
 // withConversation is withSharedStore with a conversation of the store, see find.
@@ -172,75 +236,6 @@ func (a *app) withConversation(ctx context.Context, name string, do func(*store.
 		}
 		return do(db, conversation)
 	})
-}
-
-// find returns a conversation of the store, or the default one if name is empty.
-func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversation, err error) {
-	if name == "" {
-		if name, err = defaultConversation(ctx, db); err != nil {
-			return nil, err
-		}
-	}
-	full, err := conversationName(name)
-	if err != nil {
-		return nil, err
-	}
-	conversation, err := db.Find(ctx, full)
-	if errors.Is(err, store.ErrNotFound) {
-		known, err := db.Known(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("channel %s: %w: %s", name, store.ErrNotFound, listNames(known))
-	}
-	return conversation, err
-}
-
-// nameOf returns the full name of a channel of the store; "" if none is named.
-func nameOf(ctx context.Context, db *store.Store, channel string) (string, error) {
-	if channel == "" {
-		return "", nil
-	}
-	conversation, err := find(ctx, db, channel)
-	if err != nil {
-		return "", err
-	}
-	return conversation.Name(), nil
-}
-
-// listNames lists some existing names, for an error about a name that does not exist.
-func listNames(known []string) string {
-	if len(known) == 0 {
-		return "there is none yet, talk to the bot first"
-	}
-	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
-}
-
-// terminalChannel returns the full name of a channel of the terminal.
-func terminalChannel(name string) (string, error) {
-	conversation, err := conversationName(name)
-	if err != nil {
-		return "", err
-	}
-	if full, err := terminal.Conversation(name); err != nil || full != conversation {
-		return "", usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix, e.g. garden", name))
-	}
-	return conversation, nil
-}
-
-// conversationName returns the full name of a channel; a name without a connector belongs to the
-// terminal.
-func conversationName(name string) (string, error) {
-	for _, connector := range []string{"discord:", "slack:", config.WebName + ":", store.TaskConnector + ":"} {
-		if strings.HasPrefix(name, connector) {
-			return name, nil
-		}
-	}
-	full, err := terminal.Conversation(name)
-	if err != nil {
-		return "", usage(err)
-	}
-	return full, nil
 }
 
 // logger returns a logger that writes to w: in colour on a terminal, else as JSON. The level is

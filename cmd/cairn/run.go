@@ -1,13 +1,16 @@
-// cairn run: start every connector that has a token.
+// cairn run and cairn chat: connect to platforms, or chat in this terminal, through a pipe, or as JSON Lines.
 
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/terminal"
 )
 
 // grace is how long running turns may take when the bot is stopped.
@@ -46,7 +50,6 @@ On SIGINT or SIGTERM the bot stops reading messages and finishes answers in prog
 continues.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
 	a.addHealthFlag(cmd)
@@ -100,7 +103,6 @@ func (a *app) run(ctx context.Context) (err error) {
 	return serve(ctx, bot.hub, open, grace, log)
 }
 
-// agentNames lists the agents, each with its model.
 func (b *bot) agentNames() (list []string) {
 	agents := b.current.Load().agents
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
@@ -152,4 +154,94 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		<-closed
 	}
 	return err
+}
+
+// defaultChannel is the channel that chat uses if none is named.
+const defaultChannel = "general"
+
+func newChat(a *app) *cobra.Command {
+	o := terminal.Options{}
+	cmd := &cobra.Command{
+		Use:   "chat [--channel NAME] [--user NAME] [--json] [--web ADDRESS]",
+		Short: "Chat with the bot",
+		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
+stopped.
+
+At a terminal, / shows the commands and Tab completes them. Alt-Enter starts a new line, the
+arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D quits.
+
+Unknown commands are rejected. //word sends the text /word, and /quit quits.
+
+Through a pipe, each line is a message, which is answered before the next one is read. Answers
+go to standard output, everything else to standard error.
+
+With --json, each line of input is an object, of which only text is required:
+  {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
+Each line of output is an object of type accepted, reply, compaction, memory, usage, task,
+notice or error. Channels run in parallel. A message with a known id is not processed twice.
+
+Edits of the settings file apply from the next turn on.
+
+At the end of the input, the bot finishes its work and exits with 0.`,
+		Example: `  cairn chat --channel garden --user Ada
+  printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
+  echo '{"text":"hello","id":"42"}' | cairn chat --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd, o) },
+	}
+	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
+	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "read and write JSON Lines")
+	a.addWebFlag(cmd)
+	return cmd
+}
+
+func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
+	if err := a.load(); err != nil {
+		return err
+	}
+	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
+		return err
+	}
+	served, err := a.openWeb()
+	if err != nil {
+		return err
+	}
+	defer served.close()
+	o.In, o.Out, o.Err = a.in, a.out, a.err
+	o.History = filepath.Join(a.settings.DataDir, "history")
+	connector, err := terminal.New(o)
+	if err != nil {
+		return usage(err)
+	}
+	logTo := a.err
+	if isTerminal(a.err) {
+		logTo = connector.Notes() // prints around the line that is being typed
+	}
+	log := a.logger(logTo, slog.LevelWarn)
+	rules := func(s *config.Settings) channel.Rules {
+		rules := s.Rules()
+		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast
+		return rules
+	}
+	bot, err := a.start(cmd.Context(), log, rules, connector)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bot.close()) }()
+	if isTerminal(a.err) {
+		bot.checkModels(func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) })
+	} else {
+		bot.checkModels(nil)
+	}
+	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
+	bot.runUpkeep()
+	if served != nil {
+		server := bot.newWeb(served, bot.newHealth(cmd.Context(), nil))
+		bot.tasks.Go(func() {
+			if err := server.Run(bot.ctx, bot.hub); err != nil {
+				log.Error("web_closed", "error", err)
+			}
+		})
+	}
+	return connector.Run(cmd.Context(), bot.hub, log)
 }

@@ -3,13 +3,18 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
 	"cairn/config"
@@ -36,7 +41,6 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 		Example: `  cairn setup
   cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
   DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	f := cmd.Flags()
@@ -76,51 +80,32 @@ type source struct{ flag, variable string }
 var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
+	ctx, target := cmd.Context(), cmp.Or(s.app.config, config.DefaultFile)
 	if isTerminal(s.app.in) {
-		s.ask = newDialogue(s.app)
+		tty := s.app.in.(*os.File)
+		s.ask = &dialogue{app: s.app, fd: int(tty.Fd()), in: bufio.NewReader(tty)}
 	}
-	target := cmp.Or(s.app.config, config.DefaultFile)
-	if err := s.mayReplace(ctx, target); err != nil {
-		return err
+	if changesSettings(target) && !s.force {
+		answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
+		if err != nil {
+			return err
+		}
+		if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+			return errAborted
+		}
 	}
 	if s.ask != nil {
 		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
 	}
-	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := s.chooseModel(ctx); err != nil {
+		return err
+	}
+	if err := s.choosePlatform(ctx); err != nil {
+		return err
 	}
 	if err := s.write(target); err != nil {
 		return err
 	}
-	return s.start(cmd)
-}
-
-// mayReplace asks whether an existing file that changes a setting may be replaced.
-func (s *setup) mayReplace(ctx context.Context, target string) error {
-	if _, err := os.Lstat(target); err != nil || s.force || changesNothing(target) {
-		return nil
-	}
-	answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
-	if err != nil {
-		return err
-	}
-	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-		return errAborted
-	}
-	return nil
-}
-
-// changesNothing reports whether a settings file sets only defaults, as that of the source does.
-func changesNothing(file string) bool {
-	settings, err := config.Load(file)
-	return err == nil && len(settings.Changed()) == 0
-}
-
-// start starts the bot and prints what to write to it.
-func (s *setup) start(cmd *cobra.Command) error {
 	command := "chat"
 	if s.platform != "terminal" {
 		command = "run"
@@ -132,9 +117,19 @@ func (s *setup) start(cmd *cobra.Command) error {
 	}
 	s.say("Starting the bot; next time, start it with `%s`.\n%s\n", full, s.hello)
 	if command == "run" {
-		return s.app.run(cmd.Context())
+		return s.app.run(ctx)
 	}
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
+}
+
+// changesSettings reports whether there is a settings file that sets more than defaults, as that of
+// the source does.
+func changesSettings(file string) bool {
+	if _, err := os.Lstat(file); err != nil {
+		return false
+	}
+	settings, err := config.Load(file)
+	return err != nil || len(settings.Changed()) > 0
 }
 
 // say prints a line, without secrets and control characters.
@@ -142,15 +137,18 @@ func (s *setup) say(format string, args ...any) {
 	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
 }
 
-// retry tries a step, and at a terminal again until it succeeds. After the first time the step must
-// ask instead of using flags and the environment.
-func (s *setup) retry(ctx context.Context, do func(first bool) error) error {
-	for first := true; ; first = false {
-		err := do(first)
+// retry tries a step, and at a terminal again until it succeeds, without the answers that flags and
+// the environment gave to it.
+func (s *setup) retry(ctx context.Context, do func() error, answers ...*string) error {
+	for {
+		err := do()
 		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
 			return err
 		}
 		s.say("✗ %v", err)
+		for _, answer := range answers {
+			*answer = ""
+		}
 	}
 }
 
@@ -162,6 +160,9 @@ func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (v
 		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
 			s.say("Using %s.", from.variable)
 		} else {
+			if from.variable != "" {
+				flag += ", or set " + from.variable
+			}
 			value, err = s.ask.secret(ctx, flag, prompt)
 		}
 	case "env":
@@ -181,4 +182,75 @@ func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (v
 	}
 	s.app.secrets.learn(value)
 	return value, err
+}
+
+// secretsFolder is a folder beside the settings file.
+const secretsFolder = "secrets"
+
+// settingsTable is the content of the written file, or one of its tables. What is empty is left out,
+// and keeps its default.
+type settingsTable map[string]any
+
+func (t settingsTable) set(key, value string) {
+	if value != "" {
+		t[key] = value
+	}
+}
+
+const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
+	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
+
+// secretFile is a secret to write, and the name of its file.
+type secretFile struct{ name, value string }
+
+// keep adds a secret to the files to write, and returns the reference for the settings.
+func (s *setup) keep(name, value string) string {
+	s.secrets = append(s.secrets, secretFile{name, value})
+	return "file:" + secretsFolder + "/" + name
+}
+
+// write writes the secrets, and then the settings that name them.
+func (s *setup) write(target string) error {
+	if s.app.data != "" {
+		dir, err := filepath.Abs(s.app.data)
+		if err != nil {
+			return err
+		}
+		s.file.set("data_dir", dir)
+	}
+	text := bytes.NewBufferString(settingsHead)
+	enc := toml.NewEncoder(text)
+	enc.Indent = ""
+	if err := enc.Encode(s.file); err != nil {
+		return err
+	}
+	folder := filepath.Join(filepath.Dir(target), secretsFolder)
+	if len(s.secrets) > 0 {
+		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	for _, secret := range s.secrets {
+		if err := s.replace(filepath.Join(folder, secret.name), secret.value+"\n"); err != nil {
+			return err
+		}
+	}
+	return s.replace(target, text.String())
+}
+
+// replace writes a file that only its owner may read. An existing one is kept under a name with the
+// time.
+func (s *setup) replace(path, text string) error {
+	if _, err := os.Lstat(path); err == nil {
+		before := path + time.Now().Format(".20060102T150405.000")
+		if err := os.Rename(path, before); err != nil {
+			return err
+		}
+		s.say("Kept: %s", before)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	s.say("Written: %s", path)
+	return nil
 }

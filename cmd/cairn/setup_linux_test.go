@@ -66,7 +66,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
 			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
 			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
-			"--model none --platform terminal extra":                        {exitUsage, "accepts 0 arg(s)"},
+			"--model none --platform terminal extra":                        {exitUsage, "is one argument too many"},
 		} {
 			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
 			check.Equal(t, args+": exit code", r.code, want.code)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -20,12 +19,6 @@ type dialogue struct {
 	app *app
 	fd  int
 	in  *bufio.Reader
-}
-
-// newDialogue requires app.in to be a terminal.
-func newDialogue(a *app) *dialogue {
-	file := a.in.(*os.File)
-	return &dialogue{app: a, fd: int(file.Fd()), in: bufio.NewReader(file)}
 }
 
 // line asks for a line and trims it. At the end of the input it returns errAborted, and without a

@@ -12,14 +12,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/chart"
 	"cairn/simulate"
 	"cairn/store"
 )
 
-// simulation has the flags and arguments of the command.
 type simulation struct {
 	files        []string
 	channel, bot string
@@ -29,7 +31,7 @@ type simulation struct {
 
 func newSimulate(a *app) *cobra.Command {
 	var s simulation
-	cmd := &cobra.Command{
+	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "simulate [FILE… | --channel NAME] [--set KEY=VALUE]… [--vs [--set KEY=VALUE]…]…",
 		Short: "Try settings on a recording, without a model",
 		Long: `Show what settings would have done with a conversation: when it would have been compacted, how
@@ -52,6 +54,7 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
   cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
   cairn simulate --channel garden --json | jq '.variants[0].levels'`,
+		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			s.files = files
 			if err := s.check(a.json); err != nil {
@@ -59,12 +62,11 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 			}
 			return a.simulate(cmd.Context(), s)
 		},
-	}
+	})
 	cmd.Flags().StringVar(&s.channel, "channel", "", "`NAME` of the channel (default: the only one, or "+defaultChannel+")")
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
 	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
-	a.jsonFlag(cmd, "one JSON object")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
 	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
 	return cmd
@@ -126,12 +128,8 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		o.Questions = questions
 		return a.runSimulation(ctx, s, rec, o)
 	}
-	return a.withConversation(ctx, s.channel, func(db *store.Store, conversation *store.Conversation) error {
+	return a.withAgent(ctx, s.channel, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 		rec, err := simulate.Read(ctx, conversation)
-		if err != nil {
-			return err
-		}
-		agent, err := a.agentOf(ctx, db, conversation)
 		if err != nil {
 			return err
 		}
@@ -145,7 +143,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 
 // recordingOf reads the files into a recording.
 func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
-	said, err := readRecords(s.files)
+	said, err := a.readRecords(s.files)
 	if err != nil {
 		return rec, nil, err
 	}
@@ -160,11 +158,16 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		if _, err := os.Stat(beside); err != nil || beside == file {
 			continue
 		}
-		more, err := readQuestions(beside)
+		lines, err := readLines[simulate.Question](beside, a.in)
+		for _, l := range lines {
+			if strings.TrimSpace(l.value.Text) == "" {
+				return rec, nil, l.wrong(errors.New(`"question" is missing`))
+			}
+			questions = append(questions, l.value)
+		}
 		if err != nil {
 			return rec, nil, err
 		}
-		questions = append(questions, more...)
 	}
 	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
 }
@@ -183,26 +186,28 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 		return err
 	}
 	shown := simulated{Report: report}
-	for _, out := range []struct {
-		to   string
-		in   *string
-		text func() (string, error)
-	}{
-		{s.svg, &shown.SVG, func() (string, error) { return report.Chart().SVG(chart.Options{Standalone: true}), nil }},
-		{s.html, &shown.HTML, func() (string, error) { return simulationPage(report) }},
-	} {
-		if out.to == "" {
-			continue
+	if s.svg != "" {
+		shown.SVG = report.Chart().SVG(chart.Options{Standalone: true})
+	}
+	if s.html != "" {
+		if shown.HTML, err = shown.page(); err != nil {
+			return err
 		}
-		text, err := out.text()
+	}
+	for i, to := range []string{s.svg, s.html} {
+		text := []*string{&shown.SVG, &shown.HTML}[i]
+		switch {
+		case to == "" || to == "-" && a.json: // it is in the object
+			continue
+		case to == "-":
+			_, err = io.WriteString(a.out, *text)
+		default:
+			err = os.WriteFile(to, []byte(*text), 0o600)
+		}
 		if err != nil {
 			return err
 		}
-		if out.to == "-" && a.json {
-			*out.in = text
-		} else if err := writeTo(a.out, out.to, text); err != nil {
-			return err
-		}
+		*text = ""
 	}
 	if !a.json && (s.svg == "-" || s.html == "-") {
 		return nil
@@ -210,23 +215,70 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	return a.show(a.out, shown)
 }
 
-// writeTo writes a text to a file, or to standard output.
-func writeTo(out io.Writer, to, text string) error {
-	if to == "-" {
-		_, err := io.WriteString(out, text)
-		return err
-	}
-	return os.WriteFile(to, []byte(text), 0o600)
+// simulated is a report with one column for each variant, and a small chart of each.
+type simulated struct {
+	simulate.Report
+	SVG  string `json:"svg,omitempty"`
+	HTML string `json:"html,omitempty"`
 }
 
-// readQuestions reads a file of one question a line.
-func readQuestions(file string) (all []simulate.Question, err error) {
-	lines, err := readLines[simulate.Question](file)
-	for _, l := range lines {
-		if strings.TrimSpace(l.value.Text) == "" {
-			return nil, l.wrong(errors.New(`"question" is missing`))
-		}
-		all = append(all, l.value)
+func (s simulated) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, counted(s.Messages, "message", "messages"))
+	b.WriteString(table(s.Rows()).aligned("lr"))
+	if s.Happened > 0 {
+		fmt.Fprintf(&b, "\n%s: same trigger, kind and messages.\n", s.reproduced())
 	}
-	return all, err
+	b.WriteString("\nused tokens over messages, up to the window:\n")
+	var charts table
+	for _, v := range s.Variants {
+		charts = append(charts, []string{"  " + v.Name, sparkline(v, 60)})
+	}
+	b.WriteString(charts.aligned("l"))
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (s simulated) reproduced() string {
+	return fmt.Sprintf("Of %s that really happened, the settings in force reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
+}
+
+const simulationCSS = `:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+svg { width: 100%; height: auto; }
+.figures { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: right; border-bottom: 1px solid #8884; }
+th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
+`
+
+// page returns a self-contained page without scripts.
+func (s simulated) page() (string, error) {
+	rows, about := s.Rows(), counted(s.Messages, "message", "messages")+", simulated without a model."
+	if s.Happened > 0 {
+		about += " " + s.reproduced() + "."
+	}
+	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
+	cell := func(value string) g.Node { return h.Td(g.Text(value)) }
+	var b strings.Builder
+	err := h.Doctype(h.HTML(
+		h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.TitleEl(g.Text(s.Name+": settings compared")),
+			h.StyleEl(g.Raw(simulationCSS+chart.CSS)),
+		),
+		h.Body(
+			h.H1(g.Text(s.Name)),
+			h.P(g.Text(about)),
+			g.Raw(s.Chart().SVG(chart.Options{})), // the chart escapes its input
+			h.Div(h.Class("figures"), h.Table(
+				h.THead(h.Tr(g.Map(rows[0], head))),
+				h.TBody(g.Map(rows[1:], func(row []string) g.Node {
+					return h.Tr(h.Th(h.Scope("row"), g.Text(row[0])), g.Map(row[1:], cell))
+				})),
+			)),
+		),
+	)).Render(&b)
+	return b.String(), err
 }

@@ -1,0 +1,238 @@
+// cairn channels, context, transcript: the conversations, and what is in one.
+
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/config"
+	"cairn/store"
+	"cairn/terminal"
+)
+
+func newChannels(a *app) *cobra.Command {
+	return a.withJSON("one JSON object per line", &cobra.Command{
+		Use:   "channels [--json]",
+		Short: "List the conversations",
+		Long: `List the conversations, the one with the newest message first: the name for --channel, the
+number of messages, the time of the newest one, and the channel's name on Discord or Slack. It
+works while the bot runs.`,
+		Example: `  cairn channels
+  cairn channels --json | jq -r .channel`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
+				all, err := db.Listing(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if len(all) == 0 {
+					fmt.Fprintln(a.err, "no conversations yet")
+				}
+				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Listed) []string {
+					last := "-"
+					if !l.Last.IsZero() {
+						last = moment(l.Last)
+					}
+					return []string{l.Channel, fmt.Sprint(l.Messages), last, l.Name}
+				})
+			})
+		},
+	})
+}
+
+// defaultTo is the help of --channel where find chooses.
+const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
+
+// find returns a conversation of the store; if name is empty, the only one with messages, else the
+// terminal's default.
+func find(ctx context.Context, db *store.Store, name string) (*store.Conversation, error) {
+	if name == "" {
+		all, err := db.Listing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var used []string
+		for _, l := range all {
+			if l.Messages > 0 {
+				used = append(used, l.Channel)
+			}
+		}
+		switch name = defaultChannel; {
+		case len(used) == 1:
+			name = used[0]
+		case len(used) > 1 && !slices.Contains(used, terminal.Name+":"+defaultChannel):
+			return nil, fmt.Errorf("which channel? name one with --channel: %s", listNames(used))
+		}
+	}
+	full, err := conversationName(name)
+	if err != nil {
+		return nil, err
+	}
+	conversation, err := db.Find(ctx, full)
+	if errors.Is(err, store.ErrNotFound) {
+		err = notFound(ctx, db, "channel "+name)
+	}
+	return conversation, err
+}
+
+// notFound returns an error about a name, with some of those that exist.
+func notFound(ctx context.Context, db *store.Store, name string) error {
+	known, err := db.Known(ctx)
+	return cmp.Or(err, fmt.Errorf("%s: %w: %s", name, store.ErrNotFound, listNames(known)))
+}
+
+func listNames(known []string) string {
+	if len(known) == 0 {
+		return "there is none yet, talk to the bot first"
+	}
+	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
+}
+
+// conversationName returns the full name of a channel; a name without a connector belongs to the
+// terminal.
+func conversationName(name string) (string, error) {
+	connector, _, named := strings.Cut(name, ":")
+	if named && slices.Contains([]string{"discord", "slack", config.WebName, store.TaskConnector}, connector) {
+		return name, nil
+	}
+	full, err := terminal.Conversation(name)
+	if err != nil {
+		err = usage(err)
+	}
+	return full, err
+}
+
+// terminalChannel returns the full name of a channel of the terminal.
+func terminalChannel(name string) (string, error) {
+	full, err := conversationName(name)
+	if err == nil && !strings.HasPrefix(full, terminal.Name+":") {
+		err = usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix, e.g. garden", name))
+	}
+	return full, err
+}
+
+func newContext(a *app) *cobra.Command {
+	var name string
+	cmd := a.withJSON("one JSON object", &cobra.Command{
+		Use:   "context [--channel NAME] [--json]",
+		Short: "Show how full a channel's context window is",
+		Long: `Show the tokens of a channel's next request, the window, model usage and cost, and the
+summaries, oldest first. It works while the bot runs.
+
+The savings from summaries are an estimate: for each request with a summary, the tokens of the
+messages behind it minus its own, at the price of cached input.`,
+		Example: `  cairn context
+  cairn context --channel garden --json | jq .used_pct`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, now := cmd.Context(), time.Now()
+			return a.withAgent(ctx, name, func(db *store.Store, conversation *store.Conversation, agent channel.Agent) error {
+				report, err := channel.ReadContext(ctx, conversation, agent)
+				if err != nil {
+					return err
+				}
+				money := a.settings.Money()
+				used, usedErr := db.Usage(ctx, channel.MonthStart(now))
+				if report.Usage, err = channel.ReadSpending(ctx, conversation, agent.Model, money); err != nil || usedErr != nil {
+					return errors.Join(err, usedErr)
+				}
+				report.Usage.Budgets = append(report.Usage.Budgets, money.Budgets(used, now)...) // of the whole bot
+				return a.show(a.out, report)
+			})
+		},
+	})
+	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
+	return cmd
+}
+
+// page is how many messages are read at once.
+const page = 500
+
+func newTranscript(a *app) *cobra.Command {
+	var name string
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
+		Use:   "transcript [--channel NAME] [--json]",
+		Short: "Print every message of a channel",
+		Long: `Print every message of a channel verbatim, oldest first, including those that were summarized. A
+tool call is one short line. A line marks each compaction, with the tokens used before and after;
+with --json it is an object with the key "compacted". It works while the bot runs.`,
+		Example: `  cairn transcript --channel garden | less
+  cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name) },
+	})
+	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
+	return cmd
+}
+
+func (a *app) transcript(cmd *cobra.Command, name string) error {
+	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
+		out := bufio.NewWriter(a.out)
+		applied, _, err := db.Compactions(cmd.Context(), store.CompactionFilter{Conversation: conversation.Name(), Applied: true})
+		if err != nil {
+			return err
+		}
+		steps := store.StepsOf(applied)
+		before := func(seq int64) (err error) { // prints the compactions applied before the message with this seq
+			for ; err == nil && len(steps) > 0 && steps[0].Next <= seq; steps = steps[1:] {
+				s := steps[0]
+				err = a.show(out, appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens})
+			}
+			return err
+		}
+		for from := int64(1); ; {
+			messages, err := conversation.Transcript().Page(cmd.Context(), from, page)
+			if err != nil {
+				return err
+			}
+			for _, m := range messages {
+				from = m.Seq + 1
+				err := before(m.Seq)
+				if r := chat.RecordOf(m); err == nil && (a.json || !r.Empty()) {
+					err = a.show(out, r)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if len(messages) < page {
+				return errors.Join(before(math.MaxInt64), out.Flush())
+			}
+		}
+	})
+}
+
+// appliedLine is what one step of compaction applied, in the output.
+type appliedLine struct {
+	Compacted []store.ListedCompaction `json:"compacted"`
+	Time      time.Time                `json:"time"`
+	Before    int                      `json:"before_tokens"` // 0: not measured
+	After     int                      `json:"after_tokens"`
+}
+
+func (l appliedLine) String() string {
+	tokens := ""
+	if l.Before > 0 {
+		tokens = fmt.Sprintf(" %d→%d tokens", l.Before, l.After)
+	}
+	var rows []string
+	for _, r := range l.Compacted {
+		undone := ""
+		if r.State == string(compactor.Undone) {
+			undone = ", undone later"
+		}
+		rows = append(rows, fmt.Sprintf("#%d to #%d, %s (%s %d by %s, %s%s)", r.From, r.To, counted(r.Messages, "message", "messages"), r.Kind, r.ID, r.By, r.Trigger, undone))
+	}
+	return fmt.Sprintf("--  %s  compacted%s: %s", moment(l.Time), tokens, strings.Join(rows, "; "))
+}
