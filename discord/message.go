@@ -15,79 +15,68 @@ import (
 // decoded if one component is of an unknown kind, and cannot distinguish the missing fields of an
 // update from empty ones.
 type message struct {
-	ID          string                      `json:"id"`
-	ChannelID   string                      `json:"channel_id"`
-	GuildID     string                      `json:"guild_id"` // in events only
-	Type        int                         `json:"type"`
-	Author      *user                       `json:"author"`
-	Member      *member                     `json:"member"` // in events only
-	WebhookID   string                      `json:"webhook_id"`
-	Content     *string                     `json:"content"` // nil: missing
-	Timestamp   string                      `json:"timestamp"`
-	Edited      string                      `json:"edited_timestamp"`
-	Mentions    []mentioned                 `json:"mentions"`
-	Roles       []string                    `json:"mention_roles"`
-	Attachments *[]attachment               `json:"attachments"` // nil: missing
-	Embeds      []embed                     `json:"embeds"`
-	Stickers    []struct{ Name string }     `json:"sticker_items"`
-	Poll        *poll                       `json:"poll"`
+	ID          string
+	ChannelID   string `json:"channel_id"`
+	GuildID     string `json:"guild_id"` // in events only
+	Type        discordgo.MessageType
+	Author      *user
+	Member      *member // in events only
+	WebhookID   string  `json:"webhook_id"`
+	Content     *string // nil: missing
+	Timestamp   string
+	Edited      string `json:"edited_timestamp"`
+	Mentions    []mentioned
+	Roles       []string      `json:"mention_roles"`
+	Attachments *[]attachment // nil: missing
+	Embeds      []embed
+	Stickers    []struct{ Name string } `json:"sticker_items"`
+	Poll        *poll
 	Reference   *messageReference           `json:"message_reference"`
 	Referenced  *message                    `json:"referenced_message"`
 	Snapshots   []struct{ Message message } `json:"message_snapshots"` // the messages that it forwards
-	Nonce       json.RawMessage             `json:"nonce"`
+	Nonce       json.RawMessage
 }
 
 type user struct {
-	ID         string `json:"id"`
-	Username   string `json:"username"`
-	GlobalName string `json:"global_name"`
-	Bot        bool   `json:"bot"`
+	ID, Username string
+	GlobalName   string `json:"global_name"`
+	Bot          bool
 }
 
 type member struct {
-	User        *user    `json:"user"` // not in messages
-	Nick        string   `json:"nick"`
-	Roles       []string `json:"roles"`
-	Permissions bitset   `json:"permissions"` // in interactions only
+	GuildID     string `json:"guild_id"` // in GUILD_MEMBER_UPDATE only
+	User        *user  // not in messages
+	Nick        string
+	Roles       []string
+	Permissions bitset // in interactions only
 }
 
 type mentioned struct {
 	user
-	Member *member `json:"member"`
+	Member *member
 }
 
 type attachment struct {
-	Filename    string `json:"filename"`
-	Description string `json:"description"`
-	ContentType string `json:"content_type"`
-	Size        int64  `json:"size"`
-	URL         string `json:"url"`
+	Filename, Description, URL string
+	ContentType                string `json:"content_type"`
+	Size                       int64
 }
 
 type embed struct {
-	Type        string `json:"type"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Fields      []struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"fields"`
+	Type, Title, Description string
+	Fields                   []struct{ Name, Value string }
 }
 
 type poll struct {
-	Question struct {
-		Text string `json:"text"`
-	} `json:"question"`
-	Answers []struct {
-		Media struct {
-			Text string `json:"text"`
-		} `json:"poll_media"`
-	} `json:"answers"`
+	Question struct{ Text string }
+	Answers  []struct {
+		Media struct{ Text string } `json:"poll_media"`
+	}
 }
 
 type messageReference struct {
-	Type      int    `json:"type"` // 0: a reply; 1: a forward
-	MessageID string `json:"message_id"`
+	Type      discordgo.MessageReferenceType // a reply or a forward
+	MessageID string                         `json:"message_id"`
 }
 
 // text returns the content; empty if it is missing.
@@ -115,7 +104,7 @@ func (m message) sentAt() time.Time {
 
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
-	switch discordgo.MessageType(m.Type) {
+	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand:
 		return true
 	}

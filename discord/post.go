@@ -147,7 +147,7 @@ func (d *Discord) find(ctx context.Context, conversation, reply string, to []str
 			if m.Author == nil || m.Author.ID != me.ID {
 				continue
 			}
-			sent, known, err := d.hub.SentAs(ctx, conversation, m.ID)
+			sent, known, err := d.Hub.SentAs(ctx, conversation, m.ID)
 			if err != nil {
 				return message{}, err
 			}
@@ -181,7 +181,7 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 		return err
 	}
 	if !d.reactionRefused.Seen(place) {
-		d.log.Warn("reaction_refused",
+		d.Log.Warn("reaction_refused",
 			"missing_permissions", "Add Reactions, Read Message History", "channel", place)
 	}
 	return nil

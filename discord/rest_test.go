@@ -38,8 +38,8 @@ func offline(t *testing.T, f transport) *Discord {
 	d := check.Must(New(Options{Token: token}))(t)
 	d.rest.client.Transport = f
 	d.state.setSelf(user{ID: "1"}, "1")
-	d.work.Open(t.Context())
-	t.Cleanup(d.work.Close)
+	d.Work.Open(t.Context())
+	t.Cleanup(d.Work.Close)
 	return d
 }
 

@@ -46,9 +46,9 @@ func fatal(err error) error {
 // supervise keeps the connector connected until ctx is done. It returns only errors that a person
 // has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
+	d.Work.Open(ctx)
 	var s *session // the latest; nil: none yet, or it could not be prepared
-	d.link.Pause = platform.Backoff{First: d.pauses.connect, Most: maxPause}
-	return d.link.Keep(ctx, func(ctx context.Context) (err error) {
+	return d.Link.Keep(d.Work.Context(), func(ctx context.Context) (err error) {
 		fresh := s == nil || s.id == ""
 		if fresh {
 			s, err = d.newSession(ctx)
@@ -71,7 +71,7 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		d.log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
+		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
 	if err := platform.Sleep(ctx, max(wait, time.Until(d.lastIdentify.Add(d.pauses.identify)))); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ type writer struct {
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Stream = platform.NewStream(d.work, w.typing, func(ctx context.Context) {
+	w.Stream = platform.NewStream(d.Work, w.typing, func(ctx context.Context) {
 		w.Follow(d.pauses.firstPost, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
 	})
 	return w
@@ -46,7 +46,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if channel.IsNotice(piece) {
 		w.to, piece.To = nil, nil // it is no answer
 	}
-	if err := w.d.work.Wait(ctx); err != nil {
+	if err := w.d.Work.Wait(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
@@ -113,7 +113,7 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, er
 // would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
-	w.deleteStreamed(w.d.work.Context(), 0)
+	w.deleteStreamed(w.d.Work.Context(), 0)
 }
 
 // deleteStreamed deletes the streamed messages of the parts from from on.
@@ -132,7 +132,7 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, channel.ErrGone) {
-		w.d.log.Debug("delete_draft_failed", "error", err)
+		w.d.Log.Debug("delete_draft_failed", "error", err)
 	}
 }
 

@@ -104,7 +104,7 @@ const maxTries = 3 // of an answer
 func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
-		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.backoff, err)) != nil {
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.answer, err)) != nil {
 			return err
 		}
 	}

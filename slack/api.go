@@ -128,7 +128,7 @@ func (s *Slack) checkScopes(header http.Header) error {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}
 	if len(missing) > 0 {
-		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
+		s.Log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
 	}
 	return nil
 }

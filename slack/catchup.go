@@ -45,13 +45,13 @@ func gapAfter(since time.Time) func(newest, first string) string {
 // handleHello handles the start of a socket: it stores which conversations may have a gap before it
 // returns and the first event is read, then backfills them in the background.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.hub.Away(ctx, Name, gapAfter(time.Now()))
+	gaps, err := s.Hub.Away(ctx, Name, gapAfter(time.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
 	if !s.greeted {
 		s.greeted = true
-		s.log.Info("connected", "as", s.self.name)
+		s.Log.Info("connected", "as", s.self.name)
 	}
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to
@@ -98,14 +98,14 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 // readDropped has the messages whose events are dropped for a minute from since on read from history,
 // once the minute is over.
 func (s *Slack) readDropped(since time.Time) {
-	s.log.Warn("events_dropped", "since", since)
-	s.tasks.Start(func(ctx context.Context) {
+	s.Log.Warn("events_dropped", "since", since)
+	s.Work.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
 			return
 		}
 		var gaps []channel.Gap
-		if platform.Store(ctx, &s.storeIncident, func() (err error) {
-			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
+		if s.Store(ctx, func() (err error) {
+			gaps, err = s.Hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
 			s.overflowed.Store(false)
@@ -144,7 +144,7 @@ const (
 // often sockets die. If the channels cannot be listed, it tries again later; a hello before that
 // also covers their period.
 func (s *Slack) backfillAll(ctx context.Context) {
-	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
+	incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
 	pace := rate.NewLimiter(rate.Every(pagePause), maxImmediate)
 	var l *listing // nil: all were backfilled
@@ -207,8 +207,8 @@ func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time
 		if gap.After == "" {
 			after = tsOf(since)
 		}
-		if err := s.hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-			s.log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
+		if err := s.Hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+			s.Log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
 		}
 	}
 }

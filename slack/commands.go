@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.
 func (s *Slack) repeated(kind, a, b string) bool {
-	return s.handledCommands.Seen(kind+"/"+a+"/"+b) && a+b != ""
+	return s.Handled.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
 // runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30
@@ -48,11 +47,11 @@ const runTimeout = 25 * time.Minute
 
 // start runs a command in a goroutine of its own.
 func (s *Slack) start(c command, to answerer) {
-	s.tasks.Start(func(ctx context.Context) {
+	s.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, runTimeout)
 		defer cancel()
 		if err := s.run(ctx, c, to); err != nil && ctx.Err() == nil {
-			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
+			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
 }
@@ -76,7 +75,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	}
 	name := "Cairn"
 	select {
-	case <-s.tasks.Opened():
+	case <-s.Work.Opened():
 		name = cmp.Or(s.self.name, name)
 	default: // not authenticated yet
 	}
@@ -135,30 +134,19 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
 }
 
-// run runs a command and answers it.
+// run runs a command and answers it. Admins may manage everything, and everyone their direct messages with
+// the bot.
 func (s *Slack) run(ctx context.Context, c command, to answerer) error {
-	c.who = s.person(ctx, c)
-	answer, refused, err := platform.Run(ctx, s.hub, c.place.String(), c.who, c.line)
-	if _, written := to.(*messageAnswerer); written && refused { // as for other messages
-		return nil
+	c.who.Manager = s.isAdmin(ctx, c.who.ID) || c.place.Direct()
+	if name, ok := s.nameOf(c.who.ID); ok {
+		c.who.Name = name
 	}
-	if err := errors.Join(err, to.answer(ctx, c, answer)); err != nil || answer.Then == nil {
-		return err
-	}
-	text := answer.Then(ctx)
-	if text == "" || ctx.Err() != nil {
-		return nil
-	}
-	return to.answer(ctx, c, channel.Answer{Text: text})
-}
-
-// person returns the sender of a command with their name and rights: admins may manage everything,
-// and everyone their direct messages with the bot.
-func (s *Slack) person(ctx context.Context, c command) channel.Person {
-	who := c.who
-	who.Manager = s.names.isAdmin(ctx, who.ID) || c.place.Direct()
-	if name, ok := s.names.find(who.ID); ok {
-		who.Name = name
-	}
-	return who
+	_, written := to.(*messageAnswerer)
+	run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
+	return s.RunCommand(ctx, run, func(ctx context.Context, answer channel.Answer, refused bool) error {
+		if written && refused { // as for other messages
+			return nil
+		}
+		return to.answer(ctx, c, answer)
+	})
 }

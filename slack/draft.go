@@ -137,7 +137,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 		if err == nil {
 			return nil
 		}
-		w.s.log.Debug("stop_stream_failed", "error", err)
+		w.s.Log.Debug("stop_stream_failed", "error", err)
 	}
 	err := w.s.edit(ctx, w.place, d.ts, text, m)
 	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process

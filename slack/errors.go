@@ -114,7 +114,7 @@ func explainBotError(err error) error {
 // stopIfSetupError ends Run if err is a platform.SetupError.
 func (s *Slack) stopIfSetupError(err error) {
 	if t, ok := errors.AsType[platform.SetupError](err); ok {
-		s.tasks.Cancel(t)
+		s.Work.Cancel(t)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // History returns a page of a conversation; see channel.Historian.
 func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
-	if err := s.tasks.Wait(ctx); err != nil {
+	if err := s.Work.Wait(ctx); err != nil {
 		return p, err
 	}
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
@@ -85,7 +85,7 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 			return nil, r, err
 		}
 		for _, name := range r.threads { // must be stored before the channel's gap is closed
-			if err := s.hub.CatchUp(ctx, name, missed); err != nil {
+			if err := s.Hub.CatchUp(ctx, name, missed); err != nil {
 				return nil, r, err
 			}
 		}

@@ -56,7 +56,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
-	_, channelKnown := s.names.find(place.Channel) // for the label
+	_, channelKnown := s.nameOf(place.Channel) // for the label
 	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
@@ -107,7 +107,7 @@ func (s *Slack) answersInThread(place channel.Place) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	asked, err := s.hub.Asked(ctx, above.String(), place.Thread)
+	asked, err := s.Hub.Asked(ctx, above.String(), place.Thread)
 	return err == nil && asked
 }
 
@@ -146,7 +146,7 @@ func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 			return m.BotID, true
 		}
 	}
-	if name, ok := s.names.find(m.User); ok {
+	if name, ok := s.nameOf(m.User); ok {
 		return name, true
 	}
 	return m.User, false

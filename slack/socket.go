@@ -52,7 +52,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 			k.s.lastRead = k.ws.LastRead()
 		}
 		k.draining.Store(errors.Is(err, errReplaced))
-		if !k.draining.Load() || !k.s.tasks.Start(k.drain) {
+		if !k.draining.Load() || !k.s.Work.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()
@@ -109,7 +109,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 		}
 		k.greeted = true
 		k.ws.Expect(k.s.times.silence)
-		k.s.link.Established()
+		k.s.Link.Established()
 	case socketmode.RequestTypeDisconnect:
 		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
@@ -131,7 +131,7 @@ func (k *socket) acknowledge(r socketmode.Request) {
 		return
 	}
 	if err := k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}); err != nil {
-		k.s.log.Debug("acknowledge_failed", "error", err)
+		k.s.Log.Debug("acknowledge_failed", "error", err)
 	}
 }
 
@@ -150,21 +150,20 @@ func explainSocketError(err error) error {
 // supervise keeps a socket open until ctx is done, or until an error that only a person can fix. Before
 // the first one it checks the tokens and learns who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
-	s.link.Pause, s.link.Wait, s.link.Steady = platform.Backoff{First: s.times.backoff, Most: time.Minute}, waitAfter, s.times.steady
 	var before *socket
-	return s.link.Keep(ctx, func(ctx context.Context) error {
+	return s.Link.Keep(ctx, func(ctx context.Context) error {
 		if before == nil {
 			if err := s.probe(ctx); err != nil {
 				return err
 			}
-			s.tasks.Open(ctx)
-			s.tasks.Start(s.backfillAll)
+			s.Work.Open(ctx)
+			s.Work.Start(s.backfillAll)
 		}
 		next := &socket{s: s, before: before}
 		before = next
 		defer func() { next.before = nil }()
-		err := next.run(s.tasks.Context())
-		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.tasks.Context())); ok { // see stopIfSetupError
+		err := next.run(s.Work.Context())
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Context())); ok { // see stopIfSetupError
 			return broken
 		}
 		return err

@@ -87,7 +87,7 @@ func (w *writer) clear() {
 		defer cancel()
 		w.clearNow(ctx, status, reacted)
 	}
-	if !w.s.tasks.Start(remove) {
+	if !w.s.Work.Start(remove) {
 		remove(context.Background())
 	}
 }
@@ -99,7 +99,7 @@ func (w *writer) clearNow(ctx context.Context, status, reacted bool) {
 	if reacted {
 		err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 		if err != nil && !isPermanent(err) { // otherwise the reaction or the message is gone
-			w.s.log.Debug("remove_reaction_failed", "error", err)
+			w.s.Log.Debug("remove_reaction_failed", "error", err)
 		}
 	}
 }

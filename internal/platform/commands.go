@@ -3,34 +3,65 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"cairn/channel"
 )
 
-// Run runs the command of a person. There is always an answer, unless the person is refused: then
-// it can only be shown to them alone. The error is for the log.
-func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel.Person, line string) (answer channel.Answer, refused bool, err error) {
-	answer, known, err := hub.Run(ctx, conversation, who, line)
+// Command is a command of a person.
+type Command struct {
+	Conversation string
+	Who          channel.Person
+	Line         string // "/compact prices"
+	Unfinished   string // shown if the platform no longer waits for what the command started; empty: nothing is
+}
+
+// lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
+const lastTimeout = 5 * time.Second
+
+// RunCommand runs a command. It calls show with the answer, and again with the text that replaces it once what the
+// command started has ended. refused means that the person is not heard there.
+func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
+	answer, refused, err := b.answer(ctx, c)
+	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
+		return err
+	}
+	text := answer.Then(ctx)
+	if ctx.Err() != nil && c.Unfinished != "" {
+		text = cmp.Or(text, channel.Translated(answer.Language, c.Unfinished))
+	}
+	if text == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	defer cancel()
+	return show(ctx, channel.Answer{Text: text}, false)
+}
+
+// answer returns the answer to a command; there always is one. It is private if the person is refused or
+// the command fails.
+func (b *Base) answer(ctx context.Context, c Command) (answer channel.Answer, refused bool, err error) {
+	answer, known, err := b.Hub.Run(ctx, c.Conversation, c.Who, c.Line)
 	if err == nil && !known {
-		answer, _, err = hub.Run(ctx, conversation, who, "/help")
+		answer, _, err = b.Hub.Run(ctx, c.Conversation, c.Who, "/help")
 		answer = answer.Fenced()
 		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
 	}
-	switch {
-	case errors.Is(err, channel.ErrRefused):
+	switch refused = errors.Is(err, channel.ErrRefused); {
+	case refused:
 		return channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, true, nil
 	case err != nil:
 		answer.Private = true
-		return answer, false, err
 	case answer.String() == "":
 		answer.Text = channel.Translated(answer.Language, channel.TextDone)
 	}
-	return answer, false, nil
+	return answer, false, err
 }
 
-// IsCommand reports whether a message is a command to the bot, which is answered without the model.
+// IsCommand reports whether a message is a command to the bot.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }

@@ -63,7 +63,7 @@ func TestGroup(t *testing.T) {
 func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log check.Buffer
-		incident := &Incident{Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "store_message_failed", Recovered: "store_message_recovered"}
+		b := NewBase("discord", slog.New(slog.NewTextHandler(&log, nil)), nil)
 		full := errors.New("the disk is full")
 		for _, c := range []struct {
 			name   string
@@ -77,7 +77,7 @@ func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			tries := 0
-			got := Store(ctx, incident, func() error {
+			got := b.Store(ctx, func() error {
 				if tries++; errors.Is(c.errs[tries-1], context.Canceled) {
 					cancel()
 				}

@@ -1,0 +1,139 @@
+// What the connectors to chat platforms have in common.
+
+package platform
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"cairn/channel"
+)
+
+// Base is the part of a connector that does not depend on its platform.
+type Base struct {
+	Log     *slog.Logger
+	Hub     *channel.Hub // set by Serve, before anything that uses it starts
+	Work    *Group       // all goroutines
+	Link    Link         // to the platform; a connector sets its times
+	Handled Cache        // commands and button presses already handled, by id
+
+	name    string
+	unsaved Incident // messages that could not be stored
+}
+
+// NewBase returns the base of a connector. log may be nil, and so may reason, see Incident.
+func NewBase(name string, log *slog.Logger, reason func(err error) string) *Base {
+	log = cmp.Or(log, slog.Default()).With("connector", name)
+	return &Base{
+		Log: log, Work: NewGroup(), name: name,
+		Link:    Link{Incident: Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: reason}},
+		unsaved: Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: reason},
+	}
+}
+
+// Name returns the first part of the names of the connector's conversations.
+func (b *Base) Name() string { return b.name }
+
+// Connected reports whether the connection to the platform is up.
+func (b *Base) Connected() bool { return b.Link.Connected() }
+
+// Serve calls supervise, which returns when ctx is done, or with an error that only a person can fix. All
+// goroutines have ended when Serve returns.
+func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
+	b.Hub = hub
+	err := supervise(ctx)
+	b.Work.Close()
+	client.CloseIdleConnections()
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.name, err)
+	}
+	return nil
+}
+
+// Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
+// or the hub has ended. The queue of that channel waits until then, which keeps its messages in order.
+func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
+	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+		err := call()
+		stored = err == nil || errors.Is(err, channel.ErrRefused)
+		switch {
+		case err == nil:
+			b.unsaved.End()
+		case stored, errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
+			return true
+		default:
+			b.unsaved.Begin(err)
+		}
+		return stored
+	})
+	return stored
+}
+
+// Group owns the goroutines of a connector.
+type Group struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	opened  chan struct{}
+	running sync.WaitGroup
+
+	mu sync.Mutex // makes sure that nothing starts after Close
+}
+
+// NewGroup returns a group without goroutines.
+func NewGroup() *Group {
+	g := &Group{opened: make(chan struct{})}
+	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	return g
+}
+
+// Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
+func (g *Group) Open(ctx context.Context) {
+	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
+	close(g.opened)
+}
+
+// Opened is closed by Open.
+func (g *Group) Opened() <-chan struct{} { return g.opened }
+
+// Wait waits until the group is open. It returns ctx's error if ctx ends first.
+func (g *Group) Wait(ctx context.Context) error {
+	select {
+	case <-g.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Start runs f in a goroutine. It returns false if the group's context has ended.
+func (g *Group) Start(f func(ctx context.Context)) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx.Err() != nil {
+		return false
+	}
+	g.running.Go(func() { f(g.ctx) })
+	return true
+}
+
+// Context returns the context of the goroutines.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Cancel ends the context of the goroutines.
+func (g *Group) Cancel(cause error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cancel(cause)
+}
+
+// Close ends the goroutines and waits for them.
+func (g *Group) Close() {
+	g.Cancel(nil)
+	g.running.Wait()
+}
