@@ -144,7 +144,7 @@ func (d *Discord) run(ctx context.Context, i interaction, deferral discordgo.Int
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	command := platform.Command{Conversation: d.conversationOf(ctx, i), Who: i.person(), Line: line, Unfinished: channel.TextUnfinished}
+	command := platform.Command{Conversation: d.conversationOf(ctx, i), Who: i.person(), Line: line}
 	return d.RunCommand(ctx, command, func(ctx context.Context, answer channel.Answer, _ bool) error {
 		return d.showAnswer(ctx, i, line, n, answer)
 	})

@@ -3,7 +3,6 @@
 package platform
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,26 +15,19 @@ type Command struct {
 	Conversation string
 	Who          channel.Person
 	Line         string // "/compact prices"
-	Unfinished   string // shown if the platform no longer waits for what the command started; empty: nothing is
 }
 
 // lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
 const lastTimeout = 5 * time.Second
 
 // RunCommand runs a command. It calls show with the answer, and again with the text that replaces it once what the
-// command started has ended. refused means that the person is not heard there.
+// command started has ended, or the connector ends. refused means that the person is not heard there.
 func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
 	answer, refused, err := b.answer(ctx, c)
 	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
 		return err
 	}
-	text := answer.Then(ctx)
-	if ctx.Err() != nil && c.Unfinished != "" {
-		text = cmp.Or(text, channel.Translated(answer.Language, c.Unfinished))
-	}
-	if text == "" {
-		return nil
-	}
+	text := answer.Then(ctx) // at a shutdown it says what becomes of that
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	return show(ctx, channel.Answer{Text: text}, false)
