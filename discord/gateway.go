@@ -137,32 +137,17 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	s.ws, s.beat = ws, time.NewTicker(time.Hour)
 	defer s.beat.Stop()
 	s.beat.Stop() // until the session is established
-	for {
-		select {
-		case <-ctx.Done():
-			ws.Goodbye() // so that people see the bot go offline immediately
-			return ctx.Err()
-		case <-s.beat.C:
-			if s.unacknowledged { // although something may still arrive (Discord, Gateway: Heartbeat ACK Event)
-				return errors.New("the gateway did not acknowledge the last heartbeat")
-			}
-			s.unacknowledged = true
-			if err := s.heartbeat(); err != nil {
-				return err
-			}
-		case data, ok := <-ws.Messages:
-			if !ok {
-				return fmt.Errorf("the connection to the gateway ended: %w", ws.Err())
-			}
-			var p packet
-			if decode(data, &p) != nil {
-				continue
-			}
-			if err := s.receive(p); err != nil {
-				return err
-			}
+	err := ws.Serve(ctx, s.beat.C, s.checkedHeartbeat, func(data []byte) error {
+		var p packet
+		if decode(data, &p) != nil {
+			return nil
 		}
+		return s.receive(p)
+	})
+	if ctx.Err() != nil {
+		ws.Goodbye() // so that people see the bot go offline immediately
 	}
+	return err
 }
 
 // packet is a message from the gateway.
@@ -220,6 +205,16 @@ func (s *session) hello(data json.RawMessage) error {
 		"token": s.token, "intents": s.intents,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "cairn", "device": "cairn"},
 	})
+}
+
+// checkedHeartbeat sends a heartbeat if the last one was acknowledged. Otherwise the connection is dead, although
+// something may still arrive (Discord, Gateway: Heartbeat ACK Event).
+func (s *session) checkedHeartbeat() error {
+	if s.unacknowledged {
+		return errors.New("the gateway did not acknowledge the last heartbeat")
+	}
+	s.unacknowledged = true
+	return s.heartbeat()
 }
 
 func (s *session) heartbeat() error { return s.send(opHeartbeat, s.sequence) }

@@ -58,21 +58,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 	}()
 	ping := time.NewTicker(k.s.times.silence / 3) // a compatible server may send none itself
 	defer ping.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case message, ok := <-k.ws.Messages:
-			if !ok {
-				return fmt.Errorf("the socket was lost: %w", k.ws.Err())
-			}
-			if err := k.receive(ctx, message); err != nil {
-				return err
-			}
-		case <-ping.C:
-			k.ws.Ping()
-		}
-	}
+	return k.ws.Serve(ctx, ping.C, k.ws.Ping, func(message []byte) error { return k.receive(ctx, message) })
 }
 
 // drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
@@ -81,17 +67,10 @@ func (k *socket) drain(ctx context.Context) {
 	defer k.draining.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case message, ok := <-k.ws.Messages:
-			if !ok {
-				return
-			}
-			_ = k.receive(ctx, message) // asked once more to end, it ends by itself
-		}
-	}
+	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
+		_ = k.receive(ctx, message) // asked once more to end, it ends by itself
+		return nil
+	})
 }
 
 // receive handles a message. The socket must end after an error.

@@ -1,11 +1,11 @@
-// A WebSocket to a platform: one goroutine reads from it, and the connector's own loop handles the
-// messages.
+// A WebSocket to a platform: one goroutine reads from it, another handles the messages.
 
 package platform
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -27,15 +27,12 @@ var ErrSilent = errors.New("the server sent nothing in time")
 
 // Socket is one WebSocket.
 type Socket struct {
-	// Messages delivers the platform's messages in order. It is closed when nothing more can be
-	// read.
-	Messages <-chan []byte
-
-	ws      *websocket.Conn
-	err     error                     // why nothing more can be read; set before Messages is closed
-	writing sync.Mutex                // the library allows one write at a time
-	silence atomic.Int64              // a duration, see Expect; 0: not called yet
-	read    atomic.Pointer[time.Time] // when something was last received
+	ws       *websocket.Conn
+	messages chan []byte               // the platform's, in order; closed when nothing more can be read
+	err      error                     // why nothing more can be read; set before messages is closed
+	writing  sync.Mutex                // the library allows one write at a time
+	silence  atomic.Int64              // a duration, see Expect; 0: not called yet
+	read     atomic.Pointer[time.Time] // when something was last received
 }
 
 // Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called before. If
@@ -54,8 +51,7 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 
 // NewSocket reads from a connection that is open already, as Dial does.
 func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
-	messages := make(chan []byte, readAhead)
-	s := &Socket{Messages: messages, ws: ws}
+	s := &Socket{ws: ws, messages: make(chan []byte, readAhead)}
 	s.noteRead()
 	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, here and below
 	ws.SetReadLimit(maxMessage)
@@ -69,7 +65,7 @@ func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
 		return nil
 	})
 	go func() {
-		defer close(messages)
+		defer close(s.messages)
 		for {
 			_, data, err := ws.ReadMessage()
 			if err != nil {
@@ -79,7 +75,7 @@ func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
 				s.err = err
 				return
 			}
-			messages <- data
+			s.messages <- data
 			s.noteRead() // the time in which no one took the message does not count
 		}
 	}()
@@ -105,13 +101,30 @@ func (s *Socket) noteRead() {
 // yet.
 func (s *Socket) LastRead() time.Time { return *s.read.Load() }
 
-// Ping asks the server for a PONG.
-func (s *Socket) Ping() {
-	_ = s.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) // a dead connection ends by its silence
+// Ping asks the server for a PONG. It returns no error: a dead connection ends by its silence.
+func (s *Socket) Ping() error {
+	_ = s.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout))
+	return nil
 }
 
-// Err returns why Messages was closed. Call it only after that.
-func (s *Socket) Err() error { return s.err }
+// Serve calls receive with each message, and tick whenever ticks has something. It returns when one of them
+// fails, ctx ends, or nothing more can be read.
+func (s *Socket) Serve(ctx context.Context, ticks <-chan time.Time, tick func() error, receive func(message []byte) error) (err error) {
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks:
+			err = tick()
+		case message, ok := <-s.messages:
+			if !ok {
+				return fmt.Errorf("the connection was lost: %w", s.err)
+			}
+			err = receive(message)
+		}
+	}
+	return err
+}
 
 // Write sends a message as JSON. It is safe for concurrent use. A failure closes the connection.
 func (s *Socket) Write(message any) error {
@@ -120,7 +133,7 @@ func (s *Socket) Write(message any) error {
 	_ = s.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	err := s.ws.WriteJSON(message)
 	if err != nil {
-		_ = s.ws.Close() // so that Messages is closed
+		_ = s.ws.Close() // so that messages is closed
 	}
 	return err
 }
@@ -134,6 +147,6 @@ func (s *Socket) Goodbye() {
 // Close closes the connection and discards the unread messages.
 func (s *Socket) Close() {
 	_ = s.ws.Close() // which ends the reading goroutine
-	for range s.Messages {
+	for range s.messages {
 	}
 }

@@ -39,10 +39,10 @@ func TestASocketReadsAndWrites(t *testing.T) {
 		listen(ws)
 	}, func(s *Socket) {
 		check.NoError(t, s.Write("hello"))
-		check.Equal(t, "the message", string(<-s.Messages), "\"hello back\"\n")
-		_, open := <-s.Messages
+		check.Equal(t, "the message", string(<-s.messages), "\"hello back\"\n")
+		_, open := <-s.messages
 		var closed *websocket.CloseError
-		check.That(t, errors.As(s.Err(), &closed) && closed.Code == 4004 && !open, "it ended with %v", s.Err())
+		check.That(t, errors.As(s.err, &closed) && closed.Code == 4004 && !open, "it ended with %v", s.err)
 	})
 }
 
@@ -57,7 +57,7 @@ func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
 		ended <- err
 	}, func(s *Socket) {
 		before := time.Now()
-		<-s.Messages
+		<-s.messages
 		check.Equal(t, "it last read after", s.LastRead().Sub(before), time.Second)
 		s.Goodbye()
 		s.Close()
@@ -72,7 +72,7 @@ func TestASocketThatCannotWriteEnds(t *testing.T) {
 	piped(t, time.Minute, func(*websocket.Conn) { time.Sleep(time.Minute) }, func(s *Socket) { // the server reads nothing
 		start := time.Now()
 		check.That(t, s.Write("hello") != nil, "it wrote")
-		<-s.Messages
+		<-s.messages
 		check.Equal(t, "it ended after", time.Since(start), writeTimeout)
 	})
 }
@@ -109,8 +109,8 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 			if time.Sleep(5 * time.Second); c.pings {
 				s.Ping()
 			}
-			<-s.Messages
-			check.Error(t, s.Err(), ErrSilent)
+			<-s.messages
+			check.Error(t, s.err, ErrSilent)
 			check.Equal(t, claim+": it ended after", time.Since(start), c.after)
 		})
 	}
@@ -127,8 +127,8 @@ func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
 		s.Expect(time.Second)
 		time.Sleep(time.Minute) // as while a disk is slow
 		for i := range all {
-			_, open := <-s.Messages
-			check.Require(t, open, "it ended after %d messages: %v", i, s.Err())
+			_, open := <-s.messages
+			check.Require(t, open, "it ended after %d messages: %v", i, s.err)
 		}
 	})
 }
