@@ -58,8 +58,11 @@ func buttons(all []channel.Button) []discordgo.MessageComponent {
 	return rowOf(row...)
 }
 
+// textAnswer returns a text without buttons, for a message that may have some.
 func textAnswer(text string) post {
-	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
+	p := textPost(text)
+	p.Components = []discordgo.MessageComponent{}
+	return p
 }
 
 // page renders page n of a list, with buttons for the previous and the next one.

@@ -46,10 +46,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	defer d.rest.client.CloseIdleConnections()
 	get := func(path string, into any) error {
 		err := d.rest.do(ctx, call{method: http.MethodGet, path: path, into: into})
-		if refused := fatal(err); refused != nil {
-			return refused
-		}
-		return err
+		return cmp.Or(fatal(err), err)
 	}
 	var self discordgo.User
 	if err := get("/users/@me", &self); err != nil {
@@ -57,8 +54,8 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	}
 	found.ID, found.Bot = self.ID, self.Username
 	var app struct {
-		ID    string `json:"id"`
-		Flags int    `json:"flags"`
+		ID    string
+		Flags int
 	}
 	err = get("/applications/@me", &app)
 	var refused *refusal

@@ -15,6 +15,7 @@ import (
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // registered waits for the slash commands.
@@ -135,15 +136,16 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 }
 
 func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start().registered()
+	r := newRig(t, discordtest.Options{})
+	r.Worker = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}}
+	r.start().registered()
 	direct := r.Direct(r.ann.ID).ID
 	for n := range 8 {
 		r.Say(direct, r.ann.ID, strings.Repeat(fmt.Sprint("Fact ", n, " is that it rains. "), 20))
 		r.answers(direct, n+1)
-	}
-	r.Model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
 	}
 	i := r.answered(r.Slash(direct, r.ann.ID, "compact"))
 	check.HasPrefix(t, "it answered", i.Answer.Content, "Summarizing")

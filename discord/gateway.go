@@ -39,8 +39,7 @@ type session struct {
 	beat        *time.Ticker  // when to send a heartbeat
 	established bool          // READY or RESUMED arrived
 	identified  time.Time     // when IDENTIFY or RESUME was sent; zero: it was not
-
-	unacknowledged bool // the last heartbeat was not acknowledged yet
+	pending     bool          // the last heartbeat was not acknowledged yet
 }
 
 // maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
@@ -50,7 +49,7 @@ const maxFailedResumes = 3
 // connect starts or resumes the session. It returns the reason when the connection or ctx has
 // ended.
 func (s *session) connect(ctx context.Context) error {
-	s.interval, s.established, s.identified, s.unacknowledged = 0, false, time.Time{}, false
+	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
 	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
 	switch {
 	case status != 0:
@@ -176,7 +175,7 @@ func (s *session) receive(p packet) error {
 	case opHeartbeat:
 		return s.heartbeat()
 	case opHeartbeatAck:
-		s.unacknowledged = false
+		s.pending = false
 	case opReconnect:
 		return errors.New("the gateway asked to reconnect")
 	case opInvalidSession:
@@ -210,10 +209,10 @@ func (s *session) hello(data json.RawMessage) error {
 // checkedHeartbeat sends a heartbeat if the last one was acknowledged. Otherwise the connection is dead, although
 // something may still arrive (Discord, Gateway: Heartbeat ACK Event).
 func (s *session) checkedHeartbeat() error {
-	if s.unacknowledged {
+	if s.pending {
 		return errors.New("the gateway did not acknowledge the last heartbeat")
 	}
-	s.unacknowledged = true
+	s.pending = true
 	return s.heartbeat()
 }
 

@@ -86,7 +86,7 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 // findGateway asks Discord for the gateway's address, and how long to wait before a new session.
 func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Duration, err error) {
 	var found struct {
-		URL   string `json:"url"`
+		URL   string
 		Start *struct {
 			Remaining  int   `json:"remaining"`
 			ResetAfter int64 `json:"reset_after"` // ms

@@ -59,7 +59,7 @@ type messageAnswerer struct {
 }
 
 func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) error {
-	options, write := messageOptions(c, a), o.s.api.write
+	options, write := optionsOf(blocks(c, a)), o.s.api.write
 	m := mark{reply: "command-" + o.command}
 	return o.s.retry(ctx, func(failed error) (err error) {
 		if o.ts != "" {
@@ -110,8 +110,8 @@ func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err er
 	}
 }
 
-func messageOptions(c command, a channel.Answer) []slackgo.MsgOption {
-	text, all := blocks(c, a)
+// optionsOf returns a message of blocks; text is what notifications show, and all of it if there are no blocks.
+func optionsOf(text string, all []slackgo.Block) []slackgo.MsgOption {
 	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
 	if len(all) > 0 {
 		options = append(options, slackgo.MsgOptionBlocks(all...))
@@ -137,11 +137,11 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	}
 	encoded, _ := json.Marshal(buttons) // they can always be encoded
 	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
-	if len(all) == 1 && buttons == nil {
-		return text, nil // the text is enough
-	}
-	if buttons != nil {
+	switch {
+	case buttons != nil:
 		all = append(all, slackgo.NewActionBlock("", buttons...))
+	case len(all) == 1:
+		all = nil // the text is enough
 	}
 	return text, all
 }
@@ -157,12 +157,8 @@ func sections(text string) (first string, all []slackgo.Block) {
 	return escape(pieces[0]), all
 }
 
-func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
-	if a.Pages() < 2 {
-		return nil
-	}
+func pageButtons(c command, a channel.Answer) (buttons []slackgo.BlockElement) {
 	page := min(max(c.page, 0), a.Pages()-1)
-	var buttons []slackgo.BlockElement
 	for _, b := range []struct {
 		label string
 		page  int
@@ -202,5 +198,5 @@ func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slac
 // withButtons returns a text followed by buttons.
 func withButtons(text string, row []slackgo.BlockElement) []slackgo.MsgOption {
 	first, all := sections(text)
-	return []slackgo.MsgOption{slackgo.MsgOptionText(first, false), slackgo.MsgOptionBlocks(append(all, slackgo.NewActionBlock("", row...))...)}
+	return optionsOf(first, append(all, slackgo.NewActionBlock("", row...)))
 }

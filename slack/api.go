@@ -80,10 +80,8 @@ func (a *api) close() { a.http.CloseIdleConnections() }
 
 // waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
 func waitAfter(pause time.Duration, err error) time.Duration {
-	if asked, limited := rateLimit(err); limited {
-		return max(pause, asked)
-	}
-	return pause
+	asked, _ := rateLimit(err)
+	return max(pause, asked)
 }
 
 // probe makes one request with each token. slack-go itself would retry with an invalid one forever.
@@ -102,11 +100,8 @@ func (s *Slack) probeBot(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	if err := s.checkScopes(who.Header); err != nil {
-		return err
-	}
 	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
-	return nil
+	return s.checkScopes(who.Header)
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {

@@ -36,10 +36,9 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
 	}
 	if err != nil {
-		return channel.Page{}, s.historyError(err)
+		return p, s.historyError(err)
 	}
-	p.More = len(rest.messages) > 0 || rest.truncated
-	p.There = []string{}
+	p.More, p.There = len(rest.messages) > 0 || rest.truncated, []string{}
 	for _, m := range found {
 		p.Last = m.Timestamp
 		p.There = append(p.There, m.Timestamp)
@@ -65,8 +64,7 @@ func (s *Slack) historyError(err error) error {
 	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
-	s.stopIfSetupError(explainBotError(err))
-	return fmt.Errorf("read the history: %w", err)
+	return fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 }
 
 // messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack

@@ -135,21 +135,17 @@ func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 // authorName returns the name of the author. known is false if it has to be looked up; name is the
 // id then.
 func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
-	if m.Username != "" {
-		return m.Username, true
+	if name = m.Username; name == "" && (m.User == "" || m.BotID != "") && m.BotProfile != nil {
+		name = m.BotProfile.Name
 	}
-	if m.User == "" || m.BotID != "" {
-		if m.BotProfile != nil && m.BotProfile.Name != "" {
-			return m.BotProfile.Name, true
-		}
-		if m.User == "" {
-			return m.BotID, true
-		}
+	if name == "" && m.User == "" {
+		name = m.BotID
 	}
-	if name, ok := s.nameOf(m.User); ok {
-		return name, true
+	if name == "" {
+		name, known = s.nameOf(m.User)
+		return cmp.Or(name, m.User), known
 	}
-	return m.User, false
+	return name, true
 }
 
 // withForwarded returns the text of a message, followed by the texts of the messages it forwards, and of
@@ -172,8 +168,8 @@ func withForwarded(m slackgo.Msg) string {
 
 // blocksText returns the texts in blocks, each block's on a line.
 func blocksText(blocks slackgo.Blocks) string {
-	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
 	var all []any
+	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
 	_ = json.Unmarshal(encoded, &all)
 	var lines []string
 	for _, block := range all {
@@ -254,7 +250,7 @@ func membersOf(payload json.RawMessage) members {
 		Shared bool `json:"is_ext_shared_channel"`
 		Event  struct {
 			Kind string `json:"channel_type"`
-		} `json:"event"`
+		}
 	}
 	if json.Unmarshal(payload, &outer) != nil {
 		return members{}

@@ -76,16 +76,13 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := w.draft.show(ctx, w, text)
-	if err == nil {
-		return 0, true
-	}
-	if wait, limited := rateLimit(err); limited {
+	wait, limited := rateLimit(err)
+	switch {
+	case err == nil, isPermanent(err):
+		return 0, err == nil
+	case limited:
 		return wait, true // shows the text that is the latest by then
-	}
-	if isPermanent(err) {
-		return 0, false
-	}
-	if w.Live.Err() == nil {
+	case w.Live.Err() == nil:
 		w.s.Log.Debug("show_draft_failed", "error", err)
 	}
 	return w.s.times.retry, !w.draft.lost // otherwise there might be two drafts
@@ -136,24 +133,15 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if piece.Part == piece.Parts-1 {
 		w.clear()
 	}
-	if err != nil {
-		return "", w.outboxError(ctx, err)
+	switch {
+	case err == nil:
+		return id, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case isPermanent(err):
+		return "", fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
-	return id, nil
-}
-
-// outboxError converts an error for the outbox, which retries the piece unless it is
-// channel.ErrGone.
-func (w *writer) outboxError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if isPermanent(err) {
-		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
-	}
-	err = explainBotError(err)
-	w.s.stopIfSetupError(err)
-	return fmt.Errorf("post to Slack: %w", err)
+	return "", fmt.Errorf("post to Slack: %w", w.s.stopIfSetupError(err))
 }
 
 // deliver sends a piece. The first one replaces the draft, and none is posted twice.
