@@ -3,7 +3,6 @@
 package discord
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 // registered waits for the slash commands.
@@ -133,24 +130,6 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	check.Equal(t, "messages were posted", len(r.sent(direct)), 1)
 	r.Say(direct, r.ann.ID, "/recap")
 	r.until("the written command's recap", func() bool { all := r.contents(direct); return len(all) == 2 && strings.Contains(all[1], "Turin") })
-}
-
-func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
-	r := newRig(t, discordtest.Options{})
-	r.Worker = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}}
-	r.start().registered()
-	direct := r.Direct(r.ann.ID).ID
-	for n := range 8 {
-		r.Say(direct, r.ann.ID, strings.Repeat(fmt.Sprint("Fact ", n, " is that it rains. "), 20))
-		r.answers(direct, n+1)
-	}
-	i := r.answered(r.Slash(direct, r.ann.ID, "compact"))
-	check.HasPrefix(t, "it answered", i.Answer.Content, "Summarizing")
-	r.stop()
-	check.Contains(t, "it says at last", r.Interaction(i.ID).Answer.Content, "still being written")
 }
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
@@ -35,7 +34,6 @@ type Program struct {
 	Log      check.Buffer
 	Model    *llmtest.Model
 	Helper   *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
-	Worker   llm.Model      // writes the summaries; nil: they are written without a model
 	Rules    channel.Rules
 	Tools    channel.Toolbox // of the server "calc"; nil: none
 	Language string          // in which the bot speaks; empty: English
@@ -59,7 +57,7 @@ func (p *Program) Open(connector Connector) {
 	storetest.CopyEmpty(p.T, p.Dir)
 	p.Store = check.Must(store.Open(context.Background(), store.Options{Dir: p.Dir}))(p.T)
 	agent := channel.Agent{
-		Model: p.Model, Worker: p.Worker, MaxOutput: 500, Policy: compactor.DefaultPolicy, Language: p.Language,
+		Model: p.Model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Language: p.Language,
 		Toolbox: p.Tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"},
 	}
 	p.connector = connector

@@ -27,7 +27,12 @@ func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.
 	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
 		return err
 	}
-	text := answer.Then(ctx) // at a shutdown it says what becomes of that
+	return showEnd(ctx, answer.Then, show)
+}
+
+// showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.
+func showEnd(ctx context.Context, then func(ctx context.Context) string, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
+	text := then(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	return show(ctx, channel.Answer{Text: text}, false)

@@ -92,6 +92,19 @@ func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 	})
 }
 
+func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	then := func(ctx context.Context) string { cancel(); <-ctx.Done(); return "It goes on in the background." }
+	shown := ""
+	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer channel.Answer, _ bool) error {
+		_, limited := ctx.Deadline()
+		check.That(t, limited, "the shutdown waits without end")
+		shown = answer.Text
+		return ctx.Err()
+	}))
+	check.Equal(t, "it says", shown, "It goes on in the background.")
+}
+
 func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 	var log check.Buffer
 	i := Incident{
