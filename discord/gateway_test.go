@@ -134,7 +134,7 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 // A server may say less than Discord, or something that nobody expects.
 func TestAPlainerServerWillDo(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.Fail(discordtest.Fault{Route: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
+	r.Fail(discordtest.Fault{Of: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
 	r.start()
 	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "guilds": nil})
 	r.Dispatch("MESSAGE_CREATE", map[string]any{

@@ -202,7 +202,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.until("the edit", func() bool { return r.Transcript(name)[0].Text == "new" })
 	files := r.Transcript(name)[0].Attachments
 	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
-	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
+	r.Fail(discordtest.Fault{Of: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
 	update("newer")
 	r.converse(r.square, "still there?", 2) // no message waits for it
 }

@@ -175,7 +175,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			place := r.Channel(r.guild.ID, "place").ID
-			fault.Route = "POST /channels/" + place + "/messages"
+			fault.Of = "POST /channels/" + place + "/messages"
 			m := r.Say(place, r.ann.ID, "question")
 			r.Fail(fault)
 			id := check.Must(r.send(r.place(place), channel.Piece{Reply: name, Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)

@@ -38,7 +38,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start()
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
-	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
+	r.Fail(discordtest.Fault{Of: posts, Cut: true}) // it did not arrive, but nobody knows
 	broken := r.connector.Reply(r.place(r.square), []string{m.ID}).(*writer)
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return r.count(posts) == 1 })
@@ -70,7 +70,7 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 
 	place := r.Channel(r.guild.ID, "place").ID
 	w, question = half(place) // after a failed attempt at an answer comes another one, or a sentence that says so
-	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+	r.Fail(discordtest.Fault{Of: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
 	w.Cancel()
 	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
 	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
@@ -196,8 +196,8 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	r.answers(r.square, 1)
 	r.heard(r.place(r.square), 13)
 	r.Fail(
-		discordtest.Fault{Route: reactions, Status: 429, RetryAfter: 50 * time.Millisecond},
-		discordtest.Fault{Route: reactions, Cut: true, Done: true}, // the answer is lost
+		discordtest.Fault{Of: reactions, Status: 429, RetryAfter: 50 * time.Millisecond},
+		discordtest.Fault{Of: reactions, Cut: true, Done: true}, // the answer is lost
 	)
 	r.tell("/settings compaction.notify reaction")
 	r.Idle(r.place(r.square))

@@ -23,7 +23,7 @@ import (
 // loseSocket has the bot lose its socket, and get no other until it may come back.
 func (r *rig) loseSocket() (back func()) {
 	r.T.Helper()
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Status: 503, Times: -1})
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
 	return r.w.Heal
@@ -50,7 +50,7 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{WarnFor: soon}, answerN)
 	r.ask(general, ann, 1)
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: time.Second, Times: 1})
 	asked := len(r.w.Calls("apps.connections.open"))
 	r.w.Sockets()[0].Disconnect("warning")
 	r.eventually("another socket is asked for", func() bool { return r.w.Seen("apps.connections.open") > asked })
@@ -103,16 +103,16 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 		"an unknown bot token":         {"xoxb-other", app, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
 		"an app token nobody knows":    {bot, "xapp-other", slacktest.Fault{}, "App-Level Tokens"},
 		"another kind of app token":    {bot, "xoxp-other", slacktest.Fault{}, "connections:write"},
-		"a revoked token":              {bot, app, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
-		"a workspace that was deleted": {bot, app, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
-		"an app token without a scope": {bot, app, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
+		"a revoked token":              {bot, app, slacktest.Fault{Of: "auth.test", Error: "token_revoked"}, "token_revoked"},
+		"a workspace that was deleted": {bot, app, slacktest.Fault{Of: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
+		"an app token without a scope": {bot, app, slacktest.Fault{Of: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
 		"a scope it cannot do without": {bot, app, slacktest.Fault{}, "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			lacks, _ := strings.CutPrefix(c.want, "lacks the scope ")
 			server := slacktest.New(slacktest.Options{Scopes: without(lacks)})
 			defer server.Close()
-			if c.fault.Method != "" {
+			if c.fault.Of != "" {
 				server.Fail(c.fault)
 			}
 			var log check.Buffer
@@ -135,7 +135,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	r.ask(general, ann, 1)
 	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
 
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	check.ErrorContains(t, "the error", r.Ended(), "lacks the scope chat:write")
 	r.end()
@@ -143,7 +143,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	r.begin() // the answer was kept
 	r.awaitAnswers(general, 2)
 
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
 	check.ErrorContains(t, "the error", r.Ended(), "App-Level Tokens")
 }
@@ -152,8 +152,8 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.w.SocketMode(false)
-	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
+	r.w.Fail(slacktest.Fault{Of: "auth.test", Status: 503, Times: 2})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
 	r.launch()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.Log.String(), "your app → Socket Mode") })
 	r.w.SocketMode(true)

@@ -1,13 +1,16 @@
-// The REST API: routes, checks of every request, and read-only endpoints.
+// The REST API: routes, checks of every request, responses, and read-only endpoints.
 
 package discordtest
 
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -81,31 +84,33 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 
 // exchange records a request and responds to it, within the global limit and with the fault that affects it.
 func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, authorized bool, respond func(*world) answer) {
-	var fault Fault
+	var a answer
+	limited := false
 	s.do(func(w *world) {
 		w.requests = append(w.requests, record)
-		fault = w.fault(record)
+		a, limited = w.limited(authorized)
 	})
-	if !fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
+	if limited {
+		a.Write(rw)
 		return
 	}
-	var a answer
-	s.do(func(w *world) {
-		limited := false
-		if a, limited = w.limited(authorized); !limited {
-			if fault.Done || !fault.breaks() {
-				a = respond(w)
-			}
-			if fault.breaks() {
-				a = fault.answer()
-			}
-		}
-	})
-	if fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
-		return
+	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
+		s.do(func(w *world) { a = respond(w) })
+		return a
+	}, refused, func() {})
+}
+
+// refused returns the response of a fault.
+func refused(f Fault) answer {
+	switch {
+	case f.Cut:
+		return answer{Cut: true}
+	case f.Status == http.StatusTooManyRequests:
+		return tooMany(f.RetryAfter, f.Global)
+	case f.Status >= 500: // a proxy's page, not Discord's JSON
+		return answer{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
 	}
-	a.Cut = a.Cut || fault.CutBody
-	a.Write(rw)
+	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
 // checkRequest checks what every request requires (Discord, Reference: API Versioning,
@@ -127,6 +132,89 @@ func (w *world) checkRequest(q query, authorized bool) {
 		id := q.PathValue(name)
 		isID := id == "" || id[0] == '@' || strings.Trim(id, "0123456789") == ""
 		refuseIf(!isID, invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake."))
+	}
+}
+
+// apiError is an error in Discord's format (Discord, Reference: Error Messages).
+type apiError struct {
+	status  int
+	code    int
+	message string
+	field   string // of a form error, with reason
+	kind    string
+	reason  string
+}
+
+// invalid returns the error for an invalid field of a body.
+func invalid(field, kind, reason string) *apiError {
+	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
+}
+
+func refuseIf(wrong bool, why *apiError) {
+	if wrong {
+		panic(why)
+	}
+}
+
+type answer = loopback.Reply
+
+// jsonAnswer returns a response with a JSON body.
+func jsonAnswer(status int, v any) answer {
+	return answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}
+}
+
+func (e *apiError) answer() answer {
+	body := map[string]any{"message": e.message, "code": e.code}
+	if e.field != "" {
+		detail := []map[string]string{{"code": e.kind, "message": e.reason}}
+		body["errors"] = map[string]any{e.field: map[string]any{"_errors": detail}}
+	}
+	return jsonAnswer(e.status, body)
+}
+
+// answerOf returns the response of an endpoint, or the error with which it refuses the request.
+func answerOf(respond func() any) answer {
+	var v any
+	refusal, refused := loopback.Catch[*apiError](func() { v = respond() })
+	switch {
+	case refused:
+		return refusal.answer()
+	case v == nil:
+		return answer{Status: http.StatusNoContent, Header: http.Header{}}
+	}
+	return jsonAnswer(http.StatusOK, v)
+}
+
+// tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
+func tooMany(after time.Duration, global bool) answer {
+	seconds := after.Seconds()
+	a := jsonAnswer(http.StatusTooManyRequests, map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
+	header := a.Header
+	header.Set("Retry-After", strconv.Itoa(int(math.Ceil(seconds))))
+	if global {
+		header.Set("X-RateLimit-Global", "true")
+	}
+	return a
+}
+
+// limited enforces the global limit, against which interactions do not count (Discord, Rate Limits:
+// Global Rate Limit).
+func (w *world) limited(authorized bool) (answer, bool) {
+	if !authorized {
+		return answer{}, false
+	}
+	now := time.Now()
+	if now.Sub(w.second) >= time.Second {
+		w.second, w.inSecond = now, 0
+	}
+	w.inSecond++
+	return tooMany(time.Second-now.Sub(w.second), true), w.inSecond > w.options.GlobalPerSecond
+}
+
+// decode decodes a JSON body into v.
+func (q query) decode(v any) {
+	if err := json.Unmarshal(q.body, v); err != nil {
+		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()))
 	}
 }
 

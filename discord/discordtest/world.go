@@ -36,7 +36,6 @@ type world struct {
 
 	handshakes []Handshake
 	drop       int // events that will not be sent
-	faults     []*Fault
 	requests   []*Request
 	second     time.Time // start of the current window of the global limit
 	inSecond   int

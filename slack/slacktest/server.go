@@ -55,6 +55,7 @@ func (o *Options) fill() {
 
 // Server is one workspace with one installed app. Its methods are safe for concurrent use.
 type Server struct {
+	loopback.Faults
 	APIURL string // base URL of the Web API, with a final slash
 
 	opt  Options
@@ -80,7 +81,6 @@ type Server struct {
 	connected  int       // number of sockets so far
 	turn       int       // for taking turns among the open sockets
 
-	faults     []*Fault
 	seen       map[string]int // number of requests, by method
 	calls      []Call
 	deliveries []*Delivery
