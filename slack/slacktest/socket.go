@@ -22,7 +22,6 @@ type Socket struct {
 
 	server *Server
 	out    *loopback.Socket
-	gone   chan struct{} // closed when reading has ended
 }
 
 // openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
@@ -48,17 +47,16 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.work.Done()
-	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	conn, err := upgrader.Upgrade(w, r, nil)
-	if err != nil {
-		return // Upgrade has responded
-	}
-	defer conn.Close()
-	k := &Socket{server: s, out: loopback.NewSocket(conn), gone: make(chan struct{})}
-	if s.register(k) {
-		k.read()
-		s.remove(k)
-	}
+	k := &Socket{server: s}
+	_ = loopback.Serve(w, r, s.opt.PingEvery, func(out *loopback.Socket) bool { // how it ends does not matter
+		k.out = out
+		return s.register(k)
+	}, func(data []byte) {
+		if !k.out.Frozen.Load() { // otherwise it is lost
+			s.acknowledge(data)
+		}
+	})
+	s.do(func() { s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k }) })
 }
 
 // register adds a socket and sends hello.
@@ -70,33 +68,12 @@ func (s *Server) register(k *Socket) bool {
 	}
 	s.connected++
 	k.ID = s.connected
-	s.goLocked(func() { k.out.Write(s.opt.PingEvery, k.gone) })
 	s.sockets = append(s.sockets, k)
 	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
 		"connection_info": map[string]string{"app_id": AppID}, "debug_info": map[string]string{"host": "applink"},
 	})
 	return true
-}
-
-func (s *Server) remove(k *Socket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k })
-	close(k.gone)
-}
-
-// read handles acknowledgements until the connection ends. A frozen socket discards them.
-func (k *Socket) read() {
-	for {
-		_, data, err := k.out.ReadMessage()
-		if err != nil {
-			return
-		}
-		if !k.out.Frozen.Load() {
-			k.server.acknowledge(data)
-		}
-	}
 }
 
 func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
