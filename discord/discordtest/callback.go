@@ -106,7 +106,7 @@ func (w *world) interactionOf(q query) *Interaction {
 		refuseIf(time.Since(i.At) > w.options.TokenLife, &apiError{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"})
 		return i
 	}
-	panic(unknown(10015, "Webhook"))
+	panic(unknown(10015, "Webhook").answer())
 }
 
 // webhookMessage returns the original response of a path. The double does not support edits of

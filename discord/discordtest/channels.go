@@ -54,11 +54,11 @@ func (w *world) createMessage(q query) any {
 		to := w.find(c.ID, r.MessageID)
 		switch {
 		case to != nil && !to.answerable():
-			panic(invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message"))
+			panic(invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message").answer())
 		case to != nil && (r.ChannelID == "" || r.ChannelID == c.ID):
 			m.reply(to)
 		case r.FailIfNotExists == nil || *r.FailIfNotExists:
-			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message"))
+			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message").answer())
 		}
 	}
 	m.Nonce = p.Nonce

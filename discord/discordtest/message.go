@@ -210,7 +210,7 @@ func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 // serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
 	record := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, false, func(w *world) answer {
+	s.exchange(rw, r, record, func(w *world) answer {
 		file, ok := w.files[r.URL.Path]
 		if !ok {
 			return answer{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}

@@ -24,7 +24,7 @@ type query struct {
 }
 
 // endpoint handles a request and returns a value to send as JSON, or nil for 204. It refuses a
-// request by a panic with an *apiError. It is called with the world locked.
+// request by a panic with its answer. It is called with the world locked.
 type endpoint func(w *world, q query) any
 
 // routes returns the handler of all endpoints; open ones have their token in the path, or need
@@ -54,7 +54,7 @@ func (s *Server) routes() http.Handler {
 	open("DELETE /webhooks/{app}/{token}/messages/{message}", (*world).deleteAnswer)
 
 	s.route(mux, " /", true, func(*world, query) any {
-		panic(&apiError{status: http.StatusNotFound, message: "404: Not Found"})
+		panic((&apiError{status: http.StatusNotFound, message: "404: Not Found"}).answer())
 	})
 	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
@@ -73,27 +73,23 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	var err error
 	q.body, err = io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20)) // Discord, Message: Create Message, Limitations: 25 MiB
 	record := &Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, authorized, func(w *world) answer {
-		return answerOf(func() any {
-			refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
-			w.checkRequest(q, authorized)
-			return e(w, q)
-		})
+	s.exchange(rw, r, record, func(w *world) answer {
+		refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
+		if authorized { // interactions do not count
+			w.limit()
+		}
+		w.checkRequest(q, authorized)
+		v := e(w, q)
+		if v == nil {
+			return answer{Status: http.StatusNoContent, Header: http.Header{}}
+		}
+		return jsonAnswer(http.StatusOK, v)
 	})
 }
 
-// exchange records a request and responds to it, within the global limit and with the fault that affects it.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, authorized bool, respond func(*world) answer) {
-	var a answer
-	limited := false
-	s.do(func(w *world) {
-		w.requests = append(w.requests, record)
-		a, limited = w.limited(authorized)
-	})
-	if limited {
-		a.Write(rw)
-		return
-	}
+// exchange records a request and responds to it, or as the fault that affects it demands.
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world) answer) {
+	s.do(func(w *world) { w.requests = append(w.requests, record) })
 	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
 		s.do(func(w *world) { a = respond(w) })
 		return a
@@ -152,7 +148,7 @@ func invalid(field, kind, reason string) *apiError {
 
 func refuseIf(wrong bool, why *apiError) {
 	if wrong {
-		panic(why)
+		panic(why.answer())
 	}
 }
 
@@ -172,19 +168,6 @@ func (e *apiError) answer() answer {
 	return jsonAnswer(e.status, body)
 }
 
-// answerOf returns the response of an endpoint, or the error with which it refuses the request.
-func answerOf(respond func() any) answer {
-	var v any
-	refusal, refused := loopback.Catch[*apiError](func() { v = respond() })
-	switch {
-	case refused:
-		return refusal.answer()
-	case v == nil:
-		return answer{Status: http.StatusNoContent, Header: http.Header{}}
-	}
-	return jsonAnswer(http.StatusOK, v)
-}
-
 // tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
 func tooMany(after time.Duration, global bool) answer {
 	seconds := after.Seconds()
@@ -197,24 +180,21 @@ func tooMany(after time.Duration, global bool) answer {
 	return a
 }
 
-// limited enforces the global limit, against which interactions do not count (Discord, Rate Limits:
-// Global Rate Limit).
-func (w *world) limited(authorized bool) (answer, bool) {
-	if !authorized {
-		return answer{}, false
-	}
+// limit enforces the global limit (Discord, Rate Limits: Global Rate Limit).
+func (w *world) limit() {
 	now := time.Now()
 	if now.Sub(w.second) >= time.Second {
 		w.second, w.inSecond = now, 0
 	}
-	w.inSecond++
-	return tooMany(time.Second-now.Sub(w.second), true), w.inSecond > w.options.GlobalPerSecond
+	if w.inSecond++; w.inSecond > w.options.GlobalPerSecond {
+		panic(tooMany(time.Second-now.Sub(w.second), true))
+	}
 }
 
 // decode decodes a JSON body into v.
 func (q query) decode(v any) {
 	if err := json.Unmarshal(q.body, v); err != nil {
-		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()))
+		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()).answer())
 	}
 }
 

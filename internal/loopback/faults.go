@@ -84,14 +84,14 @@ func Matches(request, pattern string) bool {
 	return ok || pattern == ""
 }
 
-// Exchange responds to a request with what respond returns, which makes it take effect, or as the fault that applies
-// to it demands, in the words of refuse. done ends its waits. answered is called before the response is sent.
+// Exchange responds to a request with the Reply that respond returns or panics with, which makes it take effect, or as
+// the fault that applies to it demands, in the words of refuse. done ends its waits. answered is called before the response is sent.
 func (s *Faults) Exchange(w http.ResponseWriter, r *http.Request, request string, done <-chan struct{}, respond func() Reply, refuse func(Fault) Reply, answered func()) {
 	f := s.of(request)
 	connected := f.Done || Sleep(r.Context(), done, f.Delay) || f.Late && Sleep(context.Background(), done, f.Delay)
 	var a Reply
 	if connected && (f.Done || !f.replaces()) {
-		a = respond()
+		a = caught(respond)
 		connected = !f.Done || Sleep(r.Context(), done, f.Delay)
 	}
 	if f.replaces() {
