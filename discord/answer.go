@@ -20,8 +20,7 @@ import (
 // maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
 const maxCustomID = 100
 
-// customID returns the id of a button that shows a page of a command's answer; empty if the line is
-// too long for one.
+// customID returns the id of a button that shows a page of a command's answer; empty if the line is too long for one.
 func customID(line string, page int) string {
 	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
 		return id

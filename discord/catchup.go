@@ -44,8 +44,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	return nil
 }
 
-// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in
-// time.
+// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in time.
 func (d *Discord) noteGaps() (all []channel.Gap, ok bool) {
 	ctx, cancel := context.WithTimeout(d.Work.Context(), d.pauses.open)
 	defer cancel()

@@ -193,8 +193,7 @@ func (i interaction) line() string {
 	return strings.Join(words, " ")
 }
 
-// suggest completes an argument of a command. It responds even if it finds nothing: otherwise
-// Discord shows an error.
+// suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed, number := "", false
 	command, _ := channel.FindCommand(i.Data.Name)

@@ -14,9 +14,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// event handles one gateway event. The next event waits for it, so it only updates caches and
-// queues work, except for READY, which has to be on disk first. After an error the connection must
-// be closed.
+// event handles one gateway event. The next event waits for it, so it only updates caches and queues work, except for
+// READY, which has to be on disk first. After an error the connection must be closed.
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
 		if p := recover(); p != nil { // otherwise it would end the program
@@ -207,8 +206,7 @@ func (d *Discord) onMessageDelete(e deletion) {
 	})
 }
 
-// locate looks up a place in the state cache or, since archived threads are not in the cache, over
-// REST.
+// locate looks up a place in the state cache or, since archived threads are not in the cache, over REST.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	p, cached := d.state.place(id)
 	if cached {

@@ -46,8 +46,7 @@ type session struct {
 // responds, before it is given up.
 const maxFailedResumes = 3
 
-// connect starts or resumes the session. It returns the reason when the connection or ctx has
-// ended.
+// connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
 func (s *session) connect(ctx context.Context) error {
 	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
 	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)

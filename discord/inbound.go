@@ -138,9 +138,8 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 // emoji, timestamps and commands (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
-// textOf returns a message as plain text: the title of a forum's post, its content with names instead of
-// ids, then in brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds
-// count.
+// textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
+// brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
 	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
 	parts := []string{said}

@@ -11,9 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// message contains the fields of a message that the connector uses. discordgo's type cannot be
-// decoded if one component is of an unknown kind, and cannot distinguish the missing fields of an
-// update from empty ones.
+// message contains the fields of a message that the connector uses. discordgo's type cannot be decoded if one
+// component is of an unknown kind, and cannot distinguish the missing fields of an update from empty ones.
 type message struct {
 	ID          string
 	ChannelID   string `json:"channel_id"`

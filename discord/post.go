@@ -53,8 +53,7 @@ func newPost(channel, text, to, nonce string) post {
 	return p
 }
 
-// create posts a message and returns it. If one with the same nonce was posted before, it returns
-// that.
+// create posts a message and returns it. If one with the same nonce was posted before, it returns that.
 func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
 	err = d.rest.do(ctx, c)
@@ -94,9 +93,8 @@ func (d *Discord) findSent(ctx context.Context, conversation string, piece chann
 	})
 }
 
-// findStarted returns the messages in which an earlier process started the reply to the messages
-// to: the one that references any of them, and those that follow without a reference. reply is its id,
-// once it has one.
+// findStarted returns the messages in which an earlier process started the reply to the messages to: the one that
+// references any of them, and those that follow without a reference. reply is its id, once it has one.
 func (d *Discord) findStarted(ctx context.Context, conversation, reply string, to []string) (pieces []message, err error) {
 	_, err = d.find(ctx, conversation, reply, to, func(m message) bool {
 		switch {

@@ -160,8 +160,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	}
 }
 
-// FuzzEvent reads any data as each event that carries what people said, as their use of
-// a command, or as a button.
+// FuzzEvent reads any data as each event that carries what people said, as their use of a command, or as a button.
 func FuzzEvent(f *testing.F) {
 	for _, text := range wordstest.Texts() {
 		quoted, _ := json.Marshal(text)

@@ -43,8 +43,7 @@ func newREST(base, token string) *rest {
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
-// call is one request. It may be repeated after a server error, so a POST needs a nonce, once or
-// notIdempotent.
+// call is one request. It may be repeated after a server error, so a POST needs a nonce, once or notIdempotent.
 type call struct {
 	method     string
 	path       string // below /api/v9, with the query
@@ -57,8 +56,7 @@ type call struct {
 	notIdempotent bool // repeated only after a rate limit, when it certainly had no effect
 }
 
-// do makes a request. It waits for rate limits and retries failures, both a limited number of
-// times.
+// do makes a request. It waits for rate limits and retries failures, both a limited number of times.
 func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {

@@ -149,8 +149,7 @@ func (s *stateCache) audience(id string) channel.Audience {
 	return channel.ChannelWide
 }
 
-// openLocked returns ServerWide if everyone on the server may read a channel, else Members; empty if
-// unknown.
+// openLocked returns ServerWide if everyone on the server may read a channel, else Members; empty if unknown.
 func (s *stateCache) openLocked(p place) channel.Audience {
 	everyone := s.guilds[p.Guild].role(p.Guild)
 	switch can := everyone.Permissions; {

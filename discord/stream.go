@@ -124,8 +124,7 @@ func (w *writer) writePart(ctx context.Context, part int, text string) error {
 	return err
 }
 
-// postPart posts the message that shows a part. If one was posted before, it returns that: they have
-// the same nonce.
+// postPart posts the message that shows a part. If one was posted before, it returns that: they have the same nonce.
 func (w *writer) postPart(ctx context.Context, part int, text string, once bool) (message, error) {
 	return w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
 }

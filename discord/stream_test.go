@@ -228,8 +228,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// TestPiecesThatAnEarlierProcessStreamedAreTakenOver is the crash while the second piece
-// of a reply was streamed.
+// TestPiecesThatAnEarlierProcessStreamedAreTakenOver is the crash while the second piece of a reply was streamed.
 func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -43,8 +43,7 @@ func fatal(err error) error {
 	return nil
 }
 
-// supervise keeps the connector connected until ctx is done. It returns only errors that a person
-// has to fix.
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
 	d.Work.Open(ctx)
 	var s *session // the latest; nil: none yet, or it could not be prepared

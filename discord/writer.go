@@ -53,8 +53,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if err != nil || piece.Part < piece.Parts-1 {
 		return id, err
 	}
-	// If the reply became shorter, the rest goes before the piece counts as sent: after a crash it is
-	// sent again.
+	// If the reply became shorter, the rest goes before the piece counts as sent: after a crash it is sent again.
 	if err := w.adopt(ctx, piece.Reply); err != nil {
 		return "", err
 	}

@@ -18,8 +18,7 @@ type answerer interface {
 	answer(ctx context.Context, c command, a channel.Answer) error
 }
 
-// webhookAnswerer answers over a response_url. Only the sender sees the answer, unless it is
-// public.
+// webhookAnswerer answers over a response_url. Only the sender sees the answer, unless it is public.
 type webhookAnswerer struct {
 	s        *Slack
 	url      string
@@ -184,8 +183,7 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
 
-// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where
-// they stand.
+// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where they stand.
 func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slackgo.BlockElement) {
 	for _, b := range buttons {
 		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: conversation.Thread}); button != nil {

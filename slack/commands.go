@@ -41,8 +41,7 @@ func (s *Slack) repeated(kind, a, b string) bool {
 	return s.Handled.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
-// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30
-// minutes.
+// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30 minutes.
 const runTimeout = 25 * time.Minute
 
 // start runs a command in a goroutine of its own.
@@ -134,8 +133,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
 }
 
-// run runs a command and answers it. Admins may manage everything, and everyone their direct messages with
-// the bot.
+// run runs a command and answers it. Admins may manage everything, and everyone their direct messages with the bot.
 func (s *Slack) run(ctx context.Context, c command, to answerer) error {
 	c.who.Manager = s.isAdmin(ctx, c.who.ID) || c.place.Direct()
 	if name, ok := s.nameOf(c.who.ID); ok {

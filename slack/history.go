@@ -166,9 +166,8 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
-// missedThread reports whether a message of a channel has an unknown thread in which someone else
-// may have replied after after: Slack does not repeat the events of missed replies. Known threads
-// have a gap of their own.
+// missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
+// after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
 func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
 		return false

@@ -132,8 +132,7 @@ func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 	}
 }
 
-// authorName returns the name of the author. known is false if it has to be looked up; name is the
-// id then.
+// authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
 func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	if name = m.Username; name == "" && (m.User == "" || m.BotID != "") && m.BotProfile != nil {
 		name = m.BotProfile.Name

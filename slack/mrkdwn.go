@@ -22,8 +22,7 @@ func (s *Slack) mentionsBot(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
 
-// withoutMention removes a mention of the bot from the start of a text, unless there is nothing
-// else.
+// withoutMention removes a mention of the bot from the start of a text, unless there is nothing else.
 func (s *Slack) withoutMention(raw string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(raw), "<@"+s.self.user)
 	if !ok {
@@ -99,12 +98,10 @@ var (
 	plainMention = regexp.MustCompile(`(?i)\w@[\w-]+\.\w|@(channel|here|everyone)`)
 )
 
-// wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing
-// it.
+// wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing it.
 const wordJoiner = "\u2060"
 
-// defuseMentions makes the mentions in a model's text harmless, because people may have prompted it
-// to write them.
+// defuseMentions makes the mentions in a model's text harmless, because people may have prompted it to write them.
 func defuseMentions(text string) string {
 	if !strings.ContainsAny(text, "!@") {
 		return text

@@ -1,5 +1,4 @@
-// Names of people and channels; and completion of messages with the names, quotes and files that events leave
-// out.
+// Names of people and channels; and completion of messages with the names, quotes and files that events leave out.
 
 package slack
 
@@ -27,8 +26,7 @@ func (s *Slack) nameOf(id string) (name string, ok bool) { return s.names.Find(n
 // lookupTimeout is how long one lookup may take.
 const lookupTimeout = 5 * time.Second
 
-// lookUp returns the name of a person or a channel from the cache or from Slack; the id if it cannot be
-// found.
+// lookUp returns the name of a person or a channel from the cache or from Slack; the id if it cannot be found.
 func (s *Slack) lookUp(ctx context.Context, id string) string {
 	if name, ok := s.nameOf(id); ok {
 		return name
@@ -75,8 +73,7 @@ func (s *Slack) isAdmin(ctx context.Context, id string) bool {
 	return admin
 }
 
-// label returns the display name of a place, from the cache: that of the author in direct messages;
-// empty if unknown.
+// label returns the display name of a place, from the cache: that of the author in direct messages; empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
@@ -134,8 +131,7 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 	})
 }
 
-// quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be
-// read.
+// quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{limit: 1})
 	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {

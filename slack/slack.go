@@ -163,9 +163,8 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person
-// has to fix something; the error says what. All goroutines have ended when Run returns. It can be
-// called only once.
+// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person has to fix
+// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }

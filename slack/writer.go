@@ -88,15 +88,13 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	return w.s.times.retry, !w.draft.lost // otherwise there might be two drafts
 }
 
-// trimPendingMention removes the ASCII characters after the last space, which may still become a
-// mention of everyone.
+// trimPendingMention removes the ASCII characters after the last space, which may still become a mention of everyone.
 func trimPendingMention(text string) string {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it
-// over.
+// Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it over.
 func (w *writer) Cancel() {
 	w.Stop()
 	ctx, cancel := context.WithTimeout(w.s.Work.Context(), callTimeout)

@@ -103,8 +103,7 @@ func (w *world) fill(m *Message, p payload) {
 	m.mention(w, p.allow)
 }
 
-// change applies a valid payload to a message; fields that it lacks are unchanged (Discord,
-// Message: Edit Message).
+// change applies a valid payload to a message; fields that it lacks are unchanged (Discord, Message: Edit Message).
 func (w *world) change(m *Message, p payload) {
 	next := *m
 	if p.Components != nil {
@@ -128,8 +127,7 @@ func (w *world) editMessage(q query) any {
 	return w.shown(m)
 }
 
-// deleteMessage: others' messages require a permission that the bot does not have (Discord,
-// Message: Delete Message).
+// deleteMessage: others' messages require a permission that the bot does not have (Discord, Message: Delete Message).
 func (w *world) deleteMessage(q query) any {
 	m := w.messageOf(q)
 	refuseIf(m.Author.ID != w.bot.ID, errPermission)

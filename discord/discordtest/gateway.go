@@ -77,9 +77,8 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// attach registers a connection and sends HELLO (Discord, Gateway: Hello Event; Gateway URL Query
-// String Params). A client without timely heartbeats is disconnected and may resume (Discord, Gateway:
-// Heartbeat Interval).
+// attach registers a connection and sends HELLO (Discord, Gateway: Hello Event; Gateway URL Query String Params). A
+// client without timely heartbeats is disconnected and may resume (Discord, Gateway: Heartbeat Interval).
 func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	s.do(func(w *world) {
 		if ok = s.life.Err() == nil; !ok {
@@ -186,8 +185,7 @@ func (s *Server) Disconnect(code int) {
 	})
 }
 
-// Cut ends each connection without a close frame, after its queued frames; the sessions can be
-// resumed.
+// Cut ends each connection without a close frame, after its queued frames; the sessions can be resumed.
 func (s *Server) Cut() { s.onEach(func(_ *world, c *connection) { c.Cut() }) }
 
 // HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
@@ -197,8 +195,7 @@ func (s *Server) HalfOpen() { s.onEach(func(_ *world, c *connection) { c.Frozen.
 // connected until it is cut, but gets no more events.
 func (s *Server) Forget() { s.do(func(w *world) { clear(w.sessions) }) }
 
-// Drop loses the next n events: they use sequence numbers, and only a RESUME from before them
-// delivers them.
+// Drop loses the next n events: they use sequence numbers, and only a RESUME from before them delivers them.
 func (s *Server) Drop(n int) { s.do(func(w *world) { w.drop += n }) }
 
 // Repeat dispatches the last n events again with new sequence numbers: Discord guarantees

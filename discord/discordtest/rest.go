@@ -27,8 +27,7 @@ type query struct {
 // request by a panic with its answer. It is called with the world locked.
 type endpoint func(w *world, q query) any
 
-// routes returns the handler of all endpoints; open ones have their token in the path, or need
-// none.
+// routes returns the handler of all endpoints; open ones have their token in the path, or need none.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	route := func(pattern string, e endpoint) { s.route(mux, pattern, true, e) }

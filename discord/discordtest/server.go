@@ -6,8 +6,7 @@
 // Interaction). Every rule names its source: "Discord, X: Y" is page X, section Y of Discord's
 // developer documentation; "judgement" means that no document says.
 //
-// Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the
-// code under test.
+// Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the code under test.
 package discordtest
 
 import (

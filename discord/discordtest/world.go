@@ -1,5 +1,4 @@
-// The world is the whole state of the double. The Server's lock guards it, so its methods do not
-// lock.
+// The world is the whole state of the double. The Server's lock guards it, so its methods do not lock.
 
 package discordtest
 
@@ -70,8 +69,7 @@ func (s *Server) User(name string) (u *discordgo.User) {
 	return u
 }
 
-// Guild adds a guild with these members and the bot, and dispatches GUILD_CREATE. The first member
-// owns it.
+// Guild adds a guild with these members and the bot, and dispatches GUILD_CREATE. The first member owns it.
 func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Guild) {
 	s.do(func(w *world) {
 		members = append(members, w.bot)

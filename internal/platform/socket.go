@@ -82,8 +82,7 @@ func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
 	return s
 }
 
-// Expect has the socket end with ErrSilent once nothing, not even a PING or PONG, was received for
-// silence.
+// Expect has the socket end with ErrSilent once nothing, not even a PING or PONG, was received for silence.
 func (s *Socket) Expect(silence time.Duration) {
 	s.silence.Store(int64(silence))
 	s.noteRead()
@@ -97,8 +96,7 @@ func (s *Socket) noteRead() {
 	}
 }
 
-// LastRead returns when something was last received, or when the connection was made if nothing was
-// yet.
+// LastRead returns when something was last received, or when the connection was made if nothing was yet.
 func (s *Socket) LastRead() time.Time { return *s.read.Load() }
 
 // Ping asks the server for a PONG. It returns no error: a dead connection ends by its silence.

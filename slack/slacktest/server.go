@@ -28,8 +28,7 @@ const (
 	BotUserID = "U000000001" // the user id in mentions
 )
 
-// Options configures the times and limits of a workspace. The zero value of a field is Slack's
-// behaviour.
+// Options configures the times and limits of a workspace. The zero value of a field is Slack's behaviour.
 type Options struct {
 	AckWithin       time.Duration   // after which an envelope counts as not acknowledged; 3 s (apis/events-api#retries)
 	Redeliver       []time.Duration // delays before each redelivery of an event that is not acknowledged; none, 1 min and 5 min (same page)

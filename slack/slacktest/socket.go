@@ -1,5 +1,4 @@
-// Socket Mode: WebSockets and their faults, and envelopes: how an event is sent, acknowledged, or
-// redelivered.
+// Socket Mode: WebSockets and their faults, and envelopes: how an event is sent, acknowledged, or redelivered.
 
 package slacktest
 
@@ -107,9 +106,8 @@ func (s *Server) SocketMode(on bool) { s.do(func() { s.socketMode = on }) }
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
 
-// Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
-// even a PING, and everything received is lost. Slack does not notice, and still sends events
-// there.
+// Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not even a PING, and
+// everything received is lost. Slack does not notice, and still sends events there.
 func (k *Socket) Freeze() { k.out.Frozen.Store(true) }
 
 // SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
@@ -141,8 +139,7 @@ type Delivery struct {
 }
 
 // deliverLocked sends an envelope. An event is sent again in new envelopes until it is acknowledged
-// (apis/events-api#retries). A command or a click is not sent again: the person sees that it
-// failed.
+// (apis/events-api#retries). A command or a click is not sent again: the person sees that it failed.
 func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
 	s.goLocked(func() {

@@ -23,9 +23,8 @@ type (
 	method func(*Server, args) answer // called with mu held; it may end with a refusal
 )
 
-// methods are the supported methods, with the scope of the bot token that each requires. ":read" and
-// ":history" are completed by the conversation's kind, such as channels:read. Slack's error for an
-// unknown name is unknown_method.
+// methods are the supported methods, with the scope of the bot token that each requires. ":read" and ":history" are
+// completed by the conversation's kind, such as channels:read. Slack's error for an unknown name is unknown_method.
 var methods = map[string]struct {
 	do    method
 	scope string
@@ -39,8 +38,7 @@ var methods = map[string]struct {
 	"chat.startStream":      {(*Server).startStream, "chat:write"},
 	"chat.appendStream":     {(*Server).appendStream, "chat:write"},
 	"chat.stopStream":       {(*Server).stopStream, "chat:write"},
-	// assistant:write is accepted too "for the time being"
-	// (reference/methods/assistant.threads.setStatus).
+	// assistant:write is accepted too "for the time being" (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": {(*Server).setStatus, "chat:write"},
 	"conversations.info":          {(*Server).conversationInfo, ":read"},
 	"conversations.history":       {(*Server).conversationHistory, ":history"},
