@@ -21,6 +21,8 @@ type command struct {
 	line  string // "/compact prices"
 	who   channel.Person
 	page  int
+
+	written bool // as a message
 }
 
 // onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
@@ -33,7 +35,7 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	}
 	c := command{place: s.place(p.ChannelID, ""), line: lineOf(p.Text), who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
-	s.start(c, &webhookAnswerer{s: s, url: p.ResponseURL, public: called.Public})
+	s.start(c, s.overURL(p.ResponseURL, "", called.Public, false))
 }
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.
@@ -87,8 +89,8 @@ func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
 	if s.repeated("line", place.Channel, in.ID) {
 		return
 	}
-	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.start(c, &messageAnswerer{s: s, place: place, command: in.ID})
+	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
+	s.start(c, s.asMessage(place, in.ID))
 }
 
 // buttonValue is the value of a button, as JSON.
@@ -130,7 +132,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	thread := s.placeOf(p.Channel.ID, slackgo.Msg{Timestamp: p.Message.TS, ThreadTimestamp: p.Message.Thread}).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
+	s.start(c, s.overURL(p.URL, thread, false, true))
 }
 
 // run runs a command and answers it. Admins may manage everything, and everyone their direct messages with the bot.
@@ -139,12 +141,11 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) error {
 	if name, ok := s.nameOf(c.who.ID); ok {
 		c.who.Name = name
 	}
-	_, written := to.(*messageAnswerer)
 	run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
 	return s.RunCommand(ctx, run, func(ctx context.Context, answer channel.Answer, refused bool) error {
-		if written && refused { // as for other messages
+		if c.written && refused { // as for other messages
 			return nil
 		}
-		return to.answer(ctx, c, answer)
+		return to(ctx, c, answer)
 	})
 }
