@@ -150,10 +150,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 		return found, err
 	}
 	found.ID, found.Bot = self.ID, self.Username
-	var app struct {
-		ID    string
-		Flags int
-	}
+	var app discordgo.Application
 	err = get("/applications/@me", &app)
 	var refused *refusal
 	switch {

@@ -124,15 +124,11 @@ func (r *rest) try(ctx context.Context, c call) error {
 }
 
 func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
-	var body io.Reader
+	var body []byte
 	if c.body != nil {
-		b, err := json.Marshal(c.body)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.describe(), err)
-		}
-		body = bytes.NewReader(b)
+		body, _ = json.Marshal(c.body) // it can always be encoded
 	}
-	q, err := http.NewRequestWithContext(ctx, c.method, r.base+"/api/v"+discordgo.APIVersion+c.path, body)
+	q, err := http.NewRequestWithContext(ctx, c.method, r.base+"/api/v"+discordgo.APIVersion+c.path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
 	}

@@ -46,12 +46,24 @@ func (s *Slack) repeated(kind, a, b string) bool {
 // runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30 minutes.
 const runTimeout = 25 * time.Minute
 
-// start runs a command in a goroutine of its own.
-func (s *Slack) start(c command, to answerer) {
+// start runs a command in a goroutine of its own, and answers it. Admins may manage everything, and everyone their direct
+// messages with the bot.
+func (s *Slack) start(c command, answer answerer) {
 	s.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, runTimeout)
 		defer cancel()
-		if err := s.run(ctx, c, to); err != nil && ctx.Err() == nil {
+		c.who.Manager = s.isAdmin(ctx, c.who.ID) || c.place.Direct()
+		if name, ok := s.nameOf(c.who.ID); ok {
+			c.who.Name = name
+		}
+		run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
+		err := s.RunCommand(ctx, run, func(ctx context.Context, a channel.Answer, refused bool) error {
+			if c.written && refused { // as for other messages
+				return nil
+			}
+			return answer(ctx, c, a)
+		})
+		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
@@ -133,19 +145,4 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.start(c, s.overURL(p.URL, thread, false, true))
-}
-
-// run runs a command and answers it. Admins may manage everything, and everyone their direct messages with the bot.
-func (s *Slack) run(ctx context.Context, c command, to answerer) error {
-	c.who.Manager = s.isAdmin(ctx, c.who.ID) || c.place.Direct()
-	if name, ok := s.nameOf(c.who.ID); ok {
-		c.who.Name = name
-	}
-	run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
-	return s.RunCommand(ctx, run, func(ctx context.Context, answer channel.Answer, refused bool) error {
-		if c.written && refused { // as for other messages
-			return nil
-		}
-		return to(ctx, c, answer)
-	})
 }
