@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -163,7 +162,7 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	r.eventually("people are told that it works", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
 
-func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
+func TestTheManifestSwitchesOnWhatIsNeededAndIsTheOneOfTheLink(t *testing.T) {
 	var m struct {
 		Display struct {
 			Name, Description string
@@ -179,6 +178,11 @@ func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
 	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's
 		check.That(t, len(text) >= limits[0] && len(text) <= limits[1], "%q has %d characters", text, len(text))
 	}
+	deployed, page := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t), check.Must(os.ReadFile("../docs/slack.md"))(t)
+	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
+	query := check.Must(url.Parse(CreateURL()))(t).Query()
+	check.That(t, query.Get("manifest_json") == compact.String() && query.Get("new_app") == "1", "the link makes another app: %v", query)
+	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
 }
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
@@ -198,17 +202,6 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	check.Equal(t, "the address of a compatible server, which has tokens of its own", s.o.APIBase, "http://localhost:8080/api/")
 }
 
-func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
-	deployed := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t)
-	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
-	page := check.Must(os.ReadFile("../docs/slack.md"))(t)
-	var want, got any
-	query := check.Must(url.Parse(CreateURL()))(t).Query()
-	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
-	check.That(t, reflect.DeepEqual(got, want) && query.Get("new_app") == "1", "the link makes another app: %v", got)
-	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
-}
-
 func TestEachTokenIsCheckedAlone(t *testing.T) {
 	server := slacktest.New(slacktest.Options{})
 	defer server.Close()
@@ -216,9 +209,7 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL)
 	check.That(t, err == nil && app == "app" && workspace == "slacktest", "%q, %q, %v", app, workspace, err)
 	check.NoError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
-	check.ErrorContains(t, "another", failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)), "Slack rejects the bot token (invalid_auth)")
+	_, _, err = CheckBotToken(ctx, "xoxb-wrong", server.APIURL)
+	check.ErrorContains(t, "another", err, "Slack rejects the bot token (invalid_auth)")
 	check.ErrorContains(t, "another", CheckAppToken(ctx, "xapp-wrong", server.APIURL), "rejects the app-level token")
 }
-
-// failure3 is the error of a call that returns two values more.
-func failure3[A, B any](_ A, _ B, err error) error { return err }
