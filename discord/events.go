@@ -138,13 +138,7 @@ func (d *Discord) deliver(m message) {
 		}
 		return
 	}
-	d.Store(ctx, func() error {
-		_, err := d.Hub.Deliver(ctx, name, in)
-		if err != nil {
-			d.Hub.Undelivered(ctx, name, in, err)
-		}
-		return err
-	})
+	d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers

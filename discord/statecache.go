@@ -27,16 +27,20 @@ func newStateCache() *stateCache {
 	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
 }
 
-func (s *stateCache) setSelf(me user, app string) {
+// do calls f with the cache locked.
+func (s *stateCache) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.me, s.app = me, cmp.Or(app, s.app)
+	f()
+}
+
+func (s *stateCache) setSelf(me user, app string) {
+	s.do(func() { s.me, s.app = me, cmp.Or(app, s.app) })
 }
 
 func (s *stateCache) self() (me user, app string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.me, s.app
+	s.do(func() { me, app = s.me, s.app })
+	return me, app
 }
 
 // addGuild adds or replaces a server. It returns the server's channels and threads.
@@ -64,9 +68,8 @@ func (s *stateCache) addGuild(g guild) (channels []place) {
 }
 
 func (s *stateCache) add(p place) place {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addLocked(p)
+	s.do(func() { p = s.addLocked(p) })
+	return p
 }
 
 func (s *stateCache) addLocked(p place) place {
@@ -81,41 +84,34 @@ func (s *stateCache) addLocked(p place) place {
 	return p
 }
 
-func (s *stateCache) remove(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.places, id)
-}
+func (s *stateCache) remove(id string) { s.do(func() { delete(s.places, id) }) }
 
 // removeGuild removes a server that the bot was removed from.
 func (s *stateCache) removeGuild(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.guilds, id)
-	maps.DeleteFunc(s.places, func(_ string, p place) bool { return p.Guild == id })
+	s.do(func() {
+		delete(s.guilds, id)
+		maps.DeleteFunc(s.places, func(_ string, p place) bool { return p.Guild == id })
+	})
 }
 
 // updateGuild changes a server if it is known.
 func (s *stateCache) updateGuild(id string, change func(g *guild)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g, known := s.guilds[id]; known {
-		change(&g)
-		s.guilds[id] = g
-	}
+	s.do(func() {
+		if g, known := s.guilds[id]; known {
+			change(&g)
+			s.guilds[id] = g
+		}
+	})
 }
 
 // guild returns a server; the zero value if it is unknown.
-func (s *stateCache) guild(id string) guild {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.guilds[id]
+func (s *stateCache) guild(id string) (g guild) {
+	s.do(func() { g = s.guilds[id] })
+	return g
 }
 
 func (s *stateCache) place(id string) (p place, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, known = s.places[id]
+	s.do(func() { p, known = s.places[id] })
 	return p, known
 }
 

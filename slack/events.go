@@ -128,15 +128,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	if len(messages) == 0 {
 		return n, nil
 	}
-	return n, func() error {
-		err := s.Hub.DeliverAll(ctx, place.String(), messages)
-		if err != nil {
-			for _, in := range messages {
-				s.Hub.Undelivered(ctx, place.String(), in, err)
-			}
-		}
-		return err
-	}
+	return n, func() error { return s.Deliver(ctx, place.String(), messages...) }
 }
 
 // edited returns how to store an edit; nil for the bot's own edits and for changes that affect

@@ -56,6 +56,17 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 	return nil
 }
 
+// Deliver passes messages of a conversation to the hub, and tells their authors, once per incident, if that fails.
+func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
+	err := b.Hub.DeliverAll(ctx, conversation, messages)
+	for _, in := range messages {
+		if err != nil {
+			b.Hub.Undelivered(ctx, conversation, in, err)
+		}
+	}
+	return err
+}
+
 // Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
 // or the hub has ended. The queue of that channel waits until then, which keeps its messages in order.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
