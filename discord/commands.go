@@ -123,24 +123,19 @@ func (d *Discord) onInteraction(i interaction) {
 	})
 }
 
+// handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.
 func (d *Discord) handle(ctx context.Context, i interaction) error {
-	switch i.Type {
-	case discordgo.InteractionApplicationCommand:
-		flags := map[string]any{"flags": i.flags()}
-		return d.run(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, flags, i.line(), 0)
-	case discordgo.InteractionApplicationCommandAutocomplete:
+	line, n, ok := parseCustomID(i.Data.CustomID)
+	deferral, data := discordgo.InteractionResponseDeferredMessageUpdate, any(nil)
+	switch {
+	case i.Type == discordgo.InteractionApplicationCommandAutocomplete:
 		return d.suggest(ctx, i)
-	case discordgo.InteractionMessageComponent:
-		if line, n, ok := parseCustomID(i.Data.CustomID); ok { // otherwise it is of another version
-			return d.run(ctx, i, discordgo.InteractionResponseDeferredMessageUpdate, nil, line, n)
-		}
+	case i.Type == discordgo.InteractionApplicationCommand:
+		line, deferral = i.line(), discordgo.InteractionResponseDeferredChannelMessageWithSource
+		data = map[string]any{"flags": i.flags()}
+	case !i.isButton() || !ok: // of another version
+		return nil
 	}
-	return nil
-}
-
-// run defers the response to an interaction, runs its command for the person who caused it, and shows page n
-// of the answer.
-func (d *Discord) run(ctx context.Context, i interaction, deferral discordgo.InteractionResponseType, data any, line string, n int) error {
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
