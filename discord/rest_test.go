@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,15 +18,20 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/store"
 )
 
-// transport answers requests without a network, which would stop a test's own clock.
+// transport answers requests without a network, which would stop a test's own clock; status 0: it fails.
 type transport func(*http.Request) (status int, body string)
 
 func (f transport) RoundTrip(q *http.Request) (*http.Response, error) {
 	status, body := f(q)
+	if status == 0 {
+		return nil, errors.New("nobody answered")
+	}
 	header := http.Header{"Location": {"http://elsewhere.invalid/"}, "Retry-After": {"60"}}
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: q}, nil
 }
@@ -106,18 +110,6 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-func TestErrorsNameNoSecrets(t *testing.T) {
-	t.Parallel()
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	check.NoError(t, err)
-	address := "http://" + nobody.Addr().String()
-	_ = nobody.Close()
-	rest := newREST(address, token)
-	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true, once: true})
-	check.That(t, err != nil, "nobody answered")
-	check.Lacks(t, "the error", err.Error(), "SECRET", token)
-}
-
 // What is refused for a while is refused on one route, or by a ban of the address on all.
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -137,11 +129,13 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		"a ban, in Discord's way": {429, `{"message":"You are being blocked from accessing our API temporarily.","code":0}`, false, maxWaits + 1, time.Minute, time.Minute},
 		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false, maxTries, 0, 0},
 		"a redirect, to anywhere": {302, ``, false, 1, 0, 0},
+		"no answer":               {0, ``, false, maxTries, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
 			rest := offline(t, func(*http.Request) (int, string) { tries++; return c.status, c.body }).rest
-			err := rest.do(t.Context(), call{method: "GET", path: "/users/@me"})
+			err := rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true})
+			check.Lacks(t, "the error", fmt.Sprint(err), "SECRET", token)
 			check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone && tries == c.tries, "%s: %v after %d tries", name, err, tries)
 			check.Equal(t, name+": it waits", rateLimitWait(err), c.wait)
 			check.Equal(t, name+": another route waits", rest.limits.refused(call{path: "/another"}), c.all)
@@ -182,7 +176,14 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
 	place := r.place(r.square)
 	m := r.Say(r.square, r.ann.ID, "question")
+	said := r.heard(place, 1)[0]
+	said.Addressed = true
+	result := said
+	result.ID = store.TaskID + "-1"
+	turns := check.Must(r.Store.Find(r.ctx, place))(t).Turns()
+	check.EqualAll(t, "of a question and the result of a task Discord knows", turns.Of([]chat.Message{said, result}).To, []string{m.ID})
 	pieces := []channel.Piece{
+		{Reply: "reply-0", Parts: 1, To: turns.Of([]chat.Message{result}).To, Text: "they say 42"},
 		{Reply: "reply-1", Part: 0, Parts: 3, To: []string{m.ID}, Text: "the begin"},
 		{Reply: "reply-1", Part: 1, Parts: 3, To: []string{m.ID}, Text: "the middle"},
 		{Reply: "reply-1", Part: 2, Parts: 3, To: []string{m.ID}, Text: "the middle"},
@@ -199,7 +200,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
 	check.Must(r.send(place, late))(t)
-	check.Equal(t, "messages", len(r.Sent(r.square)), 4)
+	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces)+1)
 }
 
 func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {

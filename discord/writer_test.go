@@ -14,13 +14,11 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
-	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
@@ -128,26 +126,6 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 		check.Must(r.send(r.place(place), piece))(t)
 	}
 	check.EqualAll(t, "answers", r.answers(place, 4), []string{"started", "started", "they say 0", "they say 1"})
-}
-
-// TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.
-func TestResultOfATaskIsLookedFor(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start()
-	name := r.place(r.square)
-	first := r.Say(r.square, r.ann.ID, "by the way")
-	said := r.heard(name, 1)[0]
-	said.Addressed = true
-	result := said
-	result.ID = store.TaskID + "-1"
-	conv := check.Must(r.Store.Find(r.ctx, name))(t)
-	to := conv.Turns().Of([]chat.Message{said, result}).To
-	check.EqualAll(t, "ids that the platform knows", to, []string{first.ID})
-	for _, to := range [][]string{to, conv.Turns().Of([]chat.Message{result}).To} {
-		piece := channel.Piece{Row: 1, Reply: fmt.Sprint("reply-", len(to)), Parts: 1, Text: "they say 42", To: to}
-		id := check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t)
-		piece.Sending = true
-		check.Equal(t, "message", check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t), id)
-	}
 }
 
 func TestAToolIsAllowedByAButton(t *testing.T) {
