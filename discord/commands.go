@@ -166,10 +166,10 @@ func (i interaction) person() channel.Person {
 	switch {
 	case i.Member != nil && i.Member.User != nil:
 		return channel.Person{
-			ID: i.Member.User.ID, Name: i.Member.User.name(i.Member), Roles: i.Member.Roles, Manager: manages(i.Member.Permissions),
+			ID: i.Member.User.ID, Name: i.Member.User.name(i.GuildID, i.Member), Roles: i.Member.Roles, Manager: manages(i.Member.Permissions),
 		}
 	case i.User != nil:
-		return channel.Person{ID: i.User.ID, Name: i.User.name(nil), Manager: i.GuildID == ""}
+		return channel.Person{ID: i.User.ID, Name: i.User.name("", nil), Manager: i.GuildID == ""}
 	}
 	return channel.Person{}
 }

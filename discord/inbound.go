@@ -27,7 +27,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: m.Author.ID, Author: nameIn(p.Guild, *m.Author, m.Member), Time: m.sentAt(),
+		ID: m.ID, AuthorID: m.Author.ID, Author: m.Author.name(p.Guild, m.Member), Time: m.sentAt(),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
 	}
@@ -65,35 +65,26 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	return d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
-// nameIn returns the display name of a user in a server, or in direct messages if guild is empty.
-func nameIn(guild string, u user, m *member) string {
-	if guild == "" {
-		m = nil
-	}
-	return u.name(m)
-}
-
 // quote returns what a reply to a message quotes.
 func (d *Discord) quote(m message, guild string, me user) string {
 	file := ""
-	if files := m.files(); len(files) > 0 {
-		file = files[0].Filename
+	if len(m.Attachments) > 0 {
+		file = m.Attachments[0].Filename
 	}
-	return platform.Quote(nameIn(guild, *m.Author, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
+	return platform.Quote(m.Author.name(guild, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
 }
 
 // attach adds descriptions of the files of a message, and of the messages that it forwards.
 func (d *Discord) attach(in *channel.Inbound, m message) {
-	files := slices.Clone(m.files())
+	files := m.Attachments
 	for _, s := range m.Snapshots {
-		files = append(files, s.Message.files()...)
+		files = slices.Concat(files, s.Message.Attachments)
 	}
-	in.Attachments = slices.Grow(in.Attachments, len(files))[:len(files)]
-	for i, f := range files {
-		a := &in.Attachments[i]
-		a.Kind, a.Name, a.Size, a.URL, a.Caption = platform.KindOf(f.ContentType), f.Filename, f.Size, f.URL, f.Description
+	for _, f := range files {
+		a := channel.Attachment{Kind: platform.KindOf(f.ContentType), Name: f.Filename, Size: f.Size, URL: f.URL, Caption: f.Description}
 		a.Type, _, _ = strings.Cut(f.ContentType, ";")
-		in.Incomplete = in.Incomplete || d.files.Wanted(*a)
+		in.Incomplete = in.Incomplete || d.files.Wanted(a)
+		in.Attachments = append(in.Attachments, a)
 	}
 }
 
@@ -238,11 +229,11 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 func (d *Discord) userName(id string, m message, guild string, me user) string {
 	for _, u := range m.Mentions {
 		if u.ID == id {
-			return nameIn(guild, u.user, u.Member)
+			return u.name(guild, u.Member)
 		}
 	}
 	if id == me.ID {
-		return me.name(nil)
+		return me.name("", nil)
 	}
 	return "unknown"
 }

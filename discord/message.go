@@ -25,8 +25,8 @@ type message struct {
 	Timestamp   string
 	Edited      string `json:"edited_timestamp"`
 	Mentions    []mentioned
-	Roles       []string      `json:"mention_roles"`
-	Attachments *[]attachment // nil: missing
+	Roles       []string     `json:"mention_roles"`
+	Attachments []attachment // nil: missing
 	Embeds      []embed
 	Stickers    []struct{ Name string } `json:"sticker_items"`
 	Poll        *poll
@@ -86,13 +86,6 @@ func (m message) text() string {
 	return *m.Content
 }
 
-func (m message) files() []attachment {
-	if m.Attachments == nil {
-		return nil
-	}
-	return *m.Attachments
-}
-
 // sentAt returns when the message was sent.
 func (m message) sentAt() time.Time {
 	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
@@ -110,15 +103,12 @@ func (m message) isChat() bool {
 	return false
 }
 
-// name returns the user's display name, given their membership in a server (nil: none).
-func (u user) name(m *member) string {
-	switch {
-	case m != nil && m.Nick != "":
+// name returns the user's display name in a server, or in direct messages if guild is empty; m may be nil.
+func (u user) name(guild string, m *member) string {
+	if guild != "" && m != nil && m.Nick != "" {
 		return m.Nick
-	case u.GlobalName != "":
-		return u.GlobalName
 	}
-	return u.Username
+	return cmp.Or(u.GlobalName, u.Username)
 }
 
 const epoch = 1420070400000 // of Discord's ids, in Unix milliseconds
