@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/internal/platform"
 )
@@ -39,7 +41,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false // nothing is readable, e.g. without the message content intent
 	}
-	if m.Reference != nil && m.Reference.Type == 0 {
+	if m.Reference != nil && m.Reference.Type == discordgo.MessageReferenceTypeDefault {
 		in.ReplyTo = m.Reference.MessageID
 	}
 	if to := m.Referenced; to != nil && to.Author != nil {
@@ -57,7 +59,7 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		return true
 	}
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil {
+	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
 		if _, own := d.own.Find(to.MessageID); own {
 			return true
 		}

@@ -30,7 +30,7 @@ type message struct {
 	Embeds      []embed
 	Stickers    []struct{ Name string } `json:"sticker_items"`
 	Poll        *poll
-	Reference   *messageReference           `json:"message_reference"`
+	Reference   *discordgo.MessageReference `json:"message_reference"`
 	Referenced  *message                    `json:"referenced_message"`
 	Snapshots   []struct{ Message message } `json:"message_snapshots"` // the messages that it forwards
 	Nonce       json.RawMessage
@@ -71,11 +71,6 @@ type poll struct {
 	Answers  []struct {
 		Media struct{ Text string } `json:"poll_media"`
 	}
-}
-
-type messageReference struct {
-	Type      discordgo.MessageReferenceType // a reply or a forward
-	MessageID string                         `json:"message_id"`
 }
 
 // text returns the content; empty if it is missing.

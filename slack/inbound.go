@@ -134,6 +134,9 @@ func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 
 // authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
 func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
+	if s.isOwn(m) {
+		return s.self.name, true
+	}
 	if name = m.Username; name == "" && (m.User == "" || m.BotID != "") && m.BotProfile != nil {
 		name = m.BotProfile.Name
 	}

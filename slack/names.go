@@ -143,18 +143,11 @@ func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	if files := attachments(root.Files); len(files) > 0 {
 		file = files[0].Name
 	}
-	return platform.Quote(s.authorOf(ctx, root.Msg), s.resolveNames(ctx, text), file)
-}
-
-func (s *Slack) authorOf(ctx context.Context, m slackgo.Msg) string {
-	if s.isOwn(m) {
-		return s.self.name
-	}
-	name, known := s.authorName(m)
+	name, known := s.authorName(root.Msg)
 	if !known {
-		name = s.lookUp(ctx, m.User)
+		name = s.lookUp(ctx, root.User)
 	}
-	return name
+	return platform.Quote(name, s.resolveNames(ctx, text), file)
 }
 
 // fetch reads at most limit bytes of a file. slack-go sends the token only to Slack and to the Web
