@@ -45,17 +45,21 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	if m.User != "" {
 		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
-	text := withForwarded(m.Msg)
 	// Only the message's own text counts here: a forwarded one addresses no one.
 	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
 	var namesKnown, authorKnown bool // are all of them cached?
-	in.Text, namesKnown = s.plainText(s.withoutMention(text))
+	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m.Msg)))
 	in.Author, authorKnown = s.authorName(m.Msg)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return place, in, false
 	}
-	s.quoteRoot(place, &in)
+	// The first message seen in a thread replies to the one at its top, which belongs to the channel's conversation.
+	if place.Thread != "" {
+		if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
+			in.ReplyTo = place.Thread // Complete adds the quote
+		}
+	}
 	_, channelKnown := s.nameOf(place.Channel) // for the label
 	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
@@ -118,17 +122,6 @@ func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel +
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	if ts != "" {
 		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
-	}
-}
-
-// quoteRoot makes the first message seen in a thread reply to the message at the top of the thread,
-// which belongs to the channel's conversation. Complete adds the quote.
-func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
-	if place.Thread == "" {
-		return
-	}
-	if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
-		in.ReplyTo = place.Thread
 	}
 }
 

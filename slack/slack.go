@@ -35,7 +35,7 @@ type Slack struct {
 	authors     platform.Cache              // authors of messages, by channel and ts
 	replies     platform.Cache              // threads of messages, by channel and ts
 	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
+	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
 	deletions   platform.Cache              // deleted messages, by channel and ts
 	cannotReact atomic.Bool                 // the app lacks the scope
 	unread      sync.Map                    // historyPages of histories longer than a page, by place
