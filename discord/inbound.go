@@ -221,7 +221,8 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 		case part[3] != "":
 			return part[3]
 		case part[4] != "":
-			return formatTime(part[4])
+			unix, _ := strconv.ParseInt(part[4], 10, 64) // markup matches digits only
+			return time.Unix(unix, 0).Local().Format("2 January 2006 15:04 MST")
 		default:
 			return part[5]
 		}
@@ -238,10 +239,4 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 		return me.name("", nil)
 	}
 	return "unknown"
-}
-
-// formatTime formats a Unix timestamp as a local date and time.
-func formatTime(unix string) string {
-	n, _ := strconv.ParseInt(unix, 10, 64) // markup matches digits only
-	return time.Unix(n, 0).Local().Format("2 January 2006 15:04 MST")
 }

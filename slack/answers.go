@@ -175,9 +175,3 @@ func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slac
 	}
 	return row
 }
-
-// withButtons returns a text followed by buttons.
-func withButtons(text string, row []slackgo.BlockElement) []slackgo.MsgOption {
-	first, all := sections(text)
-	return optionsOf(first, append(all, slackgo.NewActionBlock("", row...)))
-}

@@ -35,8 +35,12 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	} else {
 		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
 	}
-	if err != nil {
-		return p, s.historyError(err)
+	switch code := codeOf(err); {
+	case err == nil:
+	case isPermanent(err) && code != "invalid_cursor", code == "missing_scope": // it can never be read
+		return p, fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
+	default:
+		return p, fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 	}
 	p.More, p.There = len(rest.messages) > 0 || rest.truncated, []string{}
 	for _, m := range found {
@@ -56,15 +60,6 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		p.There = nil
 	}
 	return p, nil
-}
-
-// historyError wraps an error of reading history, with channel.ErrGone if the history can never be
-// read. It stops the connector after a platform.SetupError.
-func (s *Slack) historyError(err error) error {
-	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
-		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
-	}
-	return fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 }
 
 // messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack

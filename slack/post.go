@@ -103,7 +103,9 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	if len(buttons) > 0 { // Slack does not accept Markdown together with blocks
-		_, ts, err = client.PostMessageContext(ctx, place.Channel, append(options, withButtons(text, buttons)...)...)
+		first, all := sections(text)
+		options = append(options, optionsOf(first, append(all, slackgo.NewActionBlock("", buttons...)))...)
+		_, ts, err = client.PostMessageContext(ctx, place.Channel, options...)
 	} else {
 		ts, err = s.write(ctx, client, place.Channel, "", text, options...)
 	}
