@@ -91,7 +91,8 @@ func New(o Options) (*Discord, error) {
 	base := platform.NewBase(Name, o.Log, nil)
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
 	d := &Discord{
-		Base: base, o: o, rest: newREST(o.APIBase, o.Token), state: newStateCache(), started: time.Now(), pauses: defaultPauses,
+		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(), pauses: defaultPauses,
+		state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
 	}
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}

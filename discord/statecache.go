@@ -23,10 +23,6 @@ type stateCache struct {
 	guilds map[string]guild
 }
 
-func newStateCache() *stateCache {
-	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
-}
-
 // do calls f with the cache locked.
 func (s *stateCache) do(f func()) {
 	s.mu.Lock()

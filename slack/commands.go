@@ -33,7 +33,8 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	if p.ChannelID == "" || s.repeated("command", p.TriggerID, p.ResponseURL) {
 		return
 	}
-	c := command{place: s.place(p.ChannelID, ""), line: lineOf(p.Text), who: channel.Person{ID: p.UserID, Name: p.UserName}}
+	line := "/" + cmp.Or(strings.TrimLeft(strings.TrimSpace(p.Text), "/"), "help")
+	c := command{place: s.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
 	s.start(c, s.overURL(p.ResponseURL, "", called.Public, false))
 }
@@ -52,12 +53,13 @@ func (s *Slack) start(c command, answer answerer) {
 	s.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, runTimeout)
 		defer cancel()
-		c.who.Manager = s.isAdmin(ctx, c.who.ID) || c.place.Direct()
-		if name, ok := s.nameOf(c.who.ID); ok {
-			c.who.Name = name
+		name, admin, err := s.lookUpPerson(ctx, c.who.ID)
+		if err != nil {
+			s.Log.Debug("look_up_person_failed", "error", err)
 		}
+		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
 		run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
-		err := s.RunCommand(ctx, run, func(ctx context.Context, a channel.Answer, refused bool) error {
+		err = s.RunCommand(ctx, run, func(ctx context.Context, a channel.Answer, refused bool) error {
 			if c.written && refused { // as for other messages
 				return nil
 			}
@@ -67,15 +69,6 @@ func (s *Slack) start(c command, answer answerer) {
 			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
-}
-
-// lineOf returns the command line for the text after /cairn; "/help" if it is empty.
-func lineOf(text string) string {
-	text = strings.TrimLeft(strings.TrimSpace(text), "/")
-	if text == "" {
-		text = "help"
-	}
-	return "/" + text
 }
 
 // Spell returns how people write a command in a conversation: after /cairn, or in a thread, where

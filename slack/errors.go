@@ -126,7 +126,3 @@ var (
 	noReplyCodes = []string{"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel"}
 	noEditCodes  = []string{"message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict"}
 )
-
-func cannotReplyTo(err error) bool { return slices.Contains(noReplyCodes, codeOf(err)) }
-
-func cannotEdit(err error) bool { return slices.Contains(noEditCodes, codeOf(err)) || tooLong(err) }

@@ -62,17 +62,6 @@ func (s *Slack) lookUpPerson(ctx context.Context, id string) (name string, admin
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name), u.IsAdmin || u.IsOwner || u.IsPrimaryOwner, nil
 }
 
-// isAdmin reports whether a person is an admin or owner of the workspace.
-func (s *Slack) isAdmin(ctx context.Context, id string) bool {
-	name, admin, err := s.lookUpPerson(ctx, id)
-	if err != nil {
-		s.Log.Debug("look_up_person_failed", "error", err)
-		return false
-	}
-	s.names.Set(nameKey(id), name)
-	return admin
-}
-
 // label returns the display name of a place, from the cache: that of the author in direct messages; empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {

@@ -5,6 +5,7 @@ package slack
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -124,7 +125,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
-	if w.place != w.conversation && cannotReplyTo(err) { // e.g. the answered message was deleted
+	if w.place != w.conversation && slices.Contains(noReplyCodes, codeOf(err)) { // e.g. the answered message was deleted
 		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
 	}
@@ -187,7 +188,7 @@ func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo
 	if w.draft.ts != "" {
 		ts := w.draft.ts
 		err := w.draft.finish(ctx, w, text, m)
-		if err == nil || !cannotEdit(err) {
+		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !tooLong(err) {
 			return ts, err
 		}
 		w.deleteDraft(ctx)
