@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"math"
 	"sync"
 )
 
@@ -29,22 +30,16 @@ func CallEach(batch []func()) {
 
 // Add appends work to the queue of key. It never blocks, and returns false if the key has no
 // goroutine yet and the group's context has ended.
-func (q *KeyedQueue[T]) Add(key string, work T) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.addLocked(key, work)
-}
+func (q *KeyedQueue[T]) Add(key string, work T) bool { return q.add(key, work, math.MaxInt) }
 
 // Offer is like Add, but also returns false if the queue of key is full.
-func (q *KeyedQueue[T]) Offer(key string, work T) bool {
+func (q *KeyedQueue[T]) Offer(key string, work T) bool { return q.add(key, work, maxWaiting) }
+
+func (q *KeyedQueue[T]) add(key string, work T, limit int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting[key]) < maxWaiting && q.addLocked(key, work)
-}
-
-func (q *KeyedQueue[T]) addLocked(key string, work T) bool {
 	queue, busy := q.waiting[key]
-	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
+	if len(queue) >= limit || !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
 		return false
 	}
 	if q.waiting == nil {
