@@ -53,9 +53,6 @@ const (
 	TextDone     = "Done."
 	TextPrevious = "Previous" // page
 	TextNext     = "Next"     // page
-
-	// TextUnfinished is for a platform that waits for an answer only for some time.
-	TextUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
 )
 
 // String returns the whole answer.

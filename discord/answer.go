@@ -1,12 +1,15 @@
-// Answers to commands: over the interaction, or as a reply to a written command.
+// Answers to commands: over the interaction, with buttons for the pages of a list, or as a reply to a
+// written command.
 
 package discord
 
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -14,80 +17,89 @@ import (
 	"cairn/internal/platform"
 )
 
+// maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
+const maxCustomID = 100
+
+// customID returns the id of a button that shows a page of a command's answer; empty if the line is too long for one.
+func customID(line string, page int) string {
+	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
+		return id
+	}
+	return ""
+}
+
+// parseCustomID decodes an id made by customID.
+func parseCustomID(id string) (line string, page int, ok bool) {
+	rest, isPage := strings.CutPrefix(id, "page ")
+	n, line, more := strings.Cut(rest, " ")
+	page, err := strconv.Atoi(n)
+	return line, page, isPage && more && err == nil && strings.HasPrefix(line, "/")
+}
+
+func buttonOf(label, id string, disabled bool) discordgo.MessageComponent {
+	return discordgo.Button{Style: discordgo.SecondaryButton, Label: label, CustomID: id, Disabled: disabled}
+}
+
+// rowOf returns a row of buttons; nil if there are none.
+func rowOf(buttons ...discordgo.MessageComponent) []discordgo.MessageComponent {
+	if len(buttons) == 0 {
+		return nil
+	}
+	return []discordgo.MessageComponent{discordgo.ActionsRow{Components: buttons}}
+}
+
+// buttons returns a row of buttons that run commands; nil if there are none.
+func buttons(all []channel.Button) []discordgo.MessageComponent {
+	var row []discordgo.MessageComponent
+	for _, b := range all {
+		row = append(row, buttonOf(b.Label, customID(b.Line, 0), false))
+	}
+	return rowOf(row...)
+}
+
+// textAnswer returns a text without buttons, for a message that may have some.
 func textAnswer(text string) post {
-	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
+	p := textPost(text)
+	p.Components = []discordgo.MessageComponent{}
+	return p
 }
 
-// runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
-// is public.
-func (d *Discord) runSlash(ctx context.Context, i interaction) error {
-	command, _ := channel.FindCommand(i.Data.Name)
-	deferred := map[string]any{"flags": flagsOf(command)}
-	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, deferred); err != nil {
-		return err
-	}
-	line := i.line()
-	answer, _, err := platform.Run(ctx, d.hub, d.conversationOf(ctx, i), i.person(), line)
-	if answer.Private {
-		return errors.Join(err, d.answerPrivately(ctx, i, command.Public, answer.String()))
-	}
-	if err := d.showAnswer(ctx, i, line, answer); err != nil || answer.Then == nil {
-		return err
-	}
-	text := answer.Then(ctx)
-	if text == "" {
-		if ctx.Err() == nil {
-			return nil
-		}
-		text = channel.Translated(answer.Language, channel.TextUnfinished)
-	}
-	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
+// page renders page n of a list, with buttons for the previous and the next one.
+func page(line string, answer channel.Answer, n int) post {
+	n = min(max(n, 0), answer.Pages()-1)
+	s := textAnswer(messages.Fit(answer.Page(n)))
+	s.Components = rowOf(
+		buttonOf(channel.Translated(answer.Language, channel.TextPrevious), customID(line, n-1), n == 0),
+		buttonOf(channel.Translated(answer.Language, channel.TextNext), customID(line, n+1), n == answer.Pages()-1),
+	)
+	return s
 }
 
-// answerPrivately sends an answer that only the sender sees. A public deferral must be deleted
-// first, or the follow-up would be public too.
-func (d *Discord) answerPrivately(ctx context.Context, i interaction, public bool, text string) error {
-	if !public {
-		return d.editAnswer(ctx, i, textAnswer(text))
-	}
-	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.originalPath(i), ownToken: true}); err != nil {
-		return err
-	}
-	return d.followUp(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
-}
-
-// showAnswer sends an answer: the first page of a list with buttons for the others, or a text in as
-// many messages as it needs.
-func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
+// showAnswer replaces the deferral, or the message whose button was pressed, with an answer: page n of a list, or
+// a text in as many messages as it needs. A private answer to what all see is a message of its own; a
+// deferral must be deleted first, or that would be public too.
+func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n int, answer channel.Answer) error {
 	answer = answer.Fenced()
-	if answer.Pages() > 1 && customID(line, answer.Pages()) != "" {
-		return d.editAnswer(ctx, i, page(line, answer, 0))
+	if answer.Private && i.flags() == 0 {
+		if !i.isButton() {
+			if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.originalPath(i), ownToken: true}); err != nil {
+				return err
+			}
+		}
+		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
 	}
-	pieces := d.Split(answer.String())
-	if err := d.editAnswer(ctx, i, textAnswer(pieces[0])); err != nil {
-		return err
+	first, more := page(line, answer, n), []string(nil)
+	if answer.Pages() == 1 || customID(line, answer.Pages()) == "" {
+		pieces := d.Split(answer.String())
+		first, more = textAnswer(pieces[0]), pieces[1:]
 	}
-	command, _ := channel.FindCommand(i.Data.Name)
-	for _, piece := range pieces[1:] {
-		if err := d.followUp(ctx, i, piece, flagsOf(command)); err != nil {
-			return err
+	err := d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: first, ownToken: true})
+	for _, piece := range more {
+		if err == nil {
+			err = d.followUp(ctx, i, piece, i.flags())
 		}
 	}
-	return nil
-}
-
-// flagsOf returns the flags of a command's answer: only the sender sees it, unless the command is
-// public.
-func flagsOf(c channel.Command) int {
-	if c.Public {
-		return 0
-	}
-	return int(discordgo.MessageFlagsEphemeral)
-}
-
-// editAnswer replaces the deferral, or the message whose button was pressed.
-func (d *Discord) editAnswer(ctx context.Context, i interaction, s post) error {
-	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: s, ownToken: true})
+	return err
 }
 
 // followUp sends another message about an interaction. Discord accepts no nonce here, so a
@@ -108,30 +120,29 @@ func (d *Discord) originalPath(i interaction) string { return d.webhookPath(i) +
 // runText runs a command that was written as a message, and posts the answer as a reply to it.
 func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) error {
 	p := channel.ParsePlace(name)
-	who := channel.Person{ID: in.AuthorID, Name: in.Author, Manager: p.Direct()}
+	who := channel.Person{ID: in.AuthorID, Name: in.Author}
 	if m.Member != nil {
 		who.Roles = m.Member.Roles
 	}
 	roles := append([]string{p.Server}, who.Roles...) // everyone has the role with the server's id
-	who.Manager = who.Manager || d.state.guild(p.Server).trusts(in.AuthorID, roles)
-	answer, refused, err := platform.Run(ctx, d.hub, name, who, in.Text)
-	if refused || errors.Is(err, channel.ErrClosed) {
-		return nil
-	}
-	first, failed := d.postAll(ctx, name, in.ID, d.Split(answer.Fenced().String()), in.ID)
-	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
+	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, roles)
+	first := "" // the id of the answer
+	command := platform.Command{Conversation: name, Who: who, Line: in.Text}
+	return d.RunCommand(ctx, command, func(ctx context.Context, answer channel.Answer, refused bool) error {
+		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
+		if refused { // as for other messages
+			return nil
+		}
+		if first != "" {
+			if err := d.editMessage(ctx, channelID(name), first, pieces[0], false); err != nil {
+				return err
+			}
+			pieces, to, key = pieces[1:], "", "then "+first
+		}
+		posted, err := d.postAll(ctx, name, to, pieces, key)
+		first = cmp.Or(first, posted)
 		return err
-	}
-	text := answer.Then(ctx)
-	if text == "" {
-		return nil
-	}
-	pieces := d.Split(text)
-	if err := d.editMessage(ctx, channelID(name), first, pieces[0], false); err != nil {
-		return err
-	}
-	_, err = d.postAll(ctx, name, "", pieces[1:], "then "+first)
-	return err
+	})
 }
 
 // postAll posts texts and returns the id of the first message, which replies to the message to

@@ -1,51 +1,59 @@
-// Backfill: conversations that missed messages between two sessions are read from history.
+// Backfill: conversations that missed messages between two sessions read the history, page by page.
 
 package discord
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // onReady handles the start of a session: it stores which conversations may have a gap before it
 // lets any other event be delivered.
-func (d *Discord) onReady(r readyData) error {
+func (d *Discord) onReady(data json.RawMessage) error {
+	r := read[struct {
+		User        user
+		Application struct{ ID string }
+	}](data)
 	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
 	all, ok := d.noteGaps()
 	if !ok {
 		return errors.New("store the gaps of a new session: not possible in time")
 	}
-	d.notFirstStart = d.notFirstStart || d.hadSession || len(all) > 0
-	d.hadSession = true
-	d.link.Established()
-	d.log.Info("connected", "as", r.User.Username)
+	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
+	d.Link.Established()
+	d.Log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(d.work.Context(), gap.Conversation, "") })
+			d.queue.Add(p.Channel, func() { d.fillGap(d.Work.Context(), gap.Conversation, "") })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
-		d.work.Start(d.register)
+		d.Work.Start(d.register)
 	}
 	return nil
 }
 
-// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in
-// time.
+// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in time.
 func (d *Discord) noteGaps() (all []channel.Gap, ok bool) {
-	ctx, cancel := context.WithTimeout(d.work.Context(), d.pauses.open)
+	ctx, cancel := context.WithTimeout(d.Work.Context(), d.pauses.open)
 	defer cancel()
-	if !d.store(ctx, func() (err error) {
-		all, err = d.hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
+	if !d.Store(ctx, func() (err error) {
+		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
 		return err
 	}) {
 		return nil, false
 	}
-	d.gaps.Clear()
 	for _, gap := range all {
 		d.gaps.Store(gap.Conversation, gap.After)
 	}
@@ -61,14 +69,14 @@ func (d *Discord) backfillIfMissed(p place, joined bool) {
 	name := p.conversation()
 	_, open := d.gaps.Load(name)
 	horizon := d.horizon()
-	if since := d.state.guild(p.Guild).Joined; newer(since, horizon) {
+	if since := d.state.guild(p.Guild).joined(); newer(since, horizon) {
 		horizon = since
 	}
 	switch {
 	case open:
-		d.queue.Add(p.ID, func() { d.fillGap(d.work.Context(), name, p.Last) })
+		d.queue.Add(p.ID, func() { d.fillGap(d.Work.Context(), name, p.Last) })
 	case (joined || d.notFirstStart) && newer(p.Last, horizon):
-		d.queue.Add(p.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
+		d.queue.Add(p.ID, func() { d.catchUp(d.Work.Context(), name, horizon) })
 	}
 }
 
@@ -80,11 +88,11 @@ func (d *Discord) fillGap(ctx context.Context, name, last string) {
 	if !open {
 		return
 	}
-	after, joined := gap.(string), d.state.guild(channel.ParsePlace(name).Server).Joined
+	after, joined := gap.(string), d.state.guild(channel.ParsePlace(name).Server).joined()
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
 	if absent || quiet {
-		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
+		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
 	}
 	if absent {
 		after = joined
@@ -96,8 +104,92 @@ func (d *Discord) fillGap(ctx context.Context, name, last string) {
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
 	after = cmp.Or(after, d.horizon())
-	d.store(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
+	d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, after) })
 }
 
 // horizon returns the id after which unknown channels are read.
 func (d *Discord) horizon() string { return idAt(time.Now().Add(-d.o.CatchUp)) }
+
+// maxPage is the maximum number of messages in one page.
+const maxPage = 100
+
+// History returns a page of a conversation; see channel.Historian.
+func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
+	id := channelID(conversation)
+	limit := min(max(request.Limit, 1), maxPage)
+	background := request.After != "" // no one waits for missed messages
+	found, err := d.messages(ctx, id, request.After, request.Before, limit, background)
+	if err != nil {
+		return page, fmt.Errorf("read the history: %w", err)
+	}
+	p := placeOf(conversation)
+	complete := len(found) > 0 || request.After == request.Missed || d.readable(ctx, id, background)
+	page.There = []string{}
+	for _, m := range found {
+		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
+			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited
+			page.Said = append(page.Said, in)
+		}
+		page.There = append(page.There, m.ID)
+		complete = complete && m.ID != ""
+	}
+	if !complete {
+		page.There = nil
+	}
+	if len(found) > 0 {
+		page.Last = found[len(found)-1].ID
+		if request.After == "" { // continue with older messages
+			page.Last = found[0].ID
+		}
+	}
+	page.More = len(found) == limit
+	return page, nil
+}
+
+// readable reports whether the bot may read a channel whose history came back empty. Without the
+// permission Discord returns an empty list too (Message: Get Channel Messages). It does report a
+// single message as unknown only if the bot may read the channel.
+func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
+	p, _ := d.state.place(id)
+	if d.state.hidden(id) || d.state.hidden(p.Parent) {
+		return false
+	}
+	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
+	return err == nil || refusedWith(err, codeUnknownMessage)
+}
+
+// messages returns up to limit messages of a channel, oldest first: those after after, else the
+// newest before before, else the newest.
+func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
+	if _, err := d.self(ctx); err != nil {
+		return nil, err
+	}
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	switch {
+	case after != "":
+		query.Set("after", after)
+	case before != "":
+		query.Set("before", before)
+	}
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + id + "/messages?" + query.Encode(), into: &found, background: background})
+	slices.SortFunc(found, func(a, b message) int { return byAge(a.ID, b.ID) })
+	return found, err
+}
+
+func (d *Discord) messageByID(ctx context.Context, channel, id string, background bool) (m message, err error) {
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: background})
+	return m, err
+}
+
+// self returns the bot's user, over REST if READY has not arrived yet.
+func (d *Discord) self(ctx context.Context) (user, error) {
+	if me, _ := d.state.self(); me.ID != "" {
+		return me, nil
+	}
+	var me user
+	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
+		return user{}, err
+	}
+	d.state.setSelf(me, "")
+	return me, nil
+}

@@ -100,7 +100,7 @@ func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 		for i := range 5 {
 			r.Say(r.square, r.ann.ID, fmt.Sprint("missed ", i))
 		}
-		r.Fail(discordtest.Fault{Route: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
+		r.Fail(discordtest.Fault{Of: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
 	})
 	r.converse(r.square, "now", 2)
 	check.Equal(t, "it heard", strings.Join(r.texts(r.place(r.square), 7), ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")

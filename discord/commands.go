@@ -1,10 +1,15 @@
-// Registration of the slash commands that package channel declares.
+// Slash commands: their registration, use and autocompletion, and buttons. Discord waits 3 seconds for the
+// first response to each use.
 
 package discord
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -19,7 +24,7 @@ func (d *Discord) register(ctx context.Context) {
 	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 	if err != nil && ctx.Err() == nil {
 		d.registered.Store(false) // the next session tries again
-		d.log.Warn("command_registration_failed", "error", err)
+		d.Log.Warn("command_registration_failed", "error", err)
 	}
 }
 
@@ -64,4 +69,164 @@ func localized(text string) map[discordgo.Locale]string {
 		all[discordgo.SpanishLATAM] = spanish
 	}
 	return all
+}
+
+const (
+	tokenTimeout   = 14 * time.Minute // how long an interaction is handled; its token is valid for 15 minutes
+	suggestTimeout = 2 * time.Second  // of the 3 seconds in which Discord accepts suggestions
+)
+
+// interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
+// type cannot be decoded if a single field has an unknown form.
+type interaction struct {
+	ID, Token string
+	Type      discordgo.InteractionType
+	AppID     string  `json:"application_id"`
+	GuildID   string  `json:"guild_id"`
+	ChannelID string  `json:"channel_id"`
+	Member    *member // in a server
+	User      *user   // elsewhere
+	Data      struct {
+		Name     string
+		Options  []option
+		CustomID string `json:"custom_id"` // of a button
+	}
+}
+
+type option struct {
+	Name    string
+	Value   json.RawMessage
+	Focused bool
+}
+
+// value returns the value as it was typed.
+func (o option) value() string {
+	var s string
+	if json.Unmarshal(o.Value, &s) == nil {
+		return s
+	}
+	return string(o.Value)
+}
+
+// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord
+// waits only 3 seconds.
+func (d *Discord) onInteraction(i interaction) {
+	if i.ID == "" || i.Token == "" || d.Handled.Seen(i.ID) {
+		return
+	}
+	d.Work.Start(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+		defer cancel()
+		if err := d.handle(ctx, i); err != nil && ctx.Err() == nil {
+			d.Log.Warn("interaction_answer_failed", "command", i.Data.Name, "error", err)
+		}
+	})
+}
+
+// handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.
+func (d *Discord) handle(ctx context.Context, i interaction) error {
+	line, n, ok := parseCustomID(i.Data.CustomID)
+	deferral, data := discordgo.InteractionResponseDeferredMessageUpdate, any(nil)
+	switch {
+	case i.Type == discordgo.InteractionApplicationCommandAutocomplete:
+		return d.suggest(ctx, i)
+	case i.Type == discordgo.InteractionApplicationCommand:
+		line, deferral = i.line(), discordgo.InteractionResponseDeferredChannelMessageWithSource
+		data = map[string]any{"flags": i.flags()}
+	case !i.isButton() || !ok: // of another version
+		return nil
+	}
+	if err := d.callback(ctx, i, deferral, data); err != nil {
+		return err
+	}
+	command := platform.Command{Conversation: d.conversationOf(ctx, i), Who: i.person(), Line: line}
+	return d.RunCommand(ctx, command, func(ctx context.Context, answer channel.Answer, _ bool) error {
+		return d.showAnswer(ctx, i, line, n, answer)
+	})
+}
+
+func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }
+
+// flags returns those of the answer: only the sender sees it, unless the command is public, or it replaces
+// the message with the button.
+func (i interaction) flags() int {
+	if command, _ := channel.FindCommand(i.Data.Name); command.Public || i.isButton() {
+		return 0
+	}
+	return int(discordgo.MessageFlagsEphemeral)
+}
+
+// conversationOf returns the name of the conversation that an interaction belongs to.
+func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
+	return d.locate(ctx, i.ChannelID, i.GuildID).conversation()
+}
+
+// person returns the person who caused the interaction.
+func (i interaction) person() channel.Person {
+	switch {
+	case i.Member != nil && i.Member.User != nil:
+		return channel.Person{
+			ID: i.Member.User.ID, Name: i.Member.User.name(i.GuildID, i.Member), Roles: i.Member.Roles, Manager: manages(i.Member.Permissions),
+		}
+	case i.User != nil:
+		return channel.Person{ID: i.User.ID, Name: i.User.name("", nil), Manager: i.GuildID == ""}
+	}
+	return channel.Person{}
+}
+
+// line returns the command as a person would type it.
+func (i interaction) line() string {
+	words := []string{"/" + i.Data.Name}
+	command, _ := channel.FindCommand(i.Data.Name)
+	for _, a := range command.Args {
+		for _, o := range i.Data.Options {
+			if o.Name == a.Name {
+				words = append(words, strings.TrimSpace(o.value()))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord shows an error.
+func (d *Discord) suggest(ctx context.Context, i interaction) error {
+	typed, number := "", false
+	command, _ := channel.FindCommand(i.Data.Name)
+	for _, o := range i.Data.Options {
+		for _, a := range command.Args {
+			if o.Focused && a.Name == o.Name {
+				typed, number = o.value(), a.Number
+			}
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, suggestTimeout)
+	defer cancel()
+	found, err := d.Hub.Suggest(limited, d.conversationOf(limited, i), i.person(), i.Data.Name, typed)
+	if errors.Is(err, channel.ErrRefused) {
+		err = nil
+	}
+	choices := []discordgo.ApplicationCommandOptionChoice{}
+	for _, c := range found[:min(len(found), 25)] {
+		value, _ := json.Marshal(platform.Short(c.Value, 100)) // a string can always be encoded
+		if number {
+			value = json.RawMessage(c.Value)
+		}
+		if c.Label != "" && json.Valid(value) {
+			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: platform.Short(c.Label, 100), Value: json.RawMessage(value)})
+		}
+	}
+	return errors.Join(err, d.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))
+}
+
+// callback sends the first response to an interaction. Discord accepts it only within 3 seconds.
+func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
+	body := map[string]any{"type": kind}
+	if data != nil {
+		body["data"] = data
+	}
+	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
+	if refusedWith(err, codeAnswered) { // an earlier try got through
+		return nil
+	}
+	return err
 }

@@ -62,10 +62,10 @@ func with(name string, value any) discordtest.Option {
 func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	const register = "PUT /applications/*/commands"
-	r.Fail(discordtest.Fault{Route: register, Status: 403, Code: 20012})
+	r.Fail(discordtest.Fault{Of: register, Status: 403, Code: 20012})
 	r.start()
 	r.until("the refusal is logged", func() bool { return strings.Contains(r.Log.String(), "command_registration_failed") })
-	r.Fail(discordtest.Fault{Route: register, Status: 503})
+	r.Fail(discordtest.Fault{Of: register, Status: 503})
 	r.Invalidate(false) // the next session tries again
 	r.registered()
 	known := r.Commands()
@@ -93,7 +93,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	i = r.answered(i)
 	check.Contains(t, "it answered", i.Answer.Content, "as memory 1")
 	check.That(t, ephemeral(i.Answer) && i.Callback == discordgo.InteractionResponseDeferredChannelMessageWithSource, "it answered %+v: %+v", i, i.Answer)
-	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
+	r.Fail(discordtest.Fault{Of: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "memories"), "the standup is at 9:30")
 	check.Equal(t, "how often it was answered", r.count("POST /interactions/"+i.ID+"/*/callback"), 1)
 	for _, name := range []string{"help", "context"} { // aligned with spaces

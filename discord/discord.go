@@ -1,5 +1,4 @@
-// Package discord connects Cairn to Discord: events come from the gateway, replies go to the REST
-// API.
+// Package discord connects Cairn to Discord: events come from the gateway, replies go to the REST API.
 package discord
 
 import (
@@ -8,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -23,30 +25,22 @@ const Name = "discord"
 
 // Discord is the connector. Its methods are safe for concurrent use.
 type Discord struct {
+	*platform.Base
 	o               Options
-	log             *slog.Logger
 	files           platform.Files
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	overflowed      sync.Map                    // channels whose queue was full, until what it had no room for is read
-	work            *platform.Group
-	gaps            sync.Map       // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
-	notFirstStart   bool           // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
-	hadSession      bool           // this process had a session
-	lastIdentify    time.Time      // when the latest session began
-	seen            platform.Cache // interactions and commands already handled
-	own             platform.Cache // the bot's own messages
-	reactionRefused platform.Cache // channels in which Discord refuses reactions
-	started         time.Time      // an earlier process may have started answering messages older than this
-
-	link          platform.Link     // to the gateway
-	storeIncident platform.Incident // messages that could not be stored
-
-	registered atomic.Bool // the commands are registered, or being registered
-
-	pauses pauses
-	hub    *channel.Hub // set by Run, before anything that uses it starts
+	gaps            sync.Map                    // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
+	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
+	hadSession      bool                        // this process had a session
+	lastIdentify    time.Time                   // when the latest session began
+	own             platform.Cache              // the bot's own messages
+	reactionRefused platform.Cache              // channels in which Discord refuses reactions
+	started         time.Time                   // an earlier process may have started answering messages older than this
+	registered      atomic.Bool                 // the commands are registered, or being registered
+	pauses          pauses
 }
 
 var (
@@ -60,7 +54,6 @@ var (
 // pauses are the connector's waits and timeouts. Tests set shorter ones.
 type pauses struct {
 	identify  time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and some margin
-	connect   time.Duration // before the first attempt to reconnect; it doubles
 	open      time.Duration // from the dial to READY
 	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
@@ -69,76 +62,8 @@ type pauses struct {
 }
 
 var defaultPauses = pauses{
-	identify: 5500 * time.Millisecond, connect: time.Second, open: 20 * time.Second,
-	firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
-}
-
-// New returns a connector, which does nothing before Run. The error says which option is invalid.
-func New(o Options) (*Discord, error) {
-	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
-	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
-		return nil, errors.New("DISCORD_TOKEN is not a bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
-	}
-	base, err := root(o.APIBase)
-	if err != nil {
-		return nil, err
-	}
-	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
-	log := cmp.Or(o.Log, slog.Default()).With("connector", Name)
-	work := platform.NewGroup()
-	d := &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}, work: work,
-		queue:   platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		started: time.Now(), pauses: defaultPauses,
-		link: platform.Link{
-			Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"}, Steady: steadyAfter,
-		},
-		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
-	}
-	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
-	return d, nil
-}
-
-// root validates the root of the API and returns it without trailing slash.
-func root(base string) (string, error) {
-	if base == "" {
-		return "https://discord.com", nil
-	}
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		return "", errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
-	}
-	return strings.TrimRight(base, "/"), nil
-}
-
-// Name returns "discord".
-func (d *Discord) Name() string { return Name }
-
-// Connected reports whether the gateway connection is up.
-func (d *Discord) Connected() bool { return d.link.Connected() }
-
-// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person
-// has to fix something; the error says what. All goroutines have ended when Run returns. It can be
-// called only once.
-func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
-	d.hub = hub
-	d.work.Open(ctx)
-	err := d.supervise(d.work.Context())
-	d.work.Close()
-	d.rest.client.CloseIdleConnections()
-	if err != nil {
-		return fmt.Errorf("discord: %w", err)
-	}
-	return nil
-}
-
-// channelID returns the id of a conversation's channel or thread.
-func channelID(conversation string) string {
-	p := channel.ParsePlace(conversation)
-	if p.Thread != "" {
-		return p.Thread
-	}
-	return p.Channel
+	identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond,
+	typing: 8 * time.Second, review: 24 * time.Hour,
 }
 
 // Options are the settings of the connector.
@@ -150,4 +75,117 @@ type Options struct {
 	Pictures         bool          // fetch pictures, for models that can see
 	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
 	Log              *slog.Logger  // nil: slog.Default()
+}
+
+// New returns a connector, which does nothing before Run. The error says which option is invalid.
+func New(o Options) (*Discord, error) {
+	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
+	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
+		return nil, errors.New("DISCORD_TOKEN is not a bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
+	}
+	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, "https://discord.com"), "/")
+	if u, err := url.Parse(o.APIBase); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		return nil, errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
+	}
+	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
+	base := platform.NewBase(Name, o.Log, nil)
+	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
+	d := &Discord{
+		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(), pauses: defaultPauses,
+		state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)},
+		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
+	}
+	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
+	return d, nil
+}
+
+// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person has to fix
+// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
+func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
+	return d.Serve(ctx, hub, d.rest.client, d.supervise)
+}
+
+// channelID returns the id of a conversation's channel or thread.
+func channelID(conversation string) string {
+	p := channel.ParsePlace(conversation)
+	return cmp.Or(p.Thread, p.Channel)
+}
+
+// The flags of an application that may read message content (Discord, Application: Application
+// Flags): of a verified one, and of one in fewer than 100 servers.
+const (
+	flagMessageContent        = 1 << 18
+	flagMessageContentLimited = 1 << 19
+)
+
+// invitePermissions are the permissions that InviteURL asks for.
+const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
+	discordgo.PermissionReadMessageHistory | discordgo.PermissionAddReactions
+
+// InviteURL returns the address at which people invite an application's bot to their server.
+func InviteURL(application string) string {
+	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot%%20applications.commands&permissions=%d", url.QueryEscape(application), invitePermissions)
+}
+
+// Application is what Discord reports about a token.
+type Application struct {
+	ID        string // for InviteURL
+	Bot       string // the bot's name
+	NoContent bool   // the bot may not read messages that are not addressed to it
+	Servers   int    // number of servers that the bot is in
+}
+
+// ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
+var ErrContentIntent = errors.New(fatalMessages[4014])
+
+// Application asks Discord whether the token is valid and what it belongs to, without connecting. The error says what
+// a person has to do, or that Discord cannot be reached; the result then contains what was found before it.
+func (d *Discord) Application(ctx context.Context) (found Application, err error) {
+	defer d.rest.client.CloseIdleConnections()
+	get := func(path string, into any) error {
+		err := d.rest.do(ctx, call{method: http.MethodGet, path: path, into: into})
+		return cmp.Or(fatal(err), err)
+	}
+	var self discordgo.User
+	if err := get("/users/@me", &self); err != nil {
+		return found, err
+	}
+	found.ID, found.Bot = self.ID, self.Username
+	var app discordgo.Application
+	err = get("/applications/@me", &app)
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused) && refused.status == http.StatusNotFound: // a compatible server may not know this
+	case err != nil:
+		return found, err
+	default:
+		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&(flagMessageContent|flagMessageContentLimited) == 0
+	}
+	var guilds []discordgo.UserGuild
+	err = get("/users/@me/guilds", &guilds)
+	found.Servers = len(guilds)
+	return found, err
+}
+
+// Check asks Discord whether the token is valid and what it allows, without connecting. It returns its findings, one
+// sentence each. The error says what a person has to do, or that Discord cannot be reached.
+func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
+	app, err := d.Application(ctx)
+	if app.Bot != "" {
+		facts = append(facts, fmt.Sprintf("the token is good: the bot is %s", app.Bot))
+	}
+	switch {
+	case err != nil:
+		return facts, err
+	case d.o.MentionOnly:
+		facts = append(facts, "it answers what is addressed to it: Message Content Intent is not needed")
+	case app.NoContent:
+		return facts, ErrContentIntent
+	default:
+		facts = append(facts, "Message Content Intent is on")
+	}
+	if app.Servers == 0 {
+		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
+	}
+	return append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers)), nil
 }

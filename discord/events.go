@@ -14,20 +14,19 @@ import (
 	"cairn/internal/platform"
 )
 
-// event handles one gateway event. The next event waits for it, so it only updates caches and
-// queues work, except for READY, which has to be on disk first. After an error the connection must
-// be closed.
+// event handles one gateway event. The next event waits for it, so it only updates caches and queues work, except for
+// READY, which has to be on disk first. After an error the connection must be closed.
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
 		if p := recover(); p != nil { // otherwise it would end the program
-			d.log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
+			d.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	switch name {
 	case "READY":
-		return d.onReady(read[readyData](data))
+		return d.onReady(data)
 	case "RESUMED":
-		d.link.Established()
+		d.Link.Established()
 	case "MESSAGE_CREATE":
 		d.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
@@ -46,16 +45,16 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
-		if g := read[guildData](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
+		if g := read[guild](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
 			for _, p := range d.state.addGuild(g) {
 				d.backfillIfMissed(p, false)
 			}
 		}
 	case "GUILD_UPDATE":
-		g := read[guildData](data)
-		d.state.updateGuild(g.ID, func(old *guild) { old.Name, old.Owner = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.Owner) })
+		g := read[guild](data)
+		d.state.updateGuild(g.ID, func(old *guild) { old.Name, old.OwnerID = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.OwnerID) })
 	case "GUILD_DELETE":
-		if g := read[guildData](data); g.Unavailable { // it comes back
+		if g := read[guild](data); g.Unavailable { // it comes back
 			d.noteGaps()
 		} else {
 			d.state.removeGuild(g.ID)
@@ -67,47 +66,25 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		d.state.remove(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
-		sync := read[guildData](data)
+		sync := read[guild](data)
 		for _, c := range sync.Threads {
 			c.Guild = cmp.Or(c.Guild, sync.GuildID)
 			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
-		r := read[roleEvent](data)
+		r := read[struct {
+			GuildID string `json:"guild_id"`
+			RoleID  string `json:"role_id"` // of a deleted role
+			Role    role
+		}](data)
 		r.Role.ID = cmp.Or(r.Role.ID, r.RoleID)
 		d.state.updateGuild(r.GuildID, func(g *guild) { g.setRole(r.Role) })
 	case "GUILD_MEMBER_UPDATE":
-		m := read[memberEvent](data)
+		m := read[member](data)
 		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
-			d.state.updateGuild(m.GuildID, func(g *guild) { g.BotRoles = m.Roles })
+			d.state.updateGuild(m.GuildID, func(g *guild) { g.botRoles = m.Roles })
 		}
 	}
-}
-
-type readyData struct {
-	User        user `json:"user"`
-	Application struct {
-		ID string `json:"id"`
-	} `json:"application"`
-}
-
-type roleEvent struct {
-	GuildID string   `json:"guild_id"`
-	RoleID  string   `json:"role_id"` // of a deleted role
-	Role    roleData `json:"role"`
-}
-
-type memberEvent struct {
-	GuildID string   `json:"guild_id"`
-	User    *user    `json:"user"`
-	Roles   []string `json:"roles"`
-}
-
-type deletion struct {
-	ChannelID string   `json:"channel_id"`
-	GuildID   string   `json:"guild_id"`
-	ID        string   `json:"id"`
-	IDs       []string `json:"ids"`
 }
 
 // read decodes the data of an event; fields of an unexpected type stay empty.
@@ -132,14 +109,14 @@ func (d *Discord) onMessageCreate(m message) {
 	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued { // its place in the queue is that of the messages it reads
 		d.queue.Add(m.ChannelID, func() {
 			d.overflowed.Delete(m.ChannelID)
-			d.catchUp(d.work.Context(), d.locate(d.work.Context(), m.ChannelID, m.GuildID).conversation(), before(m.ID))
+			d.catchUp(d.Work.Context(), d.locate(d.Work.Context(), m.ChannelID, m.GuildID).conversation(), before(m.ID))
 		})
 	}
 }
 
 // deliver passes a message to the hub. It runs in the queue of the channel.
 func (d *Discord) deliver(m message) {
-	ctx := d.work.Context()
+	ctx := d.Work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	name := p.conversation()
 	d.fillGap(ctx, name, "")
@@ -152,22 +129,16 @@ func (d *Discord) deliver(m message) {
 		in.Label = in.Author
 	}
 	if platform.IsCommand(in) {
-		if !d.seen.Seen(in.ID) {
-			d.work.Start(func(ctx context.Context) {
+		if !d.Handled.Seen(in.ID) {
+			d.Work.Start(func(ctx context.Context) {
 				if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-					d.log.Warn("command_answer_failed", "conversation", name, "error", err)
+					d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
 				}
 			})
 		}
 		return
 	}
-	d.store(ctx, func() error {
-		_, err := d.hub.Deliver(ctx, name, in)
-		if err != nil {
-			d.hub.Undelivered(ctx, name, in, err)
-		}
-		return err
-	})
+	d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
@@ -181,10 +152,10 @@ func (d *Discord) onMessageUpdate(m message) {
 		d.queue.Add(m.ChannelID, func() { d.edit(m) })
 		return
 	}
-	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
+	d.Work.Start(func(ctx context.Context) { // new messages must not wait for this
 		full, err := d.messageByID(ctx, m.ChannelID, m.ID, false)
 		if err != nil || full.Author == nil {
-			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
+			d.Log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
 		full.ChannelID, full.GuildID, full.Edited = m.ChannelID, m.GuildID, cmp.Or(full.Edited, m.Edited)
@@ -193,7 +164,7 @@ func (d *Discord) onMessageUpdate(m message) {
 }
 
 func (d *Discord) edit(m message) {
-	ctx := d.work.Context()
+	ctx := d.Work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	in, ok := d.inbound(m, p)
 	if !ok {
@@ -203,7 +174,15 @@ func (d *Discord) edit(m message) {
 		in.Time = t
 	}
 	name := p.conversation()
-	d.store(ctx, func() error { return d.hub.Edit(ctx, name, in) }) // which keeps the contents of the files
+	d.Store(ctx, func() error { return d.Hub.Edit(ctx, name, in) }) // which keeps the contents of the files
+}
+
+// deletion is an event about one message or several.
+type deletion struct {
+	ChannelID string `json:"channel_id"`
+	GuildID   string `json:"guild_id"`
+	ID        string
+	IDs       []string
 }
 
 // onMessageDelete queues deletions.
@@ -215,19 +194,13 @@ func (d *Discord) onMessageDelete(e deletion) {
 		return
 	}
 	d.queue.Add(e.ChannelID, func() {
-		ctx := d.work.Context()
+		ctx := d.Work.Context()
 		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation()
-		d.store(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
+		d.Store(ctx, func() error { return d.Hub.Delete(ctx, name, e.IDs...) })
 	})
 }
 
-// store calls the hub until it has stored something.
-func (d *Discord) store(ctx context.Context, call func() error) bool {
-	return platform.Store(ctx, &d.storeIncident, call)
-}
-
-// locate looks up a place in the state cache or, since archived threads are not in the cache, over
-// REST.
+// locate looks up a place in the state cache or, since archived threads are not in the cache, over REST.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	p, cached := d.state.place(id)
 	if cached {
@@ -237,15 +210,14 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	if guild == "" {
 		return place{ID: id}
 	}
-	p = place{ID: id, Guild: guild}
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
-		var c place
-		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
-		if err == nil && c.ID == id {
-			c.Guild = guild
-			p = d.state.add(c)
-		}
+		p = place{}
+		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
 		return err == nil || errors.Is(err, channel.ErrGone)
 	})
+	found := p.ID == id
+	if p.ID, p.Guild = id, guild; found {
+		p = d.state.add(p)
+	}
 	return p
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // eager makes the connector connect again soon, however often it lost the connection.
-func eager(d *Discord) { d.pauses.connect, d.link.Steady = 10*time.Millisecond, time.Nanosecond }
+func eager(d *Discord) { d.Link.Pause.First, d.Link.Steady = 10*time.Millisecond, time.Nanosecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager)
@@ -134,7 +134,7 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 // A server may say less than Discord, or something that nobody expects.
 func TestAPlainerServerWillDo(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.Fail(discordtest.Fault{Route: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
+	r.Fail(discordtest.Fault{Of: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
 	r.start()
 	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "guilds": nil})
 	r.Dispatch("MESSAGE_CREATE", map[string]any{
@@ -144,7 +144,7 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.Dispatch("MESSAGE_CREATE", map[string]any{"id": []int{1}, "author": 7})
 	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
 	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
-	d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
+	d := &Discord{Base: r.connector.Base} // knows nothing: whatever it touches panics
 	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
 	r.converse(r.square, "still there?", 2)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -14,41 +15,39 @@ import (
 
 // place is a channel or a thread.
 type place struct {
-	ID         string                `json:"id"`
-	Type       discordgo.ChannelType `json:"type"`
-	Guild      string                `json:"guild_id"`
-	Parent     string                `json:"parent_id"` // in the state cache only of threads: the channel
-	Name       string                `json:"name"`
-	Last       string                `json:"last_message_id"`
-	Overwrites []overwrite           `json:"permission_overwrites"` // nil: unknown
+	ID, Name   string
+	Type       discordgo.ChannelType
+	Guild      string      `json:"guild_id"`
+	Parent     string      `json:"parent_id"` // in the state cache only of threads: the channel
+	Last       string      `json:"last_message_id"`
+	Overwrites []overwrite `json:"permission_overwrites"` // nil: unknown
 }
 
 type overwrite struct {
-	ID    string `json:"id"`
-	Allow bitset `json:"allow"`
-	Deny  bitset `json:"deny"`
+	ID          string
+	Allow, Deny bitset
 }
 
-type guildData struct {
-	ID          string     `json:"id"`
-	GuildID     string     `json:"guild_id"` // the id of a list of threads
-	Name        string     `json:"name"`
-	Unavailable bool       `json:"unavailable"`
-	OwnerID     string     `json:"owner_id"`
-	Joined      string     `json:"joined_at"` // when the bot joined
-	Roles       []roleData `json:"roles"`
-	Channels    []place    `json:"channels"`
-	Threads     []place    `json:"threads"`
-	Members     []member   `json:"members"`
+// guild is a server. The state cache has no members, and no channels in it.
+type guild struct {
+	ID, Name          string
+	Unavailable       bool
+	GuildID           string `json:"guild_id"` // the id of a list of threads
+	OwnerID           string `json:"owner_id"`
+	Joined            string `json:"joined_at"` // when the bot joined
+	Roles             []role // replaced, not changed
+	Channels, Threads []place
+	Members           []member
+
+	botRoles []string // ids of the bot's roles
 }
 
-type roleData struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Permissions bitset `json:"permissions"`
+type role struct {
+	ID, Name    string
+	Permissions bitset
 	Tags        struct {
 		BotID string `json:"bot_id"`
-	} `json:"tags"`
+	}
 }
 
 // bitset is a set of permissions. In JSON it is a number, quoted or not, or null.
@@ -64,47 +63,56 @@ func (b *bitset) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// joined returns the id that a message would have had when the bot joined.
+func (g guild) joined() string {
+	t, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
+	return idAt(t)
+}
+
+// role returns a role; the zero value if it is unknown.
+func (g guild) role(id string) role {
+	if i := slices.IndexFunc(g.Roles, func(r role) bool { return r.ID == id }); i >= 0 {
+		return g.Roles[i]
+	}
+	return role{}
+}
+
+// setRole adds or replaces a role; a role without a name is deleted.
+func (g *guild) setRole(r role) {
+	g.Roles = slices.DeleteFunc(slices.Clone(g.Roles), func(old role) bool { return old.ID == r.ID })
+	if r.Name != "" {
+		g.Roles = append(g.Roles, r)
+	}
+}
+
+// permissions returns those that roles give together.
+func (g guild) permissions(roles []string) (all bitset) {
+	for _, id := range roles {
+		all |= g.role(id).Permissions
+	}
+	return all
+}
+
+// hasRole reports whether the bot has one of these roles.
+func (g guild) hasRole(roles []string) bool {
+	return slices.ContainsFunc(g.botRoles, func(id string) bool { return slices.Contains(roles, id) })
+}
+
+// trusts reports whether a user owns the server or may manage it by these roles.
+func (g guild) trusts(user string, roles []string) bool {
+	return g.OwnerID != "" && g.OwnerID == user || manages(g.permissions(roles))
+}
+
 // manages reports whether permissions include managing a place.
 func manages(permissions bitset) bool {
 	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }
 
-// audience returns who may read a place; empty if unknown.
-func (s *stateCache) audience(id string) channel.Audience {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, known := s.places[id]
-	switch {
-	case !known:
-		return ""
-	case p.Guild == "" || p.Type == discordgo.ChannelTypeGuildPrivateThread:
-		return channel.Members
-	case p.Parent != "":
-		if s.openLocked(p.Parent) == channel.ServerWide {
-			return channel.ServerWide
-		}
-		return channel.ChannelWide
-	}
-	return s.openLocked(id)
-}
+// toRead are the permissions needed to read a channel.
+const toRead = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
 
-// openLocked returns ServerWide if everyone on the server may read a channel (Discord, Permissions:
-// Permission Overwrites), else Members; empty if unknown.
-func (s *stateCache) openLocked(id string) channel.Audience {
-	p := s.places[id]
-	everyone, known := s.guilds[p.Guild].Roles[p.Guild]
-	if !known || p.Overwrites == nil {
-		return ""
-	}
-	const needed = discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory
-	can := everyone.Permissions
-	if can&discordgo.PermissionAdministrator == 0 && p.changed(can, p.Guild)&needed != needed {
-		return channel.Members
-	}
-	return channel.ServerWide
-}
-
-// changed returns permissions as the overwrites for some roles or a person change them.
+// changed returns permissions as the overwrites for some roles or a person change them (Discord,
+// Permissions: Permission Overwrites).
 func (p place) changed(permissions bitset, whose ...string) bitset {
 	var deny, allow bitset
 	for _, o := range p.Overwrites {
@@ -138,20 +146,15 @@ func (p place) conversation() string {
 	return name.String()
 }
 
-// hidden reports whether a channel's overwrites keep the bot from reading it (Discord, Permissions:
-// Permission Overwrites). It assumes that the server's roles allow reading: a wrong guess costs one
-// refused request.
-func (s *stateCache) hidden(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.places[id]
-	g := s.guilds[p.Guild]
-	for _, role := range g.BotRoles {
-		if g.Roles[role].Permissions&discordgo.PermissionAdministrator != 0 {
-			return false
-		}
+// placeOf returns the place in a conversation's name.
+func placeOf(conversation string) place {
+	p := channel.ParsePlace(conversation)
+	at := place{Guild: p.Server}
+	if p.Direct() {
+		at.Guild = ""
 	}
-	const needed = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
-	can := p.changed(p.changed(p.changed(needed, p.Guild), g.BotRoles...), s.me.ID)
-	return can&needed != needed
+	if p.Thread != "" {
+		at.Parent = p.Channel
+	}
+	return at
 }

@@ -1,10 +1,21 @@
-// Messages are converted from Discord's form to the hub's.
+// Messages are converted from Discord's form to the hub's: markup and ids to plain text; files are described,
+// and text and pictures fetched.
 
 package discord
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -18,7 +29,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: m.Author.ID, Author: nameIn(p.Guild, *m.Author, m.Member), Time: m.sentAt(),
+		ID: m.ID, AuthorID: m.Author.ID, Author: m.Author.name(p.Guild, m.Member), Time: m.sentAt(),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
 	}
@@ -30,7 +41,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false // nothing is readable, e.g. without the message content intent
 	}
-	if m.Reference != nil && m.Reference.Type == 0 {
+	if m.Reference != nil && m.Reference.Type == discordgo.MessageReferenceTypeDefault {
 		in.ReplyTo = m.Reference.MessageID
 	}
 	if to := m.Referenced; to != nil && to.Author != nil {
@@ -48,7 +59,7 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		return true
 	}
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil {
+	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
 		if _, own := d.own.Find(to.MessageID); own {
 			return true
 		}
@@ -56,34 +67,176 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	return d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
-// nameIn returns the display name of a user in a server, or in direct messages if guild is empty.
-func nameIn(guild string, u user, m *member) string {
-	if guild == "" {
-		m = nil
-	}
-	return u.name(m)
-}
-
 // quote returns what a reply to a message quotes.
 func (d *Discord) quote(m message, guild string, me user) string {
 	file := ""
-	if files := m.files(); len(files) > 0 {
-		file = files[0].Filename
+	if len(m.Attachments) > 0 {
+		file = m.Attachments[0].Filename
 	}
-	return platform.Quote(nameIn(guild, *m.Author, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
+	return platform.Quote(m.Author.name(guild, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
 }
 
 // attach adds descriptions of the files of a message, and of the messages that it forwards.
 func (d *Discord) attach(in *channel.Inbound, m message) {
-	files := slices.Clone(m.files())
+	files := m.Attachments
 	for _, s := range m.Snapshots {
-		files = append(files, s.Message.files()...)
+		files = slices.Concat(files, s.Message.Attachments)
 	}
-	in.Attachments = slices.Grow(in.Attachments, len(files))[:len(files)]
-	for i, f := range files {
-		a := &in.Attachments[i]
-		a.Kind, a.Name, a.Size, a.URL, a.Caption = platform.KindOf(f.ContentType), f.Filename, f.Size, f.URL, f.Description
+	for _, f := range files {
+		a := channel.Attachment{Kind: platform.KindOf(f.ContentType), Name: f.Filename, Size: f.Size, URL: f.URL, Caption: f.Description}
 		a.Type, _, _ = strings.Cut(f.ContentType, ";")
-		in.Incomplete = in.Incomplete || d.files.Wanted(*a)
+		in.Incomplete = in.Incomplete || d.files.Wanted(a)
+		in.Attachments = append(in.Attachments, a)
 	}
+}
+
+const completeTimeout = 10 * time.Second
+
+// Complete fetches the files of a message. A file that cannot be fetched stays described.
+func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ channel.Inbound, err error) {
+	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+	defer cancel()
+	m.Attachments, err = d.files.Complete(ctx, m.Attachments)
+	m.Incomplete = err != nil
+	return m, err
+}
+
+// fetch downloads at most limit bytes of a file. It returns nil without an error if the file is not
+// available. File URLs are signed, so the token is not sent.
+func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
+	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
+	if err != nil {
+		return nil, platform.WithoutURL(err)
+	}
+	q.Header.Set("User-Agent", userAgent)
+	resp, err := d.rest.client.Do(q)
+	if err != nil {
+		return nil, platform.WithoutURL(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		return nil, fmt.Errorf("HTTP %d", resp.StatusCode)
+	case resp.StatusCode != http.StatusOK:
+		return nil, nil
+	}
+	data, err := io.ReadAll(resp.Body)
+	if err != nil && !platform.TooLong(err) {
+		return nil, platform.WithoutURL(err)
+	}
+	return data, nil
+}
+
+// markup matches the control sequences that Discord shows as something else: mentions, custom
+// emoji, timestamps and commands (Discord, Reference: Message Formatting).
+var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
+
+// textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
+// brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
+func (d *Discord) textOf(m message, guild string, me user, program bool) string {
+	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
+	parts := []string{said}
+	if post, _ := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
+		parts = []string{"[post: " + post.Name + "]", said}
+	}
+	for _, s := range m.Snapshots { // they do not say whether a program wrote them
+		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
+	}
+	for _, s := range m.Stickers {
+		parts = append(parts, "[sticker: "+s.Name+"]")
+	}
+	if p := m.Poll; p != nil {
+		var answers []string
+		for _, a := range p.Answers {
+			answers = append(answers, a.Media.Text)
+		}
+		parts = append(parts, fmt.Sprintf("[poll: %s — %s]", p.Question.Text, strings.Join(answers, " / ")))
+	}
+	for _, e := range m.Embeds {
+		if program && (e.Type == "rich" || e.Type == "") { // those of people are link previews
+			parts = append(parts, e.text())
+		}
+	}
+	parts = deleteEmpty(parts)
+	return strings.Join(parts, "\n")
+}
+
+func deleteEmpty(texts []string) (kept []string) {
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func (e embed) text() string {
+	parts := []string{e.Title, e.Description}
+	for _, f := range e.Fields {
+		parts = append(parts, f.Name+": "+f.Value)
+	}
+	if parts = deleteEmpty(parts); len(parts) == 0 {
+		return ""
+	}
+	return "[embed: " + strings.Join(parts, "\n") + "]"
+}
+
+// leadingMention matches a mention of a user or a role at the start of a text.
+var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
+
+// stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A
+// mention of one of its roles goes only before a command: it may be about more than the bot.
+func (d *Discord) stripMentions(text, guild string, me user) string {
+	text = strings.TrimSpace(text)
+	rest, role := text, false
+	for {
+		m := leadingMention.FindStringSubmatch(rest)
+		if m == nil || m[0] == rest || m[2] != me.ID && (m[1] != "&" || !d.state.guild(guild).hasRole(m[2:])) {
+			return text
+		}
+		role = role || m[1] == "&"
+		rest = rest[len(m[0]):]
+		if !role || channel.IsCommand(rest) {
+			text = rest
+		}
+	}
+}
+
+func mentions(text, id string) bool {
+	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@!"+id+">"))
+}
+
+// replaceIDs replaces the markup in a text with what people see, such as names for ids.
+func (d *Discord) replaceIDs(text string, m message, guild string, me user) string {
+	return markup.ReplaceAllStringFunc(text, func(found string) string {
+		part := markup.FindStringSubmatch(found)
+		switch kind, id := part[1], part[2]; {
+		case kind == "@" || kind == "@!":
+			return "@" + d.userName(id, m, guild, me)
+		case kind == "@&":
+			return "@" + cmp.Or(d.state.guild(guild).role(id).Name, "unknown role")
+		case kind == "#":
+			p, _ := d.state.place(id)
+			return "#" + cmp.Or(p.Name, "unknown channel")
+		case part[3] != "":
+			return part[3]
+		case part[4] != "":
+			unix, _ := strconv.ParseInt(part[4], 10, 64) // markup matches digits only
+			return time.Unix(unix, 0).Local().Format("2 January 2006 15:04 MST")
+		default:
+			return part[5]
+		}
+	})
+}
+
+func (d *Discord) userName(id string, m message, guild string, me user) string {
+	for _, u := range m.Mentions {
+		if u.ID == id {
+			return u.name(guild, u.Member)
+		}
+	}
+	if id == me.ID {
+		return me.name("", nil)
+	}
+	return "unknown"
 }

@@ -22,8 +22,8 @@ func bot(t testing.TB) *Discord {
 	t.Helper()
 	d := check.Must(New(Options{Token: "token"}))(t)
 	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
-	d.state.addGuild(guildData{
-		ID: "9", Name: "Town", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
+	d.state.addGuild(guild{
+		ID: "9", Name: "Town", Roles: []role{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []place{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
 	})
 	return d
@@ -174,7 +174,6 @@ func TestOptions(t *testing.T) {
 	for _, o := range []Options{{}, {Token: "two words"}, {Token: "x", APIBase: "localhost:8080"}, {Token: "x", APIBase: "ftp://h"}, {Token: "x", APIBase: "http://a:b@h"}} {
 		check.That(t, check.ErrorOf(New(o)) != nil, "%+v was taken", o)
 	}
-	check.Equal(t, "the name", new(Discord).Name(), "discord")
 }
 
 func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
@@ -203,7 +202,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.until("the edit", func() bool { return r.Transcript(name)[0].Text == "new" })
 	files := r.Transcript(name)[0].Attachments
 	check.That(t, len(files) == 1 && files[0].Name == "a.bin", "the edit left %+v of the files", files)
-	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
+	r.Fail(discordtest.Fault{Of: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
 	update("newer")
 	r.converse(r.square, "still there?", 2) // no message waits for it
 }

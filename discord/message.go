@@ -11,83 +11,66 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// message contains the fields of a message that the connector uses. discordgo's type cannot be
-// decoded if one component is of an unknown kind, and cannot distinguish the missing fields of an
-// update from empty ones.
+// message contains the fields of a message that the connector uses. discordgo's type cannot be decoded if one
+// component is of an unknown kind, and cannot distinguish the missing fields of an update from empty ones.
 type message struct {
-	ID          string                      `json:"id"`
-	ChannelID   string                      `json:"channel_id"`
-	GuildID     string                      `json:"guild_id"` // in events only
-	Type        int                         `json:"type"`
-	Author      *user                       `json:"author"`
-	Member      *member                     `json:"member"` // in events only
-	WebhookID   string                      `json:"webhook_id"`
-	Content     *string                     `json:"content"` // nil: missing
-	Timestamp   string                      `json:"timestamp"`
-	Edited      string                      `json:"edited_timestamp"`
-	Mentions    []mentioned                 `json:"mentions"`
-	Roles       []string                    `json:"mention_roles"`
-	Attachments *[]attachment               `json:"attachments"` // nil: missing
-	Embeds      []embed                     `json:"embeds"`
-	Stickers    []struct{ Name string }     `json:"sticker_items"`
-	Poll        *poll                       `json:"poll"`
-	Reference   *messageReference           `json:"message_reference"`
+	ID          string
+	ChannelID   string `json:"channel_id"`
+	GuildID     string `json:"guild_id"` // in events only
+	Type        discordgo.MessageType
+	Author      *user
+	Member      *member // in events only
+	WebhookID   string  `json:"webhook_id"`
+	Content     *string // nil: missing
+	Timestamp   string
+	Edited      string `json:"edited_timestamp"`
+	Mentions    []mentioned
+	Roles       []string     `json:"mention_roles"`
+	Attachments []attachment // nil: missing
+	Embeds      []embed
+	Stickers    []struct{ Name string } `json:"sticker_items"`
+	Poll        *poll
+	Reference   *discordgo.MessageReference `json:"message_reference"`
 	Referenced  *message                    `json:"referenced_message"`
 	Snapshots   []struct{ Message message } `json:"message_snapshots"` // the messages that it forwards
-	Nonce       json.RawMessage             `json:"nonce"`
+	Nonce       json.RawMessage
 }
 
 type user struct {
-	ID         string `json:"id"`
-	Username   string `json:"username"`
-	GlobalName string `json:"global_name"`
-	Bot        bool   `json:"bot"`
+	ID, Username string
+	GlobalName   string `json:"global_name"`
+	Bot          bool
 }
 
 type member struct {
-	User        *user    `json:"user"` // not in messages
-	Nick        string   `json:"nick"`
-	Roles       []string `json:"roles"`
-	Permissions bitset   `json:"permissions"` // in interactions only
+	GuildID     string `json:"guild_id"` // in GUILD_MEMBER_UPDATE only
+	User        *user  // not in messages
+	Nick        string
+	Roles       []string
+	Permissions bitset // in interactions only
 }
 
 type mentioned struct {
 	user
-	Member *member `json:"member"`
+	Member *member
 }
 
 type attachment struct {
-	Filename    string `json:"filename"`
-	Description string `json:"description"`
-	ContentType string `json:"content_type"`
-	Size        int64  `json:"size"`
-	URL         string `json:"url"`
+	Filename, Description, URL string
+	ContentType                string `json:"content_type"`
+	Size                       int64
 }
 
 type embed struct {
-	Type        string `json:"type"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Fields      []struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"fields"`
+	Type, Title, Description string
+	Fields                   []struct{ Name, Value string }
 }
 
 type poll struct {
-	Question struct {
-		Text string `json:"text"`
-	} `json:"question"`
-	Answers []struct {
-		Media struct {
-			Text string `json:"text"`
-		} `json:"poll_media"`
-	} `json:"answers"`
-}
-
-type messageReference struct {
-	Type      int    `json:"type"` // 0: a reply; 1: a forward
-	MessageID string `json:"message_id"`
+	Question struct{ Text string }
+	Answers  []struct {
+		Media struct{ Text string } `json:"poll_media"`
+	}
 }
 
 // text returns the content; empty if it is missing.
@@ -96,13 +79,6 @@ func (m message) text() string {
 		return ""
 	}
 	return *m.Content
-}
-
-func (m message) files() []attachment {
-	if m.Attachments == nil {
-		return nil
-	}
-	return *m.Attachments
 }
 
 // sentAt returns when the message was sent.
@@ -115,22 +91,19 @@ func (m message) sentAt() time.Time {
 
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
-	switch discordgo.MessageType(m.Type) {
+	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand:
 		return true
 	}
 	return false
 }
 
-// name returns the user's display name, given their membership in a server (nil: none).
-func (u user) name(m *member) string {
-	switch {
-	case m != nil && m.Nick != "":
+// name returns the user's display name in a server, or in direct messages if guild is empty; m may be nil.
+func (u user) name(guild string, m *member) string {
+	if guild != "" && m != nil && m.Nick != "" {
 		return m.Nick
-	case u.GlobalName != "":
-		return u.GlobalName
 	}
-	return u.Username
+	return cmp.Or(u.GlobalName, u.Username)
 }
 
 const epoch = 1420070400000 // of Discord's ids, in Unix milliseconds

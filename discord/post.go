@@ -20,31 +20,21 @@ import (
 	"cairn/internal/platform"
 )
 
-// post is the JSON of a new message, of an edit, or of the answer to an interaction.
+// post is the JSON of a new message, of an edit, or of the answer to an interaction. discordgo's types have no nonce.
 type post struct {
-	Content   string          `json:"content"`
-	Nonce     string          `json:"nonce,omitempty"`
-	Enforce   bool            `json:"enforce_nonce,omitempty"`
-	Mentions  allowedMentions `json:"allowed_mentions"`
-	Reference *replyTo        `json:"message_reference,omitempty"`
-	Flags     int             `json:"flags,omitempty"`
+	Content   string                           `json:"content"`
+	Nonce     string                           `json:"nonce,omitempty"`
+	Enforce   bool                             `json:"enforce_nonce,omitempty"`
+	Mentions  discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+	Reference *discordgo.MessageReference      `json:"message_reference,omitempty"`
+	Flags     int                              `json:"flags,omitempty"`
 
 	Components []discordgo.MessageComponent `json:"components,omitzero"` // empty: those of the edited message go
 }
 
-// allowedMentions suppresses all notifications: by default Discord notifies everyone whom the model
-// mentions.
-type allowedMentions struct {
-	Parse       []string `json:"parse"` // never null
-	RepliedUser bool     `json:"replied_user"`
-}
-
-func noMentions() allowedMentions { return allowedMentions{Parse: []string{}} }
-
-type replyTo struct {
-	MessageID string `json:"message_id"`
-	ChannelID string `json:"channel_id"`
-	Fail      bool   `json:"fail_if_not_exists"`
+// textPost returns a message that notifies no one: by default Discord notifies everyone whom the model mentions.
+func textPost(text string) post {
+	return post{Content: text, Mentions: discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}} // never null
 }
 
 // nonce hashes parts into an id of the 25 characters that Discord allows. For a few minutes Discord
@@ -56,15 +46,14 @@ func nonce(parts ...any) string {
 
 // newPost returns a message that replies to the message to, unless that is empty.
 func newPost(channel, text, to, nonce string) post {
-	p := post{Content: text, Nonce: nonce, Enforce: true, Mentions: noMentions()}
-	if to != "" {
-		p.Reference = &replyTo{MessageID: to, ChannelID: channel}
+	p := textPost(text)
+	if p.Nonce, p.Enforce = nonce, true; to != "" {
+		p.Reference = &discordgo.MessageReference{MessageID: to, ChannelID: channel, FailIfNotExists: new(bool)}
 	}
 	return p
 }
 
-// create posts a message and returns it. If one with the same nonce was posted before, it returns
-// that.
+// create posts a message and returns it. If one with the same nonce was posted before, it returns that.
 func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
 	err = d.rest.do(ctx, c)
@@ -81,8 +70,7 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 
 // editMessage edits one of the bot's messages.
 func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
-	body := post{Content: text, Mentions: noMentions()}
-	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
+	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
 }
 
 // sameText reports whether two texts are equal to Discord, which trims space at both ends.
@@ -105,9 +93,8 @@ func (d *Discord) findSent(ctx context.Context, conversation string, piece chann
 	})
 }
 
-// findStarted returns the messages in which an earlier process started the reply to the messages
-// to: the one that references any of them, and those that follow without a reference. reply is its id,
-// once it has one.
+// findStarted returns the messages in which an earlier process started the reply to the messages to: the one that
+// references any of them, and those that follow without a reference. reply is its id, once it has one.
 func (d *Discord) findStarted(ctx context.Context, conversation, reply string, to []string) (pieces []message, err error) {
 	_, err = d.find(ctx, conversation, reply, to, func(m message) bool {
 		switch {
@@ -147,7 +134,7 @@ func (d *Discord) find(ctx context.Context, conversation, reply string, to []str
 			if m.Author == nil || m.Author.ID != me.ID {
 				continue
 			}
-			sent, known, err := d.hub.SentAs(ctx, conversation, m.ID)
+			sent, known, err := d.Hub.SentAs(ctx, conversation, m.ID)
 			if err != nil {
 				return message{}, err
 			}
@@ -181,7 +168,7 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 		return err
 	}
 	if !d.reactionRefused.Seen(place) {
-		d.log.Warn("reaction_refused",
+		d.Log.Warn("reaction_refused",
 			"missing_permissions", "Add Reactions, Read Message History", "channel", place)
 	}
 	return nil

@@ -56,7 +56,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	r.answersLast(thread, 2, "echo: second, unasked")
 	check.EqualAll(t, "in the thread", r.texts(r.place(r.square)+"/"+thread, 2), []string{"first", "second, unasked"})
 	r.connector.state.remove(thread) // as one that was archived when the bot came: it is looked up
-	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
+	r.Fail(discordtest.Fault{Of: "GET /channels/*", Status: 503})
 	r.converse(thread, "still here?", 3)
 	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 2)
 }
@@ -122,7 +122,7 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	r.opts.AttachmentTokens, r.opts.Pictures = 100, true
 	r.start()
 	huge := bytes.Repeat([]byte("x"), platform.MaxText+1)
-	r.Fail(discordtest.Fault{Route: "GET /attachments/*/*/*", Status: 503})
+	r.Fail(discordtest.Fault{Of: "GET /attachments/*/*/*", Status: 503})
 	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
 		{Name: "notes.txt", ContentType: "text/plain; charset=utf-8", Data: []byte("the plan is simple")},
 		{Name: "main.go", Data: []byte("package main")},
@@ -160,8 +160,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	}
 }
 
-// FuzzEvent reads any data as each event that carries what people said, as their use of
-// a command, or as a button.
+// FuzzEvent reads any data as each event that carries what people said, as their use of a command, or as a button.
 func FuzzEvent(f *testing.F) {
 	for _, text := range wordstest.Texts() {
 		quoted, _ := json.Marshal(text)
@@ -181,6 +180,6 @@ func FuzzEvent(f *testing.F) {
 		check.That(t, !i.person().Manager || i.Member == nil || i.Member.Permissions != 0, "%q manages", data)
 		line, _, ok := parseCustomID(i.Data.CustomID)
 		check.That(t, !ok || strings.Contains(i.Data.CustomID, line), "the button %q runs %q", i.Data.CustomID, line)
-		_, _, _ = read[deletion](data), read[guildData](data), read[place](data)
+		_, _, _ = read[deletion](data), read[guild](data), read[place](data)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,15 +18,20 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/store"
 )
 
-// transport answers requests without a network, which would stop a test's own clock.
+// transport answers requests without a network, which would stop a test's own clock; status 0: it fails.
 type transport func(*http.Request) (status int, body string)
 
 func (f transport) RoundTrip(q *http.Request) (*http.Response, error) {
 	status, body := f(q)
+	if status == 0 {
+		return nil, errors.New("nobody answered")
+	}
 	header := http.Header{"Location": {"http://elsewhere.invalid/"}, "Retry-After": {"60"}}
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: q}, nil
 }
@@ -38,8 +42,8 @@ func offline(t *testing.T, f transport) *Discord {
 	d := check.Must(New(Options{Token: token}))(t)
 	d.rest.client.Transport = f
 	d.state.setSelf(user{ID: "1"}, "1")
-	d.work.Open(t.Context())
-	t.Cleanup(d.work.Close)
+	d.Work.Open(t.Context())
+	t.Cleanup(d.Work.Close)
 	return d
 }
 
@@ -106,55 +110,36 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-func TestErrorsNameNoSecrets(t *testing.T) {
-	t.Parallel()
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	check.NoError(t, err)
-	address := "http://" + nobody.Addr().String()
-	_ = nobody.Close()
-	rest := newREST(address, token)
-	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true, once: true})
-	check.That(t, err != nil, "nobody answered")
-	check.Lacks(t, "the error", err.Error(), "SECRET", token)
-}
-
+// What is refused for a while is refused on one route, or by a ban of the address on all.
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
-		status int
-		body   string
-		gone   bool
-		tries  int
+		status    int
+		body      string
+		gone      bool
+		tries     int
+		wait, all time.Duration // until it may be tried again, and anything
 	}{
-		"missing access":          {403, `{"message":"Missing Access","code":50001}`, true, 1},
-		"unknown channel":         {404, `{"message":"Unknown Channel","code":10003}`, true, 1},
-		"a form that is refused":  {400, `{"message":"Invalid Form Body","code":50035}`, true, 1},
-		"a bad token":             {401, `{"message":"401: Unauthorized","code":0}`, false, 1},
-		"a proxy's page":          {403, `<html>Forbidden</html>`, false, 1},
-		"a limit":                 {429, `{"message":"You are being rate limited.","retry_after":0.01}`, false, maxWaits + 1},
-		"the ban of the address":  {429, `error code: 1015`, false, maxWaits + 1},
-		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false, maxTries},
-		"a redirect, to anywhere": {302, ``, false, 1},
+		"missing access":          {403, `{"message":"Missing Access","code":50001}`, true, 1, 0, 0},
+		"unknown channel":         {404, `{"message":"Unknown Channel","code":10003}`, true, 1, 0, 0},
+		"a form that is refused":  {400, `{"message":"Invalid Form Body","code":50035}`, true, 1, 0, 0},
+		"a bad token":             {401, `{"message":"401: Unauthorized","code":0}`, false, 1, 0, 0},
+		"a proxy's page":          {403, `<html>Forbidden</html>`, false, 1, 0, 0},
+		"a limit":                 {429, `{"message":"You are being rate limited.","retry_after":0.01}`, false, maxWaits + 1, 10 * time.Millisecond, 0},
+		"the ban of the address":  {429, `error code: 1015`, false, maxWaits + 1, time.Minute, time.Minute},
+		"a ban, in Discord's way": {429, `{"message":"You are being blocked from accessing our API temporarily.","code":0}`, false, maxWaits + 1, time.Minute, time.Minute},
+		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false, maxTries, 0, 0},
+		"a redirect, to anywhere": {302, ``, false, 1, 0, 0},
+		"no answer":               {0, ``, false, maxTries, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
 			rest := offline(t, func(*http.Request) (int, string) { tries++; return c.status, c.body }).rest
-			err := rest.do(t.Context(), call{method: "GET", path: "/users/@me"})
+			err := rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true})
+			check.Lacks(t, "the error", fmt.Sprint(err), "SECRET", token)
 			check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone && tries == c.tries, "%s: %v after %d tries", name, err, tries)
+			check.Equal(t, name+": it waits", rateLimitWait(err), c.wait)
+			check.Equal(t, name+": another route waits", rest.limits.refused(call{path: "/another"}), c.all)
 		})
-	}
-}
-
-func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
-	t.Parallel()
-	for body, all := range map[string]bool{
-		`error code: 1015`: true,
-		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
-		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
-	} {
-		rest := offline(t, func(*http.Request) (int, string) { return http.StatusTooManyRequests, body }).rest
-		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
-		check.Equal(t, body+": it waits", rateLimitWait(err), time.Minute)
-		check.Equal(t, body+": another route waits", rest.limits.refused(call{path: "/another"}) > 50*time.Second, all)
 	}
 }
 
@@ -175,7 +160,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			place := r.Channel(r.guild.ID, "place").ID
-			fault.Route = "POST /channels/" + place + "/messages"
+			fault.Of = "POST /channels/" + place + "/messages"
 			m := r.Say(place, r.ann.ID, "question")
 			r.Fail(fault)
 			id := check.Must(r.send(r.place(place), channel.Piece{Reply: name, Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
@@ -191,7 +176,14 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
 	place := r.place(r.square)
 	m := r.Say(r.square, r.ann.ID, "question")
+	said := r.heard(place, 1)[0]
+	said.Addressed = true
+	result := said
+	result.ID = store.TaskID + "-1"
+	turns := check.Must(r.Store.Find(r.ctx, place))(t).Turns()
+	check.EqualAll(t, "of a question and the result of a task Discord knows", turns.Of([]chat.Message{said, result}).To, []string{m.ID})
 	pieces := []channel.Piece{
+		{Reply: "reply-0", Parts: 1, To: turns.Of([]chat.Message{result}).To, Text: "they say 42"},
 		{Reply: "reply-1", Part: 0, Parts: 3, To: []string{m.ID}, Text: "the begin"},
 		{Reply: "reply-1", Part: 1, Parts: 3, To: []string{m.ID}, Text: "the middle"},
 		{Reply: "reply-1", Part: 2, Parts: 3, To: []string{m.ID}, Text: "the middle"},
@@ -208,7 +200,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
 	check.Must(r.send(place, late))(t)
-	check.Equal(t, "messages", len(r.Sent(r.square)), 4)
+	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces)+1)
 }
 
 func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {

@@ -3,11 +3,8 @@
 package discord
 
 import (
-	"bufio"
 	"cmp"
-	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,20 +16,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"cairn/internal/check"
+	"cairn/internal/loopback"
 	"cairn/internal/platform"
 )
-
-// gateway is an HTTP handler that does this with each WebSocket.
-func gateway(do func(ws *websocket.Conn, address string)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		ws, err := (&websocket.Upgrader{}).Upgrade(w, q, nil)
-		if err != nil {
-			return
-		}
-		defer func() { _ = ws.Close() }()
-		do(ws, q.URL.RequestURI())
-	})
-}
 
 // gate is a gateway whose connections end soon after READY or RESUMED. It notes the opcode of each first packet
 // and its address.
@@ -45,13 +31,18 @@ type gate struct {
 
 func newGate(t *testing.T) *gate {
 	g := &gate{calls: make(chan string, 20)}
-	g.Server = httptest.NewServer(gateway(func(ws *websocket.Conn, address string) {
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		ws, err := new(websocket.Upgrader).Upgrade(w, q, nil)
+		if err != nil {
+			return
+		}
+		defer func() { _ = ws.Close() }()
 		_ = ws.WriteMessage(websocket.TextMessage, []byte(hello))
 		var p packet
 		if ws.ReadJSON(&p) != nil {
 			return
 		}
-		g.calls <- map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op] + " " + address
+		g.calls <- map[int]string{2: "IDENTIFY", 6: "RESUME"}[p.Op] + " " + q.URL.RequestURI()
 		say := map[int]string{2: ready(g.resume), 6: `{"op":0,"s":2,"t":"RESUMED","d":{}}`}[p.Op]
 		if p.Op == 2 || g.refuse == 0 {
 			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
@@ -122,18 +113,6 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 	check.That(t, s.id == "" && n >= 3, "after %d connections it is resumable: %v", n, s.id != "")
 }
 
-// piped answers a request over a pipe, which becomes a WebSocket.
-type piped struct {
-	http.ResponseWriter
-	net.Conn
-}
-
-func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return p, bufio.NewReadWriter(bufio.NewReader(p), bufio.NewWriter(p)), nil
-}
-
-func (p piped) Write(b []byte) (int, error) { return p.Conn.Write(b) }
-
 // TestASilentGatewayIsLeftSoThatTheSessionIsResumed runs over a pipe: a network would stop the test's own clock.
 func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 	for claim, c := range map[string]struct {
@@ -149,8 +128,7 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended := make(chan error, 1)
-				client, server := net.Pipe()
-				answer := gateway(func(ws *websocket.Conn, _ string) {
+				ws := loopback.Pipe(func(ws *websocket.Conn) {
 					for _, text := range c.say {
 						_ = ws.WriteMessage(websocket.TextMessage, []byte(text))
 					}
@@ -168,16 +146,8 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 						}
 					}
 				})
-				go func() {
-					if q, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
-						answer.ServeHTTP(piped{httptest.NewRecorder(), server}, q)
-					}
-				}()
-				dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
-				ws, _, err := dialer.DialContext(t.Context(), "ws://gateway", nil)
-				check.NoError(t, err)
 				s, begin := sessionWith(""), time.Now()
-				err = s.run(t.Context(), platform.NewSocket(ws, s.timeout))
+				err := s.run(t.Context(), platform.NewSocket(ws, s.timeout))
 				s.noteEnd(err)
 				check.That(t, err != nil && closeCode(err) == 0, "got %v", err)
 				check.Equal(t, "it was left after", time.Since(begin), c.after)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -24,79 +23,49 @@ type stateCache struct {
 	guilds map[string]guild
 }
 
-// guild is a server.
-type guild struct {
-	Name     string
-	Owner    string
-	Joined   string              // the id that a message would have had when the bot joined
-	Roles    map[string]roleData // replaced, not changed
-	BotRoles []string            // ids of the bot's roles
-}
-
-// setRole adds or replaces a role; a role without a name is deleted.
-func (g *guild) setRole(r roleData) {
-	g.Roles = maps.Clone(g.Roles)
-	g.Roles[r.ID] = r
-	if r.Name == "" {
-		delete(g.Roles, r.ID)
-	}
-}
-
-// hasRole reports whether the bot has one of these roles.
-func (g guild) hasRole(roles []string) bool {
-	return slices.ContainsFunc(g.BotRoles, func(id string) bool { return slices.Contains(roles, id) })
-}
-
-// trusts reports whether a user owns the server or may manage it by these roles.
-func (g guild) trusts(user string, roles []string) bool {
-	var permissions bitset
-	for _, id := range roles {
-		permissions |= g.Roles[id].Permissions
-	}
-	return g.Owner != "" && g.Owner == user || manages(permissions)
+// do calls f with the cache locked.
+func (s *stateCache) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
 }
 
 func (s *stateCache) setSelf(me user, app string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.me, s.app = me, cmp.Or(app, s.app)
+	s.do(func() { s.me, s.app = me, cmp.Or(app, s.app) })
 }
 
 func (s *stateCache) self() (me user, app string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.me, s.app
+	s.do(func() { me, app = s.me, s.app })
+	return me, app
 }
 
 // addGuild adds or replaces a server. It returns the server's channels and threads.
-func (s *stateCache) addGuild(g guildData) (channels []place) {
+func (s *stateCache) addGuild(g guild) (channels []place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
-	cached := guild{Name: g.Name, Owner: g.OwnerID, Joined: idAt(joined), Roles: make(map[string]roleData)}
 	for _, r := range g.Roles {
-		cached.Roles[r.ID] = r
 		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
-			cached.BotRoles = append(cached.BotRoles, r.ID)
+			g.botRoles = append(g.botRoles, r.ID)
 		}
 	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == s.me.ID {
-			cached.BotRoles = append(cached.BotRoles, m.Roles...)
+			g.botRoles = append(g.botRoles, m.Roles...)
 		}
 	}
-	s.guilds[g.ID] = cached
-	for _, p := range slices.Concat(g.Channels, g.Threads) {
-		p.Guild = g.ID
-		channels = append(channels, s.addLocked(p))
+	channels = slices.Concat(g.Channels, g.Threads)
+	g.Channels, g.Threads, g.Members = nil, nil, nil
+	s.guilds[g.ID] = g
+	for i := range channels {
+		channels[i].Guild = g.ID
+		channels[i] = s.addLocked(channels[i])
 	}
 	return channels
 }
 
 func (s *stateCache) add(p place) place {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addLocked(p)
+	s.do(func() { p = s.addLocked(p) })
+	return p
 }
 
 func (s *stateCache) addLocked(p place) place {
@@ -111,45 +80,34 @@ func (s *stateCache) addLocked(p place) place {
 	return p
 }
 
-func (s *stateCache) remove(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.places, id)
-}
+func (s *stateCache) remove(id string) { s.do(func() { delete(s.places, id) }) }
 
 // removeGuild removes a server that the bot was removed from.
 func (s *stateCache) removeGuild(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.guilds, id)
-	for c, p := range s.places {
-		if p.Guild == id {
-			delete(s.places, c)
-		}
-	}
+	s.do(func() {
+		delete(s.guilds, id)
+		maps.DeleteFunc(s.places, func(_ string, p place) bool { return p.Guild == id })
+	})
 }
 
 // updateGuild changes a server if it is known.
 func (s *stateCache) updateGuild(id string, change func(g *guild)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g, known := s.guilds[id]; known {
-		change(&g)
-		s.guilds[id] = g
-	}
+	s.do(func() {
+		if g, known := s.guilds[id]; known {
+			change(&g)
+			s.guilds[id] = g
+		}
+	})
 }
 
 // guild returns a server; the zero value if it is unknown.
-func (s *stateCache) guild(id string) guild {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.guilds[id]
+func (s *stateCache) guild(id string) (g guild) {
+	s.do(func() { g = s.guilds[id] })
+	return g
 }
 
 func (s *stateCache) place(id string) (p place, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, known = s.places[id]
+	s.do(func() { p, known = s.places[id] })
 	return p, known
 }
 
@@ -163,4 +121,45 @@ func (s *stateCache) label(id string) string {
 		return channel.Label(p.Name, s.places[p.Parent].Name, server)
 	}
 	return channel.Label("", p.Name, server)
+}
+
+// audience returns who may read a place; empty if unknown.
+func (s *stateCache) audience(id string) channel.Audience {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, known := s.places[id]
+	switch {
+	case !known:
+		return ""
+	case p.Guild == "" || p.Type == discordgo.ChannelTypeGuildPrivateThread:
+		return channel.Members
+	case p.Parent == "":
+		return s.openLocked(p)
+	case s.openLocked(s.places[p.Parent]) == channel.ServerWide:
+		return channel.ServerWide
+	}
+	return channel.ChannelWide
+}
+
+// openLocked returns ServerWide if everyone on the server may read a channel, else Members; empty if unknown.
+func (s *stateCache) openLocked(p place) channel.Audience {
+	everyone := s.guilds[p.Guild].role(p.Guild)
+	switch can := everyone.Permissions; {
+	case everyone.ID == "" || p.Overwrites == nil:
+		return ""
+	case can&discordgo.PermissionAdministrator == 0 && p.changed(can, p.Guild)&toRead != toRead:
+		return channel.Members
+	}
+	return channel.ServerWide
+}
+
+// hidden reports whether a channel's overwrites keep the bot from reading it. It assumes that the
+// server's roles allow reading: a wrong guess costs one refused request.
+func (s *stateCache) hidden(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.places[id]
+	g := s.guilds[p.Guild]
+	can := p.changed(p.changed(p.changed(toRead, p.Guild), g.botRoles...), s.me.ID)
+	return g.permissions(g.botRoles)&discordgo.PermissionAdministrator == 0 && can&toRead != toRead
 }

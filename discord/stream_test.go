@@ -150,20 +150,20 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	const posts, edits = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 	for name, faults := range map[string][]discordtest.Fault{
 		"edits that fail one after the other": {
-			{Route: edits, Status: 429, RetryAfter: 150 * time.Millisecond, Skip: 1},
-			{Route: edits, Delay: 200 * time.Millisecond}, // it hangs
-			{Route: edits, Status: 502, Done: true, Times: 2},
-			{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}, // nobody sees it type
+			{Of: edits, Status: 429, RetryAfter: 150 * time.Millisecond, Skip: 1},
+			{Of: edits, Delay: 200 * time.Millisecond}, // it hangs
+			{Of: edits, Status: 502, Done: true, Times: 2},
+			{Of: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}, // nobody sees it type
 		},
-		"a 429 for all routes":                  {{Route: edits, Status: 429, RetryAfter: 250 * time.Millisecond, Global: true}},
-		"a first message without an answer":     {{Route: posts, Cut: true, Done: true}},
-		"a second message that came and failed": {{Route: posts, Status: 502, Done: true, Skip: 1}},
-		"a second message that did not come":    {{Route: posts, Status: 502, Skip: 1}},
+		"a 429 for all routes":                  {{Of: edits, Status: 429, RetryAfter: 250 * time.Millisecond, Global: true}},
+		"a first message without an answer":     {{Of: posts, Cut: true, Done: true}},
+		"a second message that came and failed": {{Of: posts, Status: 502, Done: true, Skip: 1}},
+		"a second message that did not come":    {{Of: posts, Status: 502, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			text := slowly(r, 40, 15*time.Millisecond)
-			if faults[0].Skip > 0 && faults[0].Route == posts {
+			if faults[0].Skip > 0 && faults[0].Of == posts {
 				text = slowly(r, 400, 2*time.Millisecond)
 			}
 			r.Fail(faults...)
@@ -218,7 +218,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 				r.shows(place, wordsOf(n))
 			}
 			first := r.sent(place)
-			r.Fail(discordtest.Fault{Route: "DELETE /channels/" + place + "/messages/*", Delay: 100 * time.Millisecond})
+			r.Fail(discordtest.Fault{Of: "DELETE /channels/" + place + "/messages/*", Delay: 100 * time.Millisecond})
 			r.sendAll(w, final)
 			check.EqualAll(t, "the messages when it is sent", r.contents(place), r.connector.Split(final))
 			for i, m := range r.sent(place) {
@@ -228,8 +228,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// TestPiecesThatAnEarlierProcessStreamedAreTakenOver is the crash while the second piece
-// of a reply was streamed.
+// TestPiecesThatAnEarlierProcessStreamedAreTakenOver is the crash while the second piece of a reply was streamed.
 func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

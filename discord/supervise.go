@@ -43,12 +43,11 @@ func fatal(err error) error {
 	return nil
 }
 
-// supervise keeps the connector connected until ctx is done. It returns only errors that a person
-// has to fix.
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
+	d.Work.Open(ctx)
 	var s *session // the latest; nil: none yet, or it could not be prepared
-	d.link.Pause = platform.Backoff{First: d.pauses.connect, Most: maxPause}
-	return d.link.Keep(ctx, func(ctx context.Context) (err error) {
+	return d.Link.Keep(d.Work.Context(), func(ctx context.Context) (err error) {
 		fresh := s == nil || s.id == ""
 		if fresh {
 			s, err = d.newSession(ctx)
@@ -71,7 +70,7 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		d.log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
+		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
 	if err := platform.Sleep(ctx, max(wait, time.Until(d.lastIdentify.Add(d.pauses.identify)))); err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 // findGateway asks Discord for the gateway's address, and how long to wait before a new session.
 func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Duration, err error) {
 	var found struct {
-		URL   string `json:"url"`
+		URL   string
 		Start *struct {
 			Remaining  int   `json:"remaining"`
 			ResetAfter int64 `json:"reset_after"` // ms

@@ -1,4 +1,5 @@
-// Writers: a reply is shown while it is written, then sent piece by piece.
+// Writers: first the bot is typing, then a reply grows by edits while it is written; at the end it is sent piece by
+// piece.
 
 package discord
 
@@ -7,17 +8,20 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/internal/platform"
 )
 
-// deleteTimeout is how long deleting the streamed messages that are not needed may take.
-const deleteTimeout = 10 * time.Second
+const (
+	deleteTimeout = 10 * time.Second // for all streamed messages that are not needed
+	typingTimeout = 5 * time.Second  // for one typing request
+	streamRetry   = 2 * time.Second  // after a failed request
+)
 
-// writer sends one reply. While the reply is written it first shows that the bot is typing, then
-// the text so far, by edits.
+// writer sends one reply.
 type writer struct {
 	*platform.Stream
 	d            *Discord
@@ -31,14 +35,130 @@ type writer struct {
 	adopted bool            // adopt has searched for the messages of an earlier process
 }
 
+// streamedPiece is the message that shows one part of the reply while it is written.
+type streamedPiece struct {
+	id     string // empty: none
+	text   string // content of the message
+	unsure bool   // a message may have been posted, with an unknown id
+}
+
+// note notes the message, which has this text unless it says otherwise: it may be one that was posted before.
+func (p *streamedPiece) note(m message, text string) {
+	if p.id, p.text = m.ID, text; m.Content != nil {
+		p.text = *m.Content
+	}
+}
+
 // Reply returns the writer of one reply.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Stream = platform.NewStream(d.work, w.typing, func(ctx context.Context) {
+	w.Stream = platform.NewStream(d.Work, w.typing, func(ctx context.Context) {
 		w.Follow(d.pauses.firstPost, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
 	})
 	return w
+}
+
+// typing shows that the bot is typing until the reply is sent, or that is not possible here.
+func (w *writer) typing(ctx context.Context) {
+	for {
+		ctx, cancel := context.WithTimeout(ctx, typingTimeout)
+		err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
+		cancel()
+		if errors.Is(err, channel.ErrGone) || platform.Sleep(w.Live, w.d.pauses.typing) != nil {
+			return
+		}
+	}
+}
+
+// piece returns the streamed piece of a part.
+func (w *writer) piece(part int) *streamedPiece {
+	for len(w.pieces) <= part {
+		w.pieces = append(w.pieces, streamedPiece{})
+	}
+	return &w.pieces[part]
+}
+
+// showText updates the messages to show text, waiting between requests. It returns the delay until
+// the next call (0: all of text is shown), and more is false if nothing can be shown here.
+func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
+	if strings.TrimSpace(text) == "" {
+		return 0, true
+	}
+	pieces := w.d.Split(text)
+	for part, piece := range pieces {
+		if part < len(w.pieces) && sameText(piece, w.pieces[part].text) {
+			continue
+		}
+		err := w.adopt(w.Live, "")
+		if p := w.piece(part); err == nil && p.id == "" {
+			err = w.post(ctx, part, piece, true)
+		} else if err == nil {
+			err = w.edit(ctx, p, piece, true)
+		}
+		switch after := rateLimitWait(err); {
+		case errors.Is(err, channel.ErrGone):
+			return 0, false
+		case after > 0:
+			return after, true
+		case err != nil:
+			return streamRetry, true
+		case part < len(pieces)-1:
+			return max(w.UntilEdit(), time.Millisecond), true
+		}
+	}
+	return 0, true
+}
+
+// adopt takes over the messages in which an earlier process showed the reply, whose id is empty while
+// it is written. It does so once.
+func (w *writer) adopt(ctx context.Context, reply string) error {
+	if w.adopted || !w.d.mayHaveStarted(w.to) {
+		return nil
+	}
+	found, err := w.d.findStarted(ctx, w.conversation, reply, w.to)
+	if err != nil {
+		return err
+	}
+	w.adopted = true
+	for part, m := range found {
+		if p := w.piece(part); p.id == "" {
+			p.note(m, "")
+		}
+	}
+	return nil
+}
+
+// post posts the message that shows a part. If one was posted before, it takes that: they have the same nonce.
+func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
+	p := w.piece(part)
+	made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
+	if p.unsure = err != nil && (p.unsure || !isRefusal(err)); err == nil {
+		p.note(made, text)
+		w.NoteEdit(w.d.pauses.edit)
+	}
+	return err
+}
+
+// edit edits a message unless it has this text, once that is allowed.
+func (w *writer) edit(ctx context.Context, p *streamedPiece, text string, once bool) error {
+	if sameText(text, p.text) {
+		return nil
+	}
+	if err := platform.Sleep(ctx, w.UntilEdit()); err != nil {
+		return err
+	}
+	err := w.d.editMessage(ctx, w.channel, p.id, text, once)
+	w.NoteEdit(w.d.pauses.edit)
+	switch {
+	case err == nil:
+		p.text = text
+	case refusedWith(err, codeUnknownMessage): // it was deleted; showText gives up, and deliver posts a new one
+		p.id = ""
+	case !isRefusal(err):
+		p.text = "" // unknown
+	}
+	return err
 }
 
 // Send sends one piece and returns the id of its message.
@@ -46,15 +166,14 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if channel.IsNotice(piece) {
 		w.to, piece.To = nil, nil // it is no answer
 	}
-	if err := w.d.work.Wait(ctx); err != nil {
+	if err := w.d.Work.Wait(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
 	if err != nil || piece.Part < piece.Parts-1 {
 		return id, err
 	}
-	// If the reply became shorter, the rest goes before the piece counts as sent: after a crash it is
-	// sent again.
+	// If the reply became shorter, the rest goes before the piece counts as sent: after a crash it is sent again.
 	if err := w.adopt(ctx, piece.Reply); err != nil {
 		return "", err
 	}
@@ -63,57 +182,60 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 }
 
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {
-	existing, err := w.existing(ctx, piece)
+	w.Stop()
+	p, err := w.existing(ctx, piece)
 	if err != nil {
 		return "", err
 	}
-	if existing.ID != "" {
-		id, err := w.ensureText(ctx, existing, piece.Text)
+	if id := p.id; id != "" {
+		err := w.edit(ctx, p, piece.Text, false)
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
 		// It was deleted or its thread archived, so a new message may succeed.
 	}
-	p := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	p.Components = buttons(channel.Buttons(piece))
-	made, err := w.d.create(ctx, w.channel, p, false)
+	message := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
+	message.Components = buttons(channel.Buttons(piece))
+	made, err := w.d.create(ctx, w.channel, message, false)
 	if err != nil {
 		return "", err
 	}
 	// What was streamed of this part and of later ones is above the new message, so it goes.
-	w.piece(piece.Part).unsure = false // otherwise existing has found it
+	p.unsure = false // otherwise existing has found it
 	w.deleteStreamed(ctx, piece.Part)
-	w.pieces = w.pieces[:min(piece.Part, len(w.pieces))]
-	return w.ensureText(ctx, made, piece.Text)
+	w.pieces = w.pieces[:piece.Part]
+	var posted streamedPiece
+	posted.note(made, piece.Text)
+	return made.ID, w.edit(ctx, &posted, piece.Text, false)
 }
 
-// existing returns the message that already exists for a piece, or one with an empty id: the
-// streamed one of this or an earlier process, or the piece itself if it may have been sent.
-func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, error) {
-	w.Stop()
+// existing returns the streamed piece of a part, with the message that already exists for it: the streamed one of this
+// or an earlier process, or the piece itself if it may have been sent.
+func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPiece, error) {
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
-		if m, err := w.d.findSent(ctx, w.conversation, piece); err != nil || m.ID != "" {
-			return m, err
+		m, err := w.d.findSent(ctx, w.conversation, piece)
+		if err != nil {
+			return nil, err
 		}
+		p.note(m, p.text)
 	}
 	if p.id == "" {
 		if err := w.adopt(ctx, piece.Reply); err != nil {
-			return message{}, err
+			return nil, err
 		}
 		p = w.piece(piece.Part) // adopt may have moved the pieces
 	}
 	if p.id == "" && p.unsure {
-		return w.postPart(ctx, piece.Part, piece.Text, false)
+		return p, w.post(ctx, piece.Part, piece.Text, false)
 	}
-	return message{ID: p.id, Content: &p.text}, nil
+	return p, nil
 }
 
-// Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer
-// would take them over.
+// Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
-	w.deleteStreamed(w.d.work.Context(), 0)
+	w.deleteStreamed(w.d.Work.Context(), 0)
 }
 
 // deleteStreamed deletes the streamed messages of the parts from from on.
@@ -122,17 +244,16 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	defer cancel()
 	var errs []error
 	for part := from; part < len(w.pieces); part++ {
-		p := w.pieces[part]
+		p := w.piece(part)
 		if p.id == "" && p.unsure {
-			m, err := w.postPart(ctx, part, "…", false) // to learn its id
-			errs, p.id = append(errs, err), m.ID
+			errs = append(errs, w.post(ctx, part, "…", false)) // to learn its id
 		}
 		if p.id != "" {
 			errs = append(errs, w.d.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + p.id}))
 		}
 	}
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, channel.ErrGone) {
-		w.d.log.Debug("delete_draft_failed", "error", err)
+		w.d.Log.Debug("delete_draft_failed", "error", err)
 	}
 }
 
@@ -143,8 +264,8 @@ func (d *Discord) mayHaveStarted(to []string) bool {
 	return newest != "" && timeOf(newest).Before(d.started)
 }
 
-// replyTarget returns the message that a part of a reply references: the newest one for the first
-// part, none for the others.
+// replyTarget returns the message that a part of a reply references: the newest one for the first part, none for the
+// others.
 func replyTarget(part int, to []string) string {
 	if part > 0 {
 		return ""

@@ -14,13 +14,11 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
-	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
@@ -38,7 +36,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start()
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
-	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
+	r.Fail(discordtest.Fault{Of: posts, Cut: true}) // it did not arrive, but nobody knows
 	broken := r.connector.Reply(r.place(r.square), []string{m.ID}).(*writer)
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return r.count(posts) == 1 })
@@ -70,7 +68,7 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 
 	place := r.Channel(r.guild.ID, "place").ID
 	w, question = half(place) // after a failed attempt at an answer comes another one, or a sentence that says so
-	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+	r.Fail(discordtest.Fault{Of: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
 	w.Cancel()
 	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
 	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
@@ -130,26 +128,6 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 	check.EqualAll(t, "answers", r.answers(place, 4), []string{"started", "started", "they say 0", "they say 1"})
 }
 
-// TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.
-func TestResultOfATaskIsLookedFor(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start()
-	name := r.place(r.square)
-	first := r.Say(r.square, r.ann.ID, "by the way")
-	said := r.heard(name, 1)[0]
-	said.Addressed = true
-	result := said
-	result.ID = store.TaskID + "-1"
-	conv := check.Must(r.Store.Find(r.ctx, name))(t)
-	to := conv.Turns().Of([]chat.Message{said, result}).To
-	check.EqualAll(t, "ids that the platform knows", to, []string{first.ID})
-	for _, to := range [][]string{to, conv.Turns().Of([]chat.Message{result}).To} {
-		piece := channel.Piece{Row: 1, Reply: fmt.Sprint("reply-", len(to)), Parts: 1, Text: "they say 42", To: to}
-		id := check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t)
-		piece.Sending = true
-		check.Equal(t, "message", check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t), id)
-	}
-}
-
 func TestAToolIsAllowedByAButton(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
@@ -196,8 +174,8 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	r.answers(r.square, 1)
 	r.heard(r.place(r.square), 13)
 	r.Fail(
-		discordtest.Fault{Route: reactions, Status: 429, RetryAfter: 50 * time.Millisecond},
-		discordtest.Fault{Route: reactions, Cut: true, Done: true}, // the answer is lost
+		discordtest.Fault{Of: reactions, Status: 429, RetryAfter: 50 * time.Millisecond},
+		discordtest.Fault{Of: reactions, Cut: true, Done: true}, // the answer is lost
 	)
 	r.tell("/settings compaction.notify reaction")
 	r.Idle(r.place(r.square))

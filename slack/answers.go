@@ -14,87 +14,69 @@ import (
 )
 
 // answerer sends the answer to a command. A further answer replaces the first.
-type answerer interface {
-	answer(ctx context.Context, c command, a channel.Answer) error
-}
+type answerer func(ctx context.Context, c command, a channel.Answer) error
 
-// webhookAnswerer answers over a response_url. Only the sender sees the answer, unless it is
-// public.
-type webhookAnswerer struct {
-	s        *Slack
-	url      string
-	thread   string // of the message whose button was pressed
-	public   bool
-	replaces bool // the answer replaces the message whose button was pressed, or the first answer
-}
-
-func (p *webhookAnswerer) answer(ctx context.Context, c command, a channel.Answer) error {
-	p.public = p.public && !a.Private
-	text, all := blocks(c, a)
-	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
-	if p.public {
-		m.ResponseType = slackgo.ResponseTypeInChannel
-	}
-	if !m.ReplaceOriginal {
-		m.ThreadTimestamp = p.thread
-	}
-	if len(all) > 0 {
-		m.Blocks = &slackgo.Blocks{BlockSet: all}
-	}
-	first := !p.replaces
-	p.replaces = true
-	return p.s.retry(ctx, func(failed error) error {
-		m.ReplaceOriginal = m.ReplaceOriginal || first && mayHaveTakenEffect(failed)
-		return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
-	})
-}
-
-// messageAnswerer answers with a message, which everyone sees unless the answer is private. A private
-// one has no ts and cannot be edited.
-type messageAnswerer struct {
-	s       *Slack
-	place   channel.Place
-	command string // ts of the command
-	ts      string // of the answer
-}
-
-func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) error {
-	options, write := messageOptions(c, a), o.s.api.write
-	m := mark{reply: "command-" + o.command}
-	return o.s.retry(ctx, func(failed error) (err error) {
-		if o.ts != "" {
-			_, _, _, err = write.UpdateMessageContext(ctx, o.place.Channel, o.ts, options...)
-			return err
+// overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
+// message whose button was pressed, in this thread.
+func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
+	return func(ctx context.Context, c command, a channel.Answer) error {
+		public = public && !a.Private
+		text, all := blocks(c, a)
+		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
+		if public {
+			m.ResponseType = slackgo.ResponseTypeInChannel
 		}
-		options := options
-		if o.place.Thread != "" {
-			options = append(options, slackgo.MsgOptionTS(o.place.Thread))
+		if !m.ReplaceOriginal {
+			m.ThreadTimestamp = thread
 		}
-		if a.Private && !o.place.Direct() {
-			_, err = write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
-			return err
+		if len(all) > 0 {
+			m.Blocks = &slackgo.Blocks{BlockSet: all}
 		}
-		if mayHaveTakenEffect(failed) {
-			if o.ts, err = o.sent(ctx, m); err != nil || o.ts != "" {
+		first := !replaces
+		replaces = true
+		return s.retry(ctx, func(failed error) error {
+			m.ReplaceOriginal = m.ReplaceOriginal || first && mayHaveTakenEffect(failed)
+			return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, url, s.api.http, m))
+		})
+	}
+}
+
+// asMessage answers a written command with a message, which everyone sees unless the answer is private. A private one has
+// no ts and cannot be edited.
+func (s *Slack) asMessage(place channel.Place, written string) answerer {
+	ts, m, write := "", mark{reply: "command-" + written}, s.api.write
+	return func(ctx context.Context, c command, a channel.Answer) error {
+		options := optionsOf(blocks(c, a))
+		return s.retry(ctx, func(failed error) (err error) {
+			if ts != "" {
+				_, _, _, err = write.UpdateMessageContext(ctx, place.Channel, ts, options...)
 				return err
 			}
-		}
-		if _, o.ts, err = write.PostMessageContext(ctx, o.place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
-			o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
-		}
-		return err
-	})
-}
-
-// sent returns the ts of the answer with that mark; empty: there is none.
-func (o *messageAnswerer) sent(ctx context.Context, m mark) (ts string, err error) {
-	own, err := o.s.messagesSince(ctx, o.place, o.command)
-	for _, answer := range own {
-		if found, _ := markOf(answer); found == m {
-			ts = answer.Timestamp
-		}
+			options := options
+			if place.Thread != "" {
+				options = append(options, slackgo.MsgOptionTS(place.Thread))
+			}
+			if a.Private && !place.Direct() {
+				_, err = write.PostEphemeralContext(ctx, place.Channel, c.who.ID, options...)
+				return err
+			}
+			if mayHaveTakenEffect(failed) {
+				own, err := s.messagesSince(ctx, place, written)
+				for _, answer := range own {
+					if found, _ := markOf(answer); found == m {
+						ts = answer.Timestamp
+					}
+				}
+				if err != nil || ts != "" {
+					return err
+				}
+			}
+			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+				s.claims.Set(place.Channel+"/"+ts, finished)
+			}
+			return err
+		})
 	}
-	return ts, err
 }
 
 const maxTries = 3 // of an answer
@@ -104,14 +86,14 @@ const maxTries = 3 // of an answer
 func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
-		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.backoff, err)) != nil {
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.answer, err)) != nil {
 			return err
 		}
 	}
 }
 
-func messageOptions(c command, a channel.Answer) []slackgo.MsgOption {
-	text, all := blocks(c, a)
+// optionsOf returns a message of blocks; text is what notifications show, and all of it if there are no blocks.
+func optionsOf(text string, all []slackgo.Block) []slackgo.MsgOption {
 	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
 	if len(all) > 0 {
 		options = append(options, slackgo.MsgOptionBlocks(all...))
@@ -137,11 +119,11 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	}
 	encoded, _ := json.Marshal(buttons) // they can always be encoded
 	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
-	if len(all) == 1 && buttons == nil {
-		return text, nil // the text is enough
-	}
-	if buttons != nil {
+	switch {
+	case buttons != nil:
 		all = append(all, slackgo.NewActionBlock("", buttons...))
+	case len(all) == 1:
+		all = nil // the text is enough
 	}
 	return text, all
 }
@@ -157,12 +139,8 @@ func sections(text string) (first string, all []slackgo.Block) {
 	return escape(pieces[0]), all
 }
 
-func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
-	if a.Pages() < 2 {
-		return nil
-	}
+func pageButtons(c command, a channel.Answer) (buttons []slackgo.BlockElement) {
 	page := min(max(c.page, 0), a.Pages()-1)
-	var buttons []slackgo.BlockElement
 	for _, b := range []struct {
 		label string
 		page  int
@@ -188,8 +166,7 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
 
-// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where
-// they stand.
+// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where they stand.
 func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slackgo.BlockElement) {
 	for _, b := range buttons {
 		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: conversation.Thread}); button != nil {
@@ -197,10 +174,4 @@ func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slac
 		}
 	}
 	return row
-}
-
-// withButtons returns a text followed by buttons.
-func withButtons(text string, row []slackgo.BlockElement) []slackgo.MsgOption {
-	first, all := sections(text)
-	return []slackgo.MsgOption{slackgo.MsgOptionText(first, false), slackgo.MsgOptionBlocks(append(all, slackgo.NewActionBlock("", row...))...)}
 }

@@ -1,14 +1,20 @@
-// The Web API: its clients, and authentication.
+// The Web API: its clients, authentication, and the address at which an app is created.
 
 package slack
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,9 +29,8 @@ const (
 	maxRetries  = 10               // of one request
 )
 
-// api has the clients of the Web API. read and write wait for rate limits.
-// read also retries after failures of the server or the connection; write does not, because the
-// request may have taken effect.
+// api has the clients of the Web API. read and write wait for rate limits. read also retries after failures of the
+// server or the connection; write does not, because the request may have taken effect.
 type api struct {
 	read, write *slackgo.Client
 	once        *slackgo.Client // never retries
@@ -80,10 +85,8 @@ func (a *api) close() { a.http.CloseIdleConnections() }
 
 // waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
 func waitAfter(pause time.Duration, err error) time.Duration {
-	if asked, limited := rateLimit(err); limited {
-		return max(pause, asked)
-	}
-	return pause
+	asked, _ := rateLimit(err)
+	return max(pause, asked)
 }
 
 // probe makes one request with each token. slack-go itself would retry with an invalid one forever.
@@ -102,11 +105,8 @@ func (s *Slack) probeBot(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	if err := s.checkScopes(who.Header); err != nil {
-		return err
-	}
 	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
-	return nil
+	return s.checkScopes(who.Header)
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {
@@ -128,7 +128,68 @@ func (s *Slack) checkScopes(header http.Header) error {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}
 	if len(missing) > 0 {
-		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
+		s.Log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
 	}
 	return nil
+}
+
+// manifestJSON describes the app to Slack: its scopes, events and command.
+//
+//go:generate cp manifest.json ../deploy/slack-manifest.json
+//go:embed manifest.json
+var manifestJSON []byte
+
+// manifestScopes returns the scopes that the manifest requests.
+func manifestScopes() []string {
+	var m struct {
+		OAuth struct {
+			Scopes struct{ Bot []string }
+		} `json:"oauth_config"`
+	}
+	_ = json.Unmarshal(manifestJSON, &m) // a test checks that it is valid
+	return m.OAuth.Scopes.Bot
+}
+
+// CreateURL returns the address at which people create the app from its manifest.
+func CreateURL() string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, manifestJSON) // a test checks that it is valid
+	return "https://api.slack.com/apps?new_app=1&manifest_json=" + strings.ReplaceAll(url.QueryEscape(compact.String()), "+", "%20")
+}
+
+// Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns its findings, one
+// sentence each. The error says what a person has to do, or that Slack cannot be reached.
+func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
+	defer s.api.close()
+	if err := s.probe(ctx); err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
+}
+
+// CheckBotToken asks Slack, or the compatible server at apiBase, for the names of the app and the
+// workspace that a bot token belongs to. Errors are those of Check.
+func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
+	s, err := withTokens(token, "xapp-unused", apiBase)
+	if err != nil {
+		return "", "", err
+	}
+	defer s.api.close()
+	err = s.probeBot(ctx)
+	return s.self.name, s.self.workspace, err
+}
+
+// CheckAppToken asks Slack, or the compatible server at apiBase, whether an app-level token is
+// valid for Socket Mode. Errors are those of Check.
+func CheckAppToken(ctx context.Context, token, apiBase string) error {
+	s, err := withTokens("xoxb-unused", token, apiBase)
+	if err != nil {
+		return err
+	}
+	defer s.api.close()
+	return s.probeApp(ctx)
+}
+
+func withTokens(bot, app, apiBase string) (*Slack, error) {
+	return New(Options{BotToken: bot, AppToken: app, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
 }

@@ -19,9 +19,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// overlap is how much history before the newest known message is read again, because Slack sends
-// events in any order. It repeats unacknowledged ones, but for minutes at most and not to a bot
-// that is down.
+// overlap is how much history before the newest known message is read again, because Slack sends events in any order.
+// It repeats unacknowledged ones, but for minutes at most and not to a bot that is down.
 const overlap = 10 * time.Second
 
 // gapAfter returns where a gap begins: before the newest message and before since, but not before the
@@ -45,17 +44,16 @@ func gapAfter(since time.Time) func(newest, first string) string {
 // handleHello handles the start of a socket: it stores which conversations may have a gap before it
 // returns and the first event is read, then backfills them in the background.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.hub.Away(ctx, Name, gapAfter(time.Now()))
+	gaps, err := s.Hub.Away(ctx, Name, gapAfter(time.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
 	if !s.greeted {
 		s.greeted = true
-		s.log.Info("connected", "as", s.self.name)
+		s.Log.Info("connected", "as", s.self.name)
 	}
 	for _, gap := range gaps {
-		// The next reply in a known thread does not count as the first: people may have told the bot to
-		// stop there.
+		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
 			s.threads.First(firstReplyKey(place), "")
 		}
@@ -98,14 +96,14 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 // readDropped has the messages whose events are dropped for a minute from since on read from history,
 // once the minute is over.
 func (s *Slack) readDropped(since time.Time) {
-	s.log.Warn("events_dropped", "since", since)
-	s.tasks.Start(func(ctx context.Context) {
+	s.Log.Warn("events_dropped", "since", since)
+	s.Work.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
 			return
 		}
 		var gaps []channel.Gap
-		if platform.Store(ctx, &s.storeIncident, func() (err error) {
-			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
+		if s.Store(ctx, func() (err error) {
+			gaps, err = s.Hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
 			s.overflowed.Store(false)
@@ -129,9 +127,8 @@ func (s *Slack) missedSince(now time.Time) time.Time {
 
 func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
-// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read
-// some 50 pages a minute, so the others follow at that rate; one that receives a message reads its
-// gap first.
+// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a
+// minute, so the others follow at that rate; one that receives a message reads its gap first.
 const maxImmediate = 50
 
 const (
@@ -140,11 +137,10 @@ const (
 	maxListPause = time.Hour       // between attempts to list the channels
 )
 
-// backfillAll backfills after each hello. A hello in the meantime takes effect afterwards, however
-// often sockets die. If the channels cannot be listed, it tries again later; a hello before that
-// also covers their period.
+// backfillAll backfills after each hello. A hello in the meantime takes effect afterwards, however often sockets die.
+// If the channels cannot be listed, it tries again later; a hello before that also covers their period.
 func (s *Slack) backfillAll(ctx context.Context) {
-	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
+	incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
 	pace := rate.NewLimiter(rate.Every(pagePause), maxImmediate)
 	var l *listing // nil: all were backfilled
@@ -196,8 +192,7 @@ func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) er
 	return err
 }
 
-// catchUp has conversations read their gaps; since is where the gap begins in those that were
-// unknown.
+// catchUp has conversations read their gaps; since is where the gap begins in those that were unknown.
 func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time, gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if pace.Wait(ctx) != nil {
@@ -207,8 +202,8 @@ func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time
 		if gap.After == "" {
 			after = tsOf(since)
 		}
-		if err := s.hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-			s.log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
+		if err := s.Hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+			s.Log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
 		}
 	}
 }
@@ -216,8 +211,7 @@ func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time
 // kinds are the types of conversations that a bot can be in.
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
-// memberships returns the ids of the channels that the bot is in; after an error, those found
-// before it.
+// memberships returns the ids of the channels that the bot is in; after an error, those found before it.
 func (s *Slack) memberships(ctx context.Context) (ids []string, err error) {
 	for cursor := ""; ; {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{

@@ -110,8 +110,8 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	r.end()
 	const n = 410
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "missed"})
-	r.w.Fail(slacktest.Fault{Method: "conversations.history", Skip: 2, RetryAfter: time.Second})
-	r.w.Fail(slacktest.Fault{Method: "conversations.history", Skip: 3, Status: 500})
+	r.w.Fail(slacktest.Fault{Of: "conversations.history", Skip: 2, RetryAfter: time.Second})
+	r.w.Fail(slacktest.Fault{Of: "conversations.history", Skip: 3, Status: 500})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "after"})
 	r.eventually("all is there", func() bool {
@@ -148,7 +148,7 @@ func TestHistoryOfAThread(t *testing.T) {
 	} {
 		check.Error(t, check.ErrorOf(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 10})), channel.ErrGone)
 	}
-	r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1}) // it cannot be read for now
+	r.w.Fail(slacktest.Fault{Of: "conversations.history", RetryAfter: time.Hour, Times: -1}) // it cannot be read for now
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	check.Error(t, check.ErrorOf(r.connector.History(ctx, conversation(general), channel.Look{After: root, Limit: 10})), context.DeadlineExceeded)
@@ -188,7 +188,7 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	r.end()
 	late := r.w.AddChannel("late", ann)
 	r.w.Say(slacktest.Post{Channel: late, User: ann, Text: mention + "hello"})
-	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error", Times: 3}) // channels are listed again until that works
+	r.w.Fail(slacktest.Fault{Of: "users.conversations", Error: "fatal_error", Times: 3}) // channels are listed again until that works
 	r.begin()
 	r.answered(late, "ok")
 	for _, event := range []string{"list_channels_failed", "list_channels_recovered"} {

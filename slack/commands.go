@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -22,6 +21,8 @@ type command struct {
 	line  string // "/compact prices"
 	who   channel.Person
 	page  int
+
+	written bool // as a message
 }
 
 // onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
@@ -32,38 +33,42 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	if p.ChannelID == "" || s.repeated("command", p.TriggerID, p.ResponseURL) {
 		return
 	}
-	c := command{place: s.place(p.ChannelID, ""), line: lineOf(p.Text), who: channel.Person{ID: p.UserID, Name: p.UserName}}
+	line := "/" + cmp.Or(strings.TrimLeft(strings.TrimSpace(p.Text), "/"), "help")
+	c := command{place: s.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
-	s.start(c, &webhookAnswerer{s: s, url: p.ResponseURL, public: called.Public})
+	s.start(c, s.overURL(p.ResponseURL, "", called.Public, false))
 }
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.
 func (s *Slack) repeated(kind, a, b string) bool {
-	return s.handledCommands.Seen(kind+"/"+a+"/"+b) && a+b != ""
+	return s.Handled.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
-// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30
-// minutes.
+// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30 minutes.
 const runTimeout = 25 * time.Minute
 
-// start runs a command in a goroutine of its own.
-func (s *Slack) start(c command, to answerer) {
-	s.tasks.Start(func(ctx context.Context) {
+// start runs a command in a goroutine of its own, and answers it. Admins may manage everything, and everyone their direct
+// messages with the bot.
+func (s *Slack) start(c command, answer answerer) {
+	s.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, runTimeout)
 		defer cancel()
-		if err := s.run(ctx, c, to); err != nil && ctx.Err() == nil {
-			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
+		name, admin, err := s.lookUpPerson(ctx, c.who.ID)
+		if err != nil {
+			s.Log.Debug("look_up_person_failed", "error", err)
+		}
+		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
+		run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
+		err = s.RunCommand(ctx, run, func(ctx context.Context, a channel.Answer, refused bool) error {
+			if c.written && refused { // as for other messages
+				return nil
+			}
+			return answer(ctx, c, a)
+		})
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
-}
-
-// lineOf returns the command line for the text after /cairn; "/help" if it is empty.
-func lineOf(text string) string {
-	text = strings.TrimLeft(strings.TrimSpace(text), "/")
-	if text == "" {
-		text = "help"
-	}
-	return "/" + text
 }
 
 // Spell returns how people write a command in a conversation: after /cairn, or in a thread, where
@@ -76,7 +81,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	}
 	name := "Cairn"
 	select {
-	case <-s.tasks.Opened():
+	case <-s.Work.Opened():
 		name = cmp.Or(s.self.name, name)
 	default: // not authenticated yet
 	}
@@ -89,8 +94,8 @@ func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
 	if s.repeated("line", place.Channel, in.ID) {
 		return
 	}
-	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.start(c, &messageAnswerer{s: s, place: place, command: in.ID})
+	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
+	s.start(c, s.asMessage(place, in.ID))
 }
 
 // buttonValue is the value of a button, as JSON.
@@ -132,33 +137,5 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	thread := s.placeOf(p.Channel.ID, slackgo.Msg{Timestamp: p.Message.TS, ThreadTimestamp: p.Message.Thread}).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
-}
-
-// run runs a command and answers it.
-func (s *Slack) run(ctx context.Context, c command, to answerer) error {
-	c.who = s.person(ctx, c)
-	answer, refused, err := platform.Run(ctx, s.hub, c.place.String(), c.who, c.line)
-	if _, written := to.(*messageAnswerer); written && refused { // as for other messages
-		return nil
-	}
-	if err := errors.Join(err, to.answer(ctx, c, answer)); err != nil || answer.Then == nil {
-		return err
-	}
-	text := answer.Then(ctx)
-	if text == "" || ctx.Err() != nil {
-		return nil
-	}
-	return to.answer(ctx, c, channel.Answer{Text: text})
-}
-
-// person returns the sender of a command with their name and rights: admins may manage everything,
-// and everyone their direct messages with the bot.
-func (s *Slack) person(ctx context.Context, c command) channel.Person {
-	who := c.who
-	who.Manager = s.names.isAdmin(ctx, who.ID) || c.place.Direct()
-	if name, ok := s.names.find(who.ID); ok {
-		who.Name = name
-	}
-	return who
+	s.start(c, s.overURL(p.URL, thread, false, true))
 }

@@ -52,24 +52,24 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 		fault          slacktest.Fault
 		calls, answers int
 	}{
-		{slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>"}, 2, 1},
-		{slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true}, 1, 1},
-		{slacktest.Fault{Method: "chat.postMessage", Error: "restricted_action"}, 1, 0}, // for good
-		{slacktest.Fault{Method: "response_url", RetryAfter: time.Second}, 2, 1},
-		{slacktest.Fault{Method: "response_url", Status: 502, Body: "<html>"}, 2, 1},
-		{slacktest.Fault{Method: "response_url", Status: 502, Body: "<html>", TakesEffect: true}, 2, 1},
-		{slacktest.Fault{Method: "response_url", Status: 502, Times: maxTries}, maxTries, 0}, // too often
+		{slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>"}, 2, 1},
+		{slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>", Done: true}, 1, 1},
+		{slacktest.Fault{Of: "chat.postMessage", Error: "restricted_action"}, 1, 0}, // for good
+		{slacktest.Fault{Of: "response_url", RetryAfter: time.Second}, 2, 1},
+		{slacktest.Fault{Of: "response_url", Status: 502, Body: "<html>"}, 2, 1},
+		{slacktest.Fault{Of: "response_url", Status: 502, Body: "<html>", Done: true}, 2, 1},
+		{slacktest.Fault{Of: "response_url", Status: 502, Times: maxTries}, maxTries, 0}, // too often
 	} {
-		before, gone := len(r.w.Calls(c.fault.Method)), strings.Count(r.Log.String(), "command_failed")
+		before, gone := len(r.w.Calls(c.fault.Of)), strings.Count(r.Log.String(), "command_failed")
 		r.w.Fail(c.fault)
 		for i, want := range []int{c.answers, 1} { // one that fails, and the next
-			if answers += want; c.fault.Method == "response_url" {
+			if answers += want; c.fault.Of == "response_url" {
 				r.w.Command(general, ann, "/cairn", "help")
 			} else {
 				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is red"})
 			}
 			r.eventually("it is answered, or given up", func() bool {
-				return strings.Count(r.Log.String(), "command_failed") == gone+1-c.answers && len(r.w.Calls(c.fault.Method)) == before+c.calls+i
+				return strings.Count(r.Log.String(), "command_failed") == gone+1-c.answers && len(r.w.Calls(c.fault.Of)) == before+c.calls+i
 			})
 			check.Len(t, fmt.Sprintf("answers after %+v", c.fault), append(r.own(general), r.private(general, ann)...), answers)
 		}
@@ -188,8 +188,8 @@ func TestListsHavePages(t *testing.T) {
 			for i := range 12 {
 				page.Items = append(page.Items, fmt.Sprintf("#%d %s", i, strings.Repeat(letter, 3000)))
 			}
-			o := &messageAnswerer{s: r.connector, place: r.connector.place(general, "")}
-			check.NoError(t, o.answer(t.Context(), command{line: "/expand 1"}, page))
+			answer := r.connector.asMessage(r.connector.place(general, ""), "")
+			check.NoError(t, answer(t.Context(), command{line: "/expand 1"}, page))
 			own := r.own(general)
 			shown := own[len(own)-1].Shown()
 			for i := range 10 {

@@ -33,7 +33,7 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	for n := range 2 {
 		r.end()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+2)})
-		r.w.Fail(slacktest.Fault{Method: "users.conversations", RetryAfter: time.Hour, Times: -1}) // what was missed does not wait for it
+		r.w.Fail(slacktest.Fault{Of: "users.conversations", RetryAfter: time.Hour, Times: -1}) // what was missed does not wait for it
 		r.begin()
 		r.awaitAnswers(general, n+2)
 	}
@@ -99,11 +99,11 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	for _, inThread := range []bool{false, true} {
 		q := r.question(inThread)
 		r.send(r.reply(q), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
-		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+		r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>", Done: true})
 		w := r.reply(q)
 		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
 		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
-		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>"})
+		r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>"})
 		w = r.reply(q)
 		r.send(w, r.doubtful(w, channel.Piece{Reply: "r3", Parts: 1, Text: "First answer."}))
 		r.answered(q.channel, "First answer.", "Second & last.", "First answer.") // not taken for another one
@@ -114,7 +114,7 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for _, method := range []string{"conversations.history", "conversations.replies"} {
-		r.w.Fail(slacktest.Fault{Method: method, Error: "missing_scope", Times: -1})
+		r.w.Fail(slacktest.Fault{Of: method, Error: "missing_scope", Times: -1})
 	}
 	r.ask(general, ann, 1) // it is as young as the process: an earlier one may have started to answer
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})

@@ -148,7 +148,8 @@ func TestStreamsAreAsStrictAsSlack(t *testing.T) {
 		return ts, codeOrText(err)
 	}
 	do := func(what func(channelID, ts string, options ...slackgo.MsgOption) (string, string, error), ts string, options ...slackgo.MsgOption) string {
-		return codeOrText(failure3(what(d.general, ts, options...)))
+		_, _, err := what(d.general, ts, options...)
+		return codeOrText(err)
 	}
 	_, refusal := start(d.general, slackgo.MsgOptionTS(asked))
 	check.Equal(t, "a channel wants the recipient", refusal, "missing_recipient_user_id")
@@ -202,9 +203,9 @@ func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
 	post := func() string { return d.send(d.general, slackgo.MsgOptionText("x", false)) }
 	d.Fail(slacktest.Fault{Cut: true})
 	check.That(t, post() != "" && len(d.Posted()) == 0, "a cut answer took effect")
-	d.Fail(slacktest.Fault{Cut: true, Body: `{"ok":tr`, TakesEffect: true})
+	d.Fail(slacktest.Fault{Cut: true, Body: `{"ok":tr`, Done: true})
 	check.That(t, post() == io.ErrUnexpectedEOF.Error() && len(d.Posted()) == 1, "a cut answer took no effect")
-	d.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "fatal_error", Skip: 1, Times: 2})
+	d.Fail(slacktest.Fault{Of: "chat.postMessage", Error: "fatal_error", Skip: 1, Times: 2})
 	check.EqualAll(t, "a fault skips, counts and ends", []string{post(), post(), post(), post()}, []string{"", "fatal_error", "fatal_error", ""})
 	d.Fail(slacktest.Fault{Status: 500, Times: -1})
 	d.Heal()

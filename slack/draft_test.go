@@ -58,7 +58,7 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 		t.Parallel()
 		q, method := r.question(inThread), steps[inThread][1]
 		w := r.replying(q)
-		r.w.Fail(slacktest.Fault{Method: method, RetryAfter: time.Second})
+		r.w.Fail(slacktest.Fault{Of: method, RetryAfter: time.Second})
 		w.Show("One two ")
 		r.eventually("the limit is met", func() bool { return len(r.w.Calls(method)) == 1 })
 		w.Show("One two three ")
@@ -66,7 +66,7 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 		r.eventually("the call is noted", func() bool { return len(r.w.Calls(method)) > 1 })
 		calls := r.w.Calls(method)
 		check.That(t, len(calls) == 2 && calls[1].At.Sub(calls[0].At) >= time.Second, "%d calls, the second after %v", len(calls), calls[1].At.Sub(calls[0].At))
-		r.w.Fail(slacktest.Fault{Method: steps[inThread][2], RetryAfter: time.Second})
+		r.w.Fail(slacktest.Fault{Of: steps[inThread][2], RetryAfter: time.Second})
 		r.send(w, piece("One two three four."))
 		r.answered(q.channel, "One two three four.")
 	})
@@ -75,11 +75,11 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 // failures are ways in which a post may go wrong.
 var failures = map[string]slacktest.Fault{
 	"refused by a proxy":             {Status: 502, Body: "<html>bad gateway</html>"},
-	"done, and the answer lost":      {Status: 502, Body: "<html>bad gateway</html>", TakesEffect: true},
-	"done, and the connection cut":   {Cut: true, TakesEffect: true},
+	"done, and the answer lost":      {Status: 502, Body: "<html>bad gateway</html>", Done: true},
+	"done, and the connection cut":   {Cut: true, Done: true},
 	"not done, the connection cut":   {Cut: true},
-	"done, and the answer garbled":   {Body: "{", TakesEffect: true},
-	"done, with an error of Slack's": {Error: "internal_error", TakesEffect: true},
+	"done, and the answer garbled":   {Body: "{", Done: true},
+	"done, with an error of Slack's": {Error: "internal_error", Done: true},
 }
 
 func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 				t.Run(method+" "+claim, func(t *testing.T) {
 					q := r.question(inThread)
 					shown := calls(1)
-					fault.Method = method
+					fault.Of = method
 					w := r.reply(q).(*writer)
 					if failing == 0 {
 						r.w.Fail(fault)
@@ -153,7 +153,7 @@ func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	reply := target{channel: q.channel, thread: q.to[0], name: conversation(q.channel, q.to[0])}
 	reply.to = []string{r.w.Say(slacktest.Post{Channel: q.channel, User: r.w.AddUser("bob"), Thread: reply.thread, Text: "and?"})}
 	r.known(reply)
-	r.w.Fail(slacktest.Fault{Method: "chat.startStream", Delay: 300 * time.Millisecond, Late: true}) // so that the other finds a stream that is not known yet
+	r.w.Fail(slacktest.Fault{Of: "chat.startStream", Delay: 300 * time.Millisecond, Late: true}) // so that the other finds a stream that is not known yet
 	above, below := r.reply(q), r.reply(reply)
 	above.Show("One ")
 	r.shows(q.channel, "One")
@@ -175,7 +175,7 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 		w.(*writer).Working()
 		sign := func() bool { return len(r.reactions(q.channel, q.to[0])) > 0 || r.w.Status(q.channel, q.thread) != "" }
 		r.eventually("a sign of work", sign)
-		r.w.Fail(slacktest.Fault{Method: "chat.delete", Delay: 300 * time.Millisecond, Late: true})
+		r.w.Fail(slacktest.Fault{Of: "chat.delete", Delay: 300 * time.Millisecond, Late: true})
 		w.Cancel()
 		check.Len(t, "messages, which the next attempt would take over", r.own(q.channel), 0)
 		r.eventually("all is gone", func() bool { return !sign() })
@@ -195,7 +195,7 @@ func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
 		t.Run(claim, func(*testing.T) {
 			q := r.question(true)
 			r.w.Heal()
-			for _, fault.Method = range []string{"chat.startStream", "assistant.threads.setStatus"} {
+			for _, fault.Of = range []string{"chat.startStream", "assistant.threads.setStatus"} {
 				fault.Times = -1
 				r.w.Fail(fault)
 			}
@@ -227,7 +227,7 @@ func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 		"somebody deletes it in a channel": {false, func(q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
 		"somebody deletes it in a thread":  {true, func(q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
 		"it can no longer be edited": {false, func(target, string, channel.Writer) {
-			r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed"})
+			r.w.Fail(slacktest.Fault{Of: "chat.update", Error: "edit_window_closed"})
 		}},
 	} {
 		t.Run(claim, func(*testing.T) {

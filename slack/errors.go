@@ -111,28 +111,18 @@ func explainBotError(err error) error {
 	return err
 }
 
-// stopIfSetupError ends Run if err is a platform.SetupError.
-func (s *Slack) stopIfSetupError(err error) {
-	if t, ok := errors.AsType[platform.SetupError](err); ok {
-		s.tasks.Cancel(t)
+// stopIfSetupError ends Run if err is about the bot token, and explains it then.
+func (s *Slack) stopIfSetupError(err error) error {
+	err = explainBotError(err)
+	if setup, ok := errors.AsType[platform.SetupError](err); ok {
+		s.Work.Cancel(setup)
 	}
+	return err
 }
 
-// cannotReplyTo reports whether err means that a message cannot be replied to in a thread.
-func cannotReplyTo(err error) bool {
-	switch codeOf(err) {
-	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
-		return true
-	}
-	return false
-}
-
-// cannotEdit reports whether err means that a message cannot be edited, so that a new one is
-// needed.
-func cannotEdit(err error) bool {
-	switch codeOf(err) {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict":
-		return true
-	}
-	return tooLong(err)
-}
+// Error codes for a message that cannot be replied to in a thread, and for one that cannot be edited, so that a new
+// one is needed.
+var (
+	noReplyCodes = []string{"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel"}
+	noEditCodes  = []string{"message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict"}
+)

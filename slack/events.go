@@ -57,7 +57,7 @@ func isChange(m slackgo.Message) bool {
 
 // refuseEvent logs an event that is dropped because it does not say when it happened.
 func (s *Slack) refuseEvent(m slackgo.Message) {
-	s.log.Warn("event_refused", "problem", "invalid ts", "channel", m.Channel, "ts", m.Timestamp)
+	s.Log.Warn("event_refused", "problem", "invalid ts", "channel", m.Channel, "ts", m.Timestamp)
 }
 
 // event is a queued event about a message.
@@ -69,10 +69,10 @@ type event struct {
 
 // handle handles queued events of one channel in order, and acknowledges them.
 func (s *Slack) handle(batch []*event) {
-	ctx := s.tasks.Context()
+	ctx := s.Work.Context()
 	for len(batch) > 0 {
 		n, store := s.next(ctx, batch)
-		if store == nil || platform.Store(ctx, &s.storeIncident, store) {
+		if store == nil || s.Store(ctx, store) {
 			for _, e := range batch[:n] {
 				e.ack()
 			}
@@ -128,15 +128,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	if len(messages) == 0 {
 		return n, nil
 	}
-	return n, func() error {
-		err := s.hub.DeliverAll(ctx, place.String(), messages)
-		if err != nil {
-			for _, in := range messages {
-				s.hub.Undelivered(ctx, place.String(), in, err)
-			}
-		}
-		return err
-	}
+	return n, func() error { return s.Deliver(ctx, place.String(), messages...) }
 }
 
 // edited returns how to store an edit; nil for the bot's own edits and for changes that affect
@@ -170,7 +162,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	in.Text = s.resolveNames(limited, in.Text)
-	return func() error { return s.hub.Edit(ctx, place.String(), in) }
+	return func() error { return s.Hub.Edit(ctx, place.String(), in) }
 }
 
 // sameFiles reports whether two versions of a message have the same files; a deleted one gets another mode.
@@ -183,5 +175,5 @@ func sameFiles(a, b []slackgo.File) bool {
 func (s *Slack) deletion(ctx context.Context, channelID string, m slackgo.Msg) (store func() error) {
 	s.deletions.Set(channelID+"/"+m.Timestamp, "")
 	name := s.placeOf(channelID, m).String()
-	return func() error { return s.hub.Delete(ctx, name, m.Timestamp) }
+	return func() error { return s.Hub.Delete(ctx, name, m.Timestamp) }
 }

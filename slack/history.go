@@ -21,7 +21,7 @@ const (
 
 // History returns a page of a conversation; see channel.Historian.
 func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
-	if err := s.tasks.Wait(ctx); err != nil {
+	if err := s.Work.Wait(ctx); err != nil {
 		return p, err
 	}
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
@@ -35,11 +35,14 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	} else {
 		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
 	}
-	if err != nil {
-		return channel.Page{}, s.historyError(err)
+	switch code := codeOf(err); {
+	case err == nil:
+	case isPermanent(err) && code != "invalid_cursor", code == "missing_scope": // it can never be read
+		return p, fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
+	default:
+		return p, fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 	}
-	p.More = len(rest.messages) > 0 || rest.truncated
-	p.There = []string{}
+	p.More, p.There = len(rest.messages) > 0 || rest.truncated, []string{}
 	for _, m := range found {
 		p.Last = m.Timestamp
 		p.There = append(p.There, m.Timestamp)
@@ -59,16 +62,6 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	return p, nil
 }
 
-// historyError wraps an error of reading history, with channel.ErrGone if the history can never be
-// read. It stops the connector after a platform.SetupError.
-func (s *Slack) historyError(err error) error {
-	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
-		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
-	}
-	s.stopIfSetupError(explainBotError(err))
-	return fmt.Errorf("read the history: %w", err)
-}
-
 // messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack
 // returns the newest messages of a channel first, so a long gap is read completely, and unread keeps
 // the part that was not requested yet.
@@ -85,7 +78,7 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 			return nil, r, err
 		}
 		for _, name := range r.threads { // must be stored before the channel's gap is closed
-			if err := s.hub.CatchUp(ctx, name, missed); err != nil {
+			if err := s.Hub.CatchUp(ctx, name, missed); err != nil {
 				return nil, r, err
 			}
 		}
@@ -168,9 +161,8 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
-// missedThread reports whether a message of a channel has an unknown thread in which someone else
-// may have replied after after: Slack does not repeat the events of missed replies. Known threads
-// have a gap of their own.
+// missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
+// after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
 func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
 		return false

@@ -45,18 +45,22 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	if m.User != "" {
 		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
-	text := withForwarded(m.Msg)
 	// Only the message's own text counts here: a forwarded one addresses no one.
 	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
 	var namesKnown, authorKnown bool // are all of them cached?
-	in.Text, namesKnown = s.plainText(s.withoutMention(text))
+	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m.Msg)))
 	in.Author, authorKnown = s.authorName(m.Msg)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return place, in, false
 	}
-	s.quoteRoot(place, &in)
-	_, channelKnown := s.names.find(place.Channel) // for the label
+	// The first message seen in a thread replies to the one at its top, which belongs to the channel's conversation.
+	if place.Thread != "" {
+		if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
+			in.ReplyTo = place.Thread // Complete adds the quote
+		}
+	}
+	_, channelKnown := s.nameOf(place.Channel) // for the label
 	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
@@ -107,7 +111,7 @@ func (s *Slack) answersInThread(place channel.Place) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	asked, err := s.hub.Asked(ctx, above.String(), place.Thread)
+	asked, err := s.Hub.Asked(ctx, above.String(), place.Thread)
 	return err == nil && asked
 }
 
@@ -121,35 +125,22 @@ func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	}
 }
 
-// quoteRoot makes the first message seen in a thread reply to the message at the top of the thread,
-// which belongs to the channel's conversation. Complete adds the quote.
-func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
-	if place.Thread == "" {
-		return
-	}
-	if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
-		in.ReplyTo = place.Thread
-	}
-}
-
-// authorName returns the name of the author. known is false if it has to be looked up; name is the
-// id then.
+// authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
 func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
-	if m.Username != "" {
-		return m.Username, true
+	if s.isOwn(m) {
+		return s.self.name, true
 	}
-	if m.User == "" || m.BotID != "" {
-		if m.BotProfile != nil && m.BotProfile.Name != "" {
-			return m.BotProfile.Name, true
-		}
-		if m.User == "" {
-			return m.BotID, true
-		}
+	if name = m.Username; name == "" && (m.User == "" || m.BotID != "") && m.BotProfile != nil {
+		name = m.BotProfile.Name
 	}
-	if name, ok := s.names.find(m.User); ok {
-		return name, true
+	if name == "" && m.User == "" {
+		name = m.BotID
 	}
-	return m.User, false
+	if name == "" {
+		name, known = s.nameOf(m.User)
+		return cmp.Or(name, m.User), known
+	}
+	return name, true
 }
 
 // withForwarded returns the text of a message, followed by the texts of the messages it forwards, and of
@@ -172,8 +163,8 @@ func withForwarded(m slackgo.Msg) string {
 
 // blocksText returns the texts in blocks, each block's on a line.
 func blocksText(blocks slackgo.Blocks) string {
-	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
 	var all []any
+	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
 	_ = json.Unmarshal(encoded, &all)
 	var lines []string
 	for _, block := range all {
@@ -254,7 +245,7 @@ func membersOf(payload json.RawMessage) members {
 		Shared bool `json:"is_ext_shared_channel"`
 		Event  struct {
 			Kind string `json:"channel_type"`
-		} `json:"event"`
+		}
 	}
 	if json.Unmarshal(payload, &outer) != nil {
 		return members{}

@@ -164,7 +164,7 @@ func TestFiles(t *testing.T) {
 		got := attached(0)
 		return len(got) == 1 && got[0].Text == "" && got[0].Caption == "no longer there"
 	})
-	r.w.Fail(slacktest.Fault{Method: "files.download", Status: 404, Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "files.download", Status: 404, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "and this", Files: []slacktest.File{{Name: "b.txt", Mimetype: "text/plain", Content: []byte("x")}}})
 	r.awaitAnswers(general, 2)
 	a := attached(2)[0]
@@ -201,7 +201,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {
 		r.w.Heal()
-		fault.Method, fault.Times = "users.info", -1
+		fault.Of, fault.Times = "users.info", -1
 		r.w.Fail(fault)
 		general, ann := r.place()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})

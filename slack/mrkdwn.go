@@ -1,4 +1,4 @@
-// Slack's markup is converted to plain text on the way in, and made harmless on the way out.
+// Slack's markup is converted to plain text on the way in, and made harmless and split on the way out.
 
 package slack
 
@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/platform"
 )
 
 // token matches a control sequence in angle brackets. Slack escapes what people type, so every
@@ -19,8 +22,7 @@ func (s *Slack) mentionsBot(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
 
-// withoutMention removes a mention of the bot from the start of a text, unless there is nothing
-// else.
+// withoutMention removes a mention of the bot from the start of a text, unless there is nothing else.
 func (s *Slack) withoutMention(raw string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(raw), "<@"+s.self.user)
 	if !ok {
@@ -79,7 +81,7 @@ func (s *Slack) nameFor(sign, id, label string) (text string, known bool) {
 	if id == s.self.user {
 		return "@" + s.self.name, true
 	}
-	if name, ok := s.names.find(id); ok {
+	if name, ok := s.nameOf(id); ok {
 		return sign + name, true
 	}
 	if label != "" {
@@ -96,12 +98,10 @@ var (
 	plainMention = regexp.MustCompile(`(?i)\w@[\w-]+\.\w|@(channel|here|everyone)`)
 )
 
-// wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing
-// it.
+// wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing it.
 const wordJoiner = "\u2060"
 
-// defuseMentions makes the mentions in a model's text harmless, because people may have prompted it
-// to write them.
+// defuseMentions makes the mentions in a model's text harmless, because people may have prompted it to write them.
 func defuseMentions(text string) string {
 	if !strings.ContainsAny(text, "!@") {
 		return text
@@ -120,3 +120,39 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // escape escapes a text so that Slack shows it literally.
 func escape(text string) string { return escapes.Replace(defuseMentions(text)) }
+
+// Splitters, with limits in UTF-16 units, which are at least as many as characters.
+var (
+	messages = platform.Splitter{Limit: 4_000, Cost: cost} // as Slack recommends; an edit without Markdown may have no more
+	section  = platform.Splitter{Limit: 3_000, Cost: cost} // a section
+)
+
+// Split splits a reply into messages that Slack accepts.
+func (s *Slack) Split(text string) []string { return messages.Texts(text, "") }
+
+// cost returns the maximum number of units that a character takes when it is sent: escape writes some as
+// entities, and defuseMentions may add one to an @ or !.
+func cost(r rune) int {
+	switch {
+	case r == '&':
+		return 5
+	case r == '<', r == '>':
+		return 4
+	case r == '@', r == '!', r > 0xFFFF:
+		return 2
+	}
+	return 1
+}
+
+// blockCost returns about how many bytes a character takes in the JSON of a block.
+func blockCost(r rune) int {
+	switch r {
+	case '&', '<', '>': // written as \u0026amp; and the like
+		return 10
+	case '@', '!': // see defuseMentions
+		return 1 + len(wordJoiner)
+	case '"', '\\', '\n', '\t':
+		return 2
+	}
+	return utf8.RuneLen(r)
+}

@@ -23,8 +23,8 @@ func knowing(t testing.TB) *Slack {
 	t.Helper()
 	s := check.Must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
-	s.names.note("U1", "Ann")
-	s.names.note("C1", "general")
+	s.names.Set(nameKey("U1"), "Ann")
+	s.names.Set(nameKey("C1"), "general")
 	return s
 }
 
@@ -129,7 +129,7 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 			r, _, _ := connectedRig(t, slacktest.Options{IgnoresMarkdown: claim != "refuses it"}, nil)
 			q := r.question(false)
 			if claim == "refuses it" {
-				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
+				r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Error: "no_text"})
 			}
 			w := r.reply(q)
 			if streamed {
@@ -174,7 +174,7 @@ func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
 			r.shows(q.channel, "Many")
 		}
 		for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
-			r.w.Fail(slacktest.Fault{Method: method, Error: "msg_blocks_too_long"})
+			r.w.Fail(slacktest.Fault{Of: method, Error: "msg_blocks_too_long"})
 		}
 		text := strings.Repeat("Many words. ", 300)
 		r.send(w, piece(text))

@@ -78,7 +78,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 		var plainErr error
 		ts, plainErr = call(slackgo.MsgOptionText(escape(text), false))
 		if refused && plainErr == nil && !s.plain.Swap(true) {
-			s.log.Info("markdown_refused", "error", err)
+			s.Log.Info("markdown_refused", "error", err)
 		}
 		err = plainErr
 	}
@@ -92,7 +92,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 	_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
-		s.log.Debug("delete_message_failed", "error", err)
+		s.Log.Debug("delete_message_failed", "error", err)
 	}
 }
 
@@ -103,7 +103,9 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	if len(buttons) > 0 { // Slack does not accept Markdown together with blocks
-		_, ts, err = client.PostMessageContext(ctx, place.Channel, append(options, withButtons(text, buttons)...)...)
+		first, all := sections(text)
+		options = append(options, optionsOf(first, append(all, slackgo.NewActionBlock("", buttons...)))...)
+		_, ts, err = client.PostMessageContext(ctx, place.Channel, options...)
 	} else {
 		ts, err = s.write(ctx, client, place.Channel, "", text, options...)
 	}
@@ -184,7 +186,7 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 		return nil
 	case "missing_scope":
 		if !s.cannotReact.Swap(true) {
-			s.log.Warn("reaction_refused", "problem", explainBotError(err))
+			s.Log.Warn("reaction_refused", "problem", explainBotError(err))
 		}
 		return nil
 	}

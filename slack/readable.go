@@ -65,8 +65,7 @@ func (p readableTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, nil
 }
 
-// blankKey is the context key of a *bool that reports whether the message that a request posted or
-// edited is blank.
+// blankKey is the context key of a *bool that reports whether the message that a request posted or edited is blank.
 type blankKey struct{}
 
 // isBlank reports whether a response contains a message that is blank.

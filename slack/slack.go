@@ -2,9 +2,14 @@
 package slack
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,31 +23,25 @@ const Name = "slack"
 
 // Slack is the connector. Its methods are safe for concurrent use.
 type Slack struct {
+	*platform.Base
 	o     Options
-	log   *slog.Logger
 	times times
 	api   *api
-	names *names
 	files platform.Files
 
-	queue           platform.KeyedQueue[*event] // message events, by channel
-	overflowed      atomic.Bool                 // a queue was full, until readDropped has noted the gap
-	tasks           *platform.Group             // all goroutines
-	handledCommands platform.Cache              // commands and button presses already handled, by id
-	authors         platform.Cache              // authors of messages, by channel and ts
-	replies         platform.Cache              // threads of messages, by channel and ts
-	claims          platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads         platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
-	deletions       platform.Cache              // deleted messages, by channel and ts
-	cannotReact     atomic.Bool                 // the app lacks the scope
-	unread          sync.Map                    // historyPages of histories longer than a page, by place
-	storeIncident   platform.Incident           // messages that could not be stored
-	hello           chan *listing               // those that backfillAll has not taken, at most one
-	plain           atomic.Bool                 // the server does not support Markdown
-	link            platform.Link               // the sockets
-
-	self self         // set before the group is opened, like the next
-	hub  *channel.Hub // set by Run
+	queue       platform.KeyedQueue[*event] // message events, by channel
+	overflowed  atomic.Bool                 // a queue was full, until readDropped has noted the gap
+	names       platform.Cache              // of people and channels, by nameKey
+	authors     platform.Cache              // authors of messages, by channel and ts
+	replies     platform.Cache              // threads of messages, by channel and ts
+	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
+	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
+	deletions   platform.Cache              // deleted messages, by channel and ts
+	cannotReact atomic.Bool                 // the app lacks the scope
+	unread      sync.Map                    // historyPages of histories longer than a page, by place
+	hello       chan *listing               // those that backfillAll has not taken, at most one
+	plain       atomic.Bool                 // the server does not support Markdown
+	self        self                        // set before the group of goroutines is opened
 
 	// Used only by the goroutine in Run.
 	greeted    bool      // a socket got hello
@@ -61,10 +60,9 @@ type self struct {
 type times struct {
 	edit     time.Duration // between two edits of a message; chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed; Slack removes it after 2 minutes
-	steady   time.Duration // after which a socket counts as working
 	dropped  time.Duration // how long Slack drops events before it says so again
 	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
-	backoff  time.Duration // before the second attempt to connect; it doubles
+	answer   time.Duration // before the answer to a command is tried again
 	list     time.Duration // before the second attempt to list the channels; it doubles
 	retry    time.Duration // before showing a reply is tried again
 	complete time.Duration // for looking up the names and files of one message
@@ -79,50 +77,96 @@ var (
 	_ channel.Speller   = (*Slack)(nil)
 )
 
+// Options are the settings of the connector.
+type Options struct {
+	BotToken         string        // xoxb-…; never logged
+	AppToken         string        // xapp-…, with connections:write; never logged
+	APIBase          string        // Web API of a compatible server, e.g. "http://localhost:8080/api/"; empty: Slack itself
+	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
+	Pictures         bool          // fetch pictures, for models that can see
+	Working          string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	ReplyIn          string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
+	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
+	Log              *slog.Logger  // nil: slog.Default()
+}
+
+// Workings are the values of Options.Working. Where Slack shows no status, as in a channel or
+// without the scope, "status" means "reaction".
+var Workings = []string{workingStatus, workingReaction, workingPlaceholder, workingOff}
+
+// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but
+// no thread in direct messages.
+var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
+
+const (
+	workingStatus      = "status"
+	workingReaction    = "reaction"
+	workingPlaceholder = "placeholder"
+	workingOff         = "off"
+
+	replyAuto    = "auto"
+	replyThread  = "thread"
+	replyChannel = "channel"
+)
+
 // New returns a connector, which does nothing before Run.
 func New(o Options) (*Slack, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
-	log, tasks := o.Log.With("connector", Name), platform.NewGroup()
+	base := platform.NewBase(Name, o.Log, codeOf)
+	base.Link.Pause, base.Link.Wait, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, waitAfter, 5*time.Second
 	s := &Slack{
-		o: o, log: log,
+		Base: base, o: o, api: newAPI(o), hello: make(chan *listing, 1),
 		times: times{
-			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, steady: 5 * time.Second, silence: 30 * time.Second,
-			backoff: time.Second, list: time.Minute, retry: 5 * time.Second,
-			complete: 10 * time.Second,
+			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
+			list: time.Minute, retry: 5 * time.Second, complete: 10 * time.Second,
 		},
-		api: newAPI(o), tasks: tasks,
-		link:          platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
-		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		hello:         make(chan *listing, 1),
 	}
-	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
-	s.names = &names{api: s.api, log: log}
+	s.queue = platform.KeyedQueue[*event]{Group: s.Work, Do: s.handle}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }
 
-// Name returns "slack".
-func (s *Slack) Name() string { return Name }
-
-// Connected reports whether a socket is up.
-func (s *Slack) Connected() bool { return s.link.Connected() }
-
-// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person
-// has to fix something; the error says what. All goroutines have ended when Run returns. It can be
-// called only once.
-func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
-	defer func() {
-		s.tasks.Close()
-		s.api.close()
-	}()
-	s.hub = hub
-	if err := s.supervise(ctx); err != nil {
-		return fmt.Errorf("slack: %w", err)
+// check validates the options and returns them with defaults filled in. The error says what is
+// wrong, and where to find a missing token.
+func (o Options) check() (Options, error) {
+	switch {
+	case o.BotToken == "":
+		return o, errors.New("the bot token is missing: " + clickBotToken)
+	case o.AppToken == "":
+		return o, errors.New("the app-level token is missing: " + clickAppToken)
+	case strings.HasPrefix(o.BotToken, "xapp-"), o.APIBase == "" && !strings.HasPrefix(o.BotToken, "xoxb-"):
+		return o, errors.New("not a bot token, expected one that starts with xoxb-: " + clickBotToken)
+	case strings.HasPrefix(o.AppToken, "xoxb-"), o.APIBase == "" && !strings.HasPrefix(o.AppToken, "xapp-"):
+		return o, errors.New("not an app-level token, expected one that starts with xapp-: " + clickAppToken)
 	}
-	return nil
+	if o.APIBase != "" {
+		base, err := url.Parse(o.APIBase)
+		if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+			return o, fmt.Errorf("api_base is not a server address: write it as %q", "http://localhost:8080/api/")
+		}
+		if base.Path = strings.TrimRight(base.Path, "/") + "/"; base.Path == "/" {
+			base.Path = "/api/" // the usual path
+		}
+		o.APIBase = base.String()
+	}
+	o.Working, o.ReplyIn = cmp.Or(o.Working, workingStatus), cmp.Or(o.ReplyIn, replyAuto)
+	if !slices.Contains(Workings, o.Working) {
+		return o, fmt.Errorf("working = %q: must be one of %s", o.Working, strings.Join(Workings, ", "))
+	}
+	if !slices.Contains(ReplyPlaces, o.ReplyIn) {
+		return o, fmt.Errorf("reply_in = %q: must be one of %s", o.ReplyIn, strings.Join(ReplyPlaces, ", "))
+	}
+	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
+	return o, nil
+}
+
+// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person has to fix
+// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
+func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
+	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }
 
 // place returns the place of a channel, or of a thread in it.

@@ -21,8 +21,7 @@ import (
 // errReplaced is returned when a socket ends because Slack asks for another one in its place.
 var errReplaced = errors.New("Slack asks for another socket")
 
-// drainTime is how long a socket is read after Slack asked for another one, which takes it some 10
-// seconds to close.
+// drainTime is how long a socket is read after Slack asked for another one, which takes it some 10 seconds to close.
 const drainTime = 30 * time.Second
 
 const helloTimeout = 45 * time.Second // how long a new socket waits for hello
@@ -52,27 +51,13 @@ func (k *socket) run(ctx context.Context) (err error) {
 			k.s.lastRead = k.ws.LastRead()
 		}
 		k.draining.Store(errors.Is(err, errReplaced))
-		if !k.draining.Load() || !k.s.tasks.Start(k.drain) {
+		if !k.draining.Load() || !k.s.Work.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()
 	ping := time.NewTicker(k.s.times.silence / 3) // a compatible server may send none itself
 	defer ping.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case message, ok := <-k.ws.Messages:
-			if !ok {
-				return fmt.Errorf("the socket was lost: %w", k.ws.Err())
-			}
-			if err := k.receive(ctx, message); err != nil {
-				return err
-			}
-		case <-ping.C:
-			k.ws.Ping()
-		}
-	}
+	return k.ws.Serve(ctx, ping.C, k.ws.Ping, func(message []byte) error { return k.receive(ctx, message) })
 }
 
 // drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
@@ -81,17 +66,10 @@ func (k *socket) drain(ctx context.Context) {
 	defer k.draining.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case message, ok := <-k.ws.Messages:
-			if !ok {
-				return
-			}
-			_ = k.receive(ctx, message) // asked once more to end, it ends by itself
-		}
-	}
+	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
+		_ = k.receive(ctx, message) // asked once more to end, it ends by itself
+		return nil
+	})
 }
 
 // receive handles a message. The socket must end after an error.
@@ -109,7 +87,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 		}
 		k.greeted = true
 		k.ws.Expect(k.s.times.silence)
-		k.s.link.Established()
+		k.s.Link.Established()
 	case socketmode.RequestTypeDisconnect:
 		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
@@ -131,7 +109,7 @@ func (k *socket) acknowledge(r socketmode.Request) {
 		return
 	}
 	if err := k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}); err != nil {
-		k.s.log.Debug("acknowledge_failed", "error", err)
+		k.s.Log.Debug("acknowledge_failed", "error", err)
 	}
 }
 
@@ -150,21 +128,20 @@ func explainSocketError(err error) error {
 // supervise keeps a socket open until ctx is done, or until an error that only a person can fix. Before
 // the first one it checks the tokens and learns who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
-	s.link.Pause, s.link.Wait, s.link.Steady = platform.Backoff{First: s.times.backoff, Most: time.Minute}, waitAfter, s.times.steady
 	var before *socket
-	return s.link.Keep(ctx, func(ctx context.Context) error {
+	return s.Link.Keep(ctx, func(ctx context.Context) error {
 		if before == nil {
 			if err := s.probe(ctx); err != nil {
 				return err
 			}
-			s.tasks.Open(ctx)
-			s.tasks.Start(s.backfillAll)
+			s.Work.Open(ctx)
+			s.Work.Start(s.backfillAll)
 		}
 		next := &socket{s: s, before: before}
 		before = next
 		defer func() { next.before = nil }()
-		err := next.run(s.tasks.Context())
-		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.tasks.Context())); ok { // see stopIfSetupError
+		err := next.run(s.Work.Context())
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Context())); ok { // see stopIfSetupError
 			return broken
 		}
 		return err

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ import (
 // loseSocket has the bot lose its socket, and get no other until it may come back.
 func (r *rig) loseSocket() (back func()) {
 	r.T.Helper()
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Status: 503, Times: -1})
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
 	return r.w.Heal
@@ -50,7 +49,7 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{WarnFor: soon}, answerN)
 	r.ask(general, ann, 1)
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: time.Second, Times: 1})
 	asked := len(r.w.Calls("apps.connections.open"))
 	r.w.Sockets()[0].Disconnect("warning")
 	r.eventually("another socket is asked for", func() bool { return r.w.Seen("apps.connections.open") > asked })
@@ -103,16 +102,16 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 		"an unknown bot token":         {"xoxb-other", app, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
 		"an app token nobody knows":    {bot, "xapp-other", slacktest.Fault{}, "App-Level Tokens"},
 		"another kind of app token":    {bot, "xoxp-other", slacktest.Fault{}, "connections:write"},
-		"a revoked token":              {bot, app, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
-		"a workspace that was deleted": {bot, app, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
-		"an app token without a scope": {bot, app, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
+		"a revoked token":              {bot, app, slacktest.Fault{Of: "auth.test", Error: "token_revoked"}, "token_revoked"},
+		"a workspace that was deleted": {bot, app, slacktest.Fault{Of: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
+		"an app token without a scope": {bot, app, slacktest.Fault{Of: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
 		"a scope it cannot do without": {bot, app, slacktest.Fault{}, "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			lacks, _ := strings.CutPrefix(c.want, "lacks the scope ")
 			server := slacktest.New(slacktest.Options{Scopes: without(lacks)})
 			defer server.Close()
-			if c.fault.Method != "" {
+			if c.fault.Of != "" {
 				server.Fail(c.fault)
 			}
 			var log check.Buffer
@@ -135,7 +134,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	r.ask(general, ann, 1)
 	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
 
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	check.ErrorContains(t, "the error", r.Ended(), "lacks the scope chat:write")
 	r.end()
@@ -143,7 +142,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	r.begin() // the answer was kept
 	r.awaitAnswers(general, 2)
 
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
 	check.ErrorContains(t, "the error", r.Ended(), "App-Level Tokens")
 }
@@ -152,8 +151,8 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.w.SocketMode(false)
-	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
+	r.w.Fail(slacktest.Fault{Of: "auth.test", Status: 503, Times: 2})
+	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
 	r.launch()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.Log.String(), "your app → Socket Mode") })
 	r.w.SocketMode(true)
@@ -163,7 +162,7 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	r.eventually("people are told that it works", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
 }
 
-func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
+func TestTheManifestSwitchesOnWhatIsNeededAndIsTheOneOfTheLink(t *testing.T) {
 	var m struct {
 		Display struct {
 			Name, Description string
@@ -179,6 +178,11 @@ func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
 	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's
 		check.That(t, len(text) >= limits[0] && len(text) <= limits[1], "%q has %d characters", text, len(text))
 	}
+	deployed, page := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t), check.Must(os.ReadFile("../docs/slack.md"))(t)
+	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
+	query := check.Must(url.Parse(CreateURL()))(t).Query()
+	check.That(t, query.Get("manifest_json") == compact.String() && query.Get("new_app") == "1", "the link makes another app: %v", query)
+	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
 }
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
@@ -198,17 +202,6 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	check.Equal(t, "the address of a compatible server, which has tokens of its own", s.o.APIBase, "http://localhost:8080/api/")
 }
 
-func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
-	deployed := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t)
-	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
-	page := check.Must(os.ReadFile("../docs/slack.md"))(t)
-	var want, got any
-	query := check.Must(url.Parse(CreateURL()))(t).Query()
-	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
-	check.That(t, reflect.DeepEqual(got, want) && query.Get("new_app") == "1", "the link makes another app: %v", got)
-	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
-}
-
 func TestEachTokenIsCheckedAlone(t *testing.T) {
 	server := slacktest.New(slacktest.Options{})
 	defer server.Close()
@@ -216,9 +209,7 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL)
 	check.That(t, err == nil && app == "app" && workspace == "slacktest", "%q, %q, %v", app, workspace, err)
 	check.NoError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
-	check.ErrorContains(t, "another", failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)), "Slack rejects the bot token (invalid_auth)")
+	_, _, err = CheckBotToken(ctx, "xoxb-wrong", server.APIURL)
+	check.ErrorContains(t, "another", err, "Slack rejects the bot token (invalid_auth)")
 	check.ErrorContains(t, "another", CheckAppToken(ctx, "xapp-wrong", server.APIURL), "rejects the app-level token")
 }
-
-// failure3 is the error of a call that returns two values more.
-func failure3[A, B any](_ A, _ B, err error) error { return err }

@@ -57,7 +57,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			general, ann := r.place()
 			root, before := "", signs()
 			if c.refused {
-				r.w.Fail(slacktest.Fault{Method: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
+				r.w.Fail(slacktest.Fault{Of: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
 			}
 			if c.thread {
 				root = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
@@ -102,7 +102,7 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			q := r.question(inThread)
 			seen, calls := r.w.Seen(method), len(r.w.Calls(method))
-			r.w.Fail(slacktest.Fault{Method: method, Delay: 300 * time.Millisecond, Late: true})
+			r.w.Fail(slacktest.Fault{Of: method, Delay: 300 * time.Millisecond, Late: true})
 			w := r.reply(q)
 			w.(*writer).Working()
 			r.eventually("the sign is on its way", func() bool { return r.w.Seen(method) > seen })
@@ -120,7 +120,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 	t.Parallel()
 	for replyIn, threads := range map[string]string{replyAuto: "C1", replyThread: "C1 D1", replyChannel: ""} {
 		for _, id := range []string{"C1", "D1"} {
-			s := &Slack{o: Options{ReplyIn: replyIn}, tasks: platform.NewGroup()}
+			s := &Slack{Base: platform.NewBase(Name, nil, nil), o: Options{ReplyIn: replyIn}}
 			w := s.Reply(conversation(id), []string{"1.000000"}).(*writer)
 			check.Equal(t, fmt.Sprintf("%s: an answer in %s is in a thread", replyIn, id), w.place.Thread != "", strings.Contains(threads, id))
 		}
@@ -133,7 +133,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 	r.send(r.reply(q), piece("An answer."))
 	r.answered(q.channel, "An answer.")
 	q = r.question(false)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>", Done: true})
 	w := r.reply(q)
 	r.send(w, r.doubtful(w, piece("An answer."))) // which is looked for in the thread
 	r.answered(q.channel, "An answer.")

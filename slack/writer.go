@@ -1,12 +1,16 @@
-// Writers: a reply is shown while it is written, then sent.
+// Writers: a reply is shown while it is written, then sent, each piece exactly once.
 
 package slack
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -29,7 +33,7 @@ type writer struct {
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{s: s, conversation: channel.ParsePlace(conversation)}
-	w.Stream = platform.NewStream(s.tasks, w.working, w.show)
+	w.Stream = platform.NewStream(s.Work, w.working, w.show)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
@@ -73,33 +77,28 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := w.draft.show(ctx, w, text)
-	if err == nil {
-		return 0, true
-	}
-	if wait, limited := rateLimit(err); limited {
+	wait, limited := rateLimit(err)
+	switch {
+	case err == nil, isPermanent(err):
+		return 0, err == nil
+	case limited:
 		return wait, true // shows the text that is the latest by then
-	}
-	if isPermanent(err) {
-		return 0, false
-	}
-	if w.Live.Err() == nil {
-		w.s.log.Debug("show_draft_failed", "error", err)
+	case w.Live.Err() == nil:
+		w.s.Log.Debug("show_draft_failed", "error", err)
 	}
 	return w.s.times.retry, !w.draft.lost // otherwise there might be two drafts
 }
 
-// trimPendingMention removes the ASCII characters after the last space, which may still become a
-// mention of everyone.
+// trimPendingMention removes the ASCII characters after the last space, which may still become a mention of everyone.
 func trimPendingMention(text string) string {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it
-// over.
+// Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it over.
 func (w *writer) Cancel() {
 	w.Stop()
-	ctx, cancel := context.WithTimeout(w.s.tasks.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(w.s.Work.Context(), callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
 	w.clearNow(ctx, w.hasStatus, w.reacted)
@@ -114,4 +113,92 @@ func (w *writer) deleteDraft(ctx context.Context) {
 		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
 	w.s.remove(ctx, w.place.Channel, w.draft.ts)
+}
+
+// Send sends one piece and returns the ts of its first message.
+func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	w.Stop()
+	if channel.IsNotice(piece) {
+		w.answers = "" // it is no answer, so no draft is looked for
+	}
+	if err := w.s.Work.Wait(ctx); err != nil {
+		return "", err
+	}
+	id, err := w.deliver(ctx, piece)
+	if w.place != w.conversation && slices.Contains(noReplyCodes, codeOf(err)) { // e.g. the answered message was deleted
+		w.place = w.conversation
+		id, err = w.deliver(ctx, piece)
+	}
+	if piece.Part == piece.Parts-1 {
+		w.clear()
+	}
+	switch {
+	case err == nil:
+		return id, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case isPermanent(err):
+		return "", fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
+	}
+	return "", fmt.Errorf("post to Slack: %w", w.s.stopIfSetupError(err))
+}
+
+// deliver sends a piece. The first one replaces the draft, and none is posted twice.
+func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
+	var own []slackgo.Message
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
+		if own, err = w.findSent(ctx, unsure); err != nil {
+			return "", err
+		}
+	}
+	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttonsOf(w.conversation, channel.Buttons(piece)))
+	if err == nil {
+		w.s.claims.Set(w.place.Channel+"/"+id, finished)
+	}
+	return id, err
+}
+
+// findSent returns the bot's messages since the answered one, or none where the history cannot be
+// read. A missing scope is an error only if unsure, i.e. the piece may already have been sent.
+func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
+	own, err := w.s.messagesSince(ctx, w.place, w.answers)
+	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explainBotError(err)
+	}
+	return own, nil
+}
+
+// sendOne sends one message of a reply and returns its ts, unless own contains it already. One with
+// buttons replaces no draft.
+func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons []slackgo.BlockElement) (ts string, err error) {
+	for _, o := range own {
+		if w.s.matchesMark(o, m, text) {
+			return o.Timestamp, nil
+		}
+	}
+	if m.part > 0 || len(buttons) > 0 {
+		return w.s.post(ctx, w.s.api.write, w.place, text, m, buttons...)
+	}
+	if w.draft.ts == "" {
+		w.draft.adopt(own, w)
+	}
+	if w.draft.ts != "" {
+		ts := w.draft.ts
+		err := w.draft.finish(ctx, w, text, m)
+		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !tooLong(err) {
+			return ts, err
+		}
+		w.deleteDraft(ctx)
+		w.draft = draft{}
+	}
+	return w.s.post(ctx, w.s.api.write, w.place, text, m)
+}
+
+// mayHaveStarted reports whether an earlier process may have started the reply, because the
+// answered message is older than this process. It allows for a clock difference of 5 seconds.
+func (w *writer) mayHaveStarted() bool {
+	return isTS(w.answers) && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }

@@ -128,7 +128,7 @@ func TestAPieceThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", RetryAfter: time.Hour})
+	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", RetryAfter: time.Hour})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	check.Error(t, check.ErrorOf(r.reply(q).Send(ctx, piece("late"))), context.DeadlineExceeded)
@@ -147,7 +147,7 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	w.Show(text)
 	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
 	for _, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}} { // to the second piece
-		fault.Method = "chat.postMessage"
+		fault.Of = "chat.postMessage"
 		r.w.Fail(fault)
 	}
 	for i, p := range pieces {

@@ -258,12 +258,12 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 // compaction runs.
 func (c *community) inTrouble() {
 	c.burst(0, 30)
-	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
-	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 2, Status: 502, Done: true})
-	c.discord.Fail(discordtest.Fault{Route: "PATCH /channels/*/messages/*", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
-	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 1, Status: 502, TakesEffect: true})
+	c.discord.Fail(discordtest.Fault{Of: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
+	c.discord.Fail(discordtest.Fault{Of: "POST /channels/*/messages", Times: 2, Status: 502, Done: true})
+	c.discord.Fail(discordtest.Fault{Of: "PATCH /channels/*/messages/*", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
+	c.slack.Fail(slacktest.Fault{Of: "chat.postMessage", Times: 1, Status: 502, Done: true})
 	for _, method := range []string{"chat.postMessage", "chat.update", "chat.appendStream"} {
-		c.slack.Fail(slacktest.Fault{Method: method, Times: 1, RetryAfter: time.Second})
+		c.slack.Fail(slacktest.Fault{Of: method, Times: 1, RetryAfter: time.Second})
 	}
 	c.burst(30, 40)
 	c.cut()

@@ -115,9 +115,9 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 	}
 	shown, posted := len(on.shown(p)), posts()
 	if s.stuck { // posts are delayed before they take effect
-		p.discord.Fail(discordtest.Fault{Route: post, Delay: time.Minute})
+		p.discord.Fail(discordtest.Fault{Of: post, Delay: time.Minute})
 		for _, method := range []string{"chat.postMessage", "chat.startStream"} {
-			p.slack.Fail(slacktest.Fault{Method: method, Delay: time.Minute})
+			p.slack.Fail(slacktest.Fault{Of: method, Delay: time.Minute})
 		}
 	}
 	on.say(p, "Where do we stand?")

@@ -109,7 +109,7 @@ func TestFileThatCrashesProgram(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
 	const files = "GET /attachments/*/*/*"
-	p.discord.Fail(discordtest.Fault{Route: files, Times: 100, Delay: time.Minute})
+	p.discord.Fail(discordtest.Fault{Of: files, Times: 100, Delay: time.Minute})
 	p.discord.Post(p.square, p.ann.ID, discordtest.Post{
 		Content: "<@" + p.discord.Bot.ID + "> what is in it?",
 		Files:   []discordtest.File{{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}},

@@ -80,8 +80,7 @@ func (w *world) answerTo(i *Interaction, p payload) *Message {
 	return m
 }
 
-// update edits a response, or completes a deferred one. The deferral determines whether it is
-// ephemeral.
+// update edits a response, or completes a deferred one. The deferral determines whether it is ephemeral.
 func (w *world) update(m *Message, p payload) any {
 	if m.is(discordgo.MessageFlagsLoading) {
 		refuseIf(p.empty(), errEmpty)
@@ -106,11 +105,10 @@ func (w *world) interactionOf(q query) *Interaction {
 		refuseIf(time.Since(i.At) > w.options.TokenLife, &apiError{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"})
 		return i
 	}
-	panic(unknown(10015, "Webhook"))
+	panic(unknown(10015, "Webhook").answer())
 }
 
-// webhookMessage returns the original response of a path. The double does not support edits of
-// followups.
+// webhookMessage returns the original response of a path. The double does not support edits of followups.
 func (w *world) webhookMessage(q query) *Message {
 	m, which := w.interactionOf(q).Answer, q.PathValue("message")
 	refuseIf(m == nil || m.Deleted || which != "@original" && which != m.ID, unknown(10008, "Message"))

@@ -54,11 +54,11 @@ func (w *world) createMessage(q query) any {
 		to := w.find(c.ID, r.MessageID)
 		switch {
 		case to != nil && !to.answerable():
-			panic(invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message"))
+			panic(invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message").answer())
 		case to != nil && (r.ChannelID == "" || r.ChannelID == c.ID):
 			m.reply(to)
 		case r.FailIfNotExists == nil || *r.FailIfNotExists:
-			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message"))
+			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message").answer())
 		}
 	}
 	m.Nonce = p.Nonce
@@ -103,8 +103,7 @@ func (w *world) fill(m *Message, p payload) {
 	m.mention(w, p.allow)
 }
 
-// change applies a valid payload to a message; fields that it lacks are unchanged (Discord,
-// Message: Edit Message).
+// change applies a valid payload to a message; fields that it lacks are unchanged (Discord, Message: Edit Message).
 func (w *world) change(m *Message, p payload) {
 	next := *m
 	if p.Components != nil {
@@ -128,8 +127,7 @@ func (w *world) editMessage(q query) any {
 	return w.shown(m)
 }
 
-// deleteMessage: others' messages require a permission that the bot does not have (Discord,
-// Message: Delete Message).
+// deleteMessage: others' messages require a permission that the bot does not have (Discord, Message: Delete Message).
 func (w *world) deleteMessage(q query) any {
 	m := w.messageOf(q)
 	refuseIf(m.Author.ID != w.bot.ID, errPermission)

@@ -5,7 +5,6 @@ package discordtest
 import (
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -31,7 +30,6 @@ type connection struct {
 	handshake Handshake
 	record    *Connection
 	session   *session
-	gone      chan struct{}
 	window    time.Time // start of the window for the limit of 120 packets per minute
 	inWindow  int
 }
@@ -49,25 +47,29 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, http.StatusText(h.Refuse), h.Refuse)
 		return
 	}
-	ws, err := (&websocket.Upgrader{}).Upgrade(rw, r, nil)
-	if err != nil {
-		return // Upgrade has responded
-	}
-	defer func() { _ = ws.Close() }()
-	c := &connection{
-		Socket: loopback.NewSocket(ws), version: r.URL.Query().Get("v"), handshake: h, gone: make(chan struct{}),
-		record: &Connection{}, window: time.Now(),
-	}
-	if !s.attach(c, r.URL.Query().Get("encoding")) {
+	query := r.URL.Query()
+	c := &connection{version: query.Get("v"), handshake: h, record: &Connection{}, window: time.Now()}
+	attached := false
+	err := loopback.Serve(rw, r, 0, func(k *loopback.Socket) bool {
+		c.Socket = k
+		attached = s.attach(c, query.Get("encoding"))
+		return attached
+	}, func(data []byte) {
+		s.do(func(w *world) {
+			if c.Ending.Load() {
+				return
+			}
+			if code := w.received(c, data); code != 0 {
+				c.End(code)
+			}
+		})
+	})
+	if !attached {
 		return
 	}
 	defer s.sockets.Done()
-	var writer sync.WaitGroup
-	writer.Go(func() { c.Write(0, c.gone) })
-	s.read(c)
-	close(c.gone)
-	writer.Wait()
 	s.do(func(w *world) {
+		w.ended(c, err)
 		delete(w.open, c)
 		if c.session != nil && c.session.conn == c {
 			c.session.conn = nil
@@ -75,8 +77,8 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// attach registers a connection and sends HELLO (Discord, Gateway: Hello Event; Gateway URL Query
-// String Params).
+// attach registers a connection and sends HELLO (Discord, Gateway: Hello Event; Gateway URL Query String Params). A
+// client without timely heartbeats is disconnected and may resume (Discord, Gateway: Heartbeat Interval).
 func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	s.do(func(w *world) {
 		if ok = s.life.Err() == nil; !ok {
@@ -85,6 +87,7 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 		s.sockets.Add(1)
 		w.open[c] = struct{}{}
 		w.connections = append(w.connections, c.record)
+		_ = c.SetReadDeadline(time.Now().Add(s.options.HeartbeatWithin))
 		switch {
 		case c.version != "9" && c.version != "10":
 			c.End(4012) // invalid API version
@@ -96,27 +99,6 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 		}
 	})
 	return ok
-}
-
-// read handles what the client sends until the socket ends. A client without timely heartbeats is
-// disconnected and may resume (Discord, Gateway: Heartbeat Interval).
-func (s *Server) read(c *connection) {
-	_ = c.SetReadDeadline(time.Now().Add(s.options.HeartbeatWithin))
-	for {
-		_, data, err := c.ReadMessage()
-		if err != nil {
-			s.do(func(w *world) { w.ended(c, err) })
-			return
-		}
-		s.do(func(w *world) {
-			if c.Ending.Load() {
-				return
-			}
-			if code := w.received(c, data); code != 0 {
-				c.End(code)
-			}
-		})
-	}
 }
 
 // ended records how the client disconnected. Closing with 1000 or 1001 ends the session; otherwise
@@ -203,8 +185,7 @@ func (s *Server) Disconnect(code int) {
 	})
 }
 
-// Cut ends each connection without a close frame, after its queued frames; the sessions can be
-// resumed.
+// Cut ends each connection without a close frame, after its queued frames; the sessions can be resumed.
 func (s *Server) Cut() { s.onEach(func(_ *world, c *connection) { c.Cut() }) }
 
 // HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
@@ -214,8 +195,7 @@ func (s *Server) HalfOpen() { s.onEach(func(_ *world, c *connection) { c.Frozen.
 // connected until it is cut, but gets no more events.
 func (s *Server) Forget() { s.do(func(w *world) { clear(w.sessions) }) }
 
-// Drop loses the next n events: they use sequence numbers, and only a RESUME from before them
-// delivers them.
+// Drop loses the next n events: they use sequence numbers, and only a RESUME from before them delivers them.
 func (s *Server) Drop(n int) { s.do(func(w *world) { w.drop += n }) }
 
 // Repeat dispatches the last n events again with new sequence numbers: Discord guarantees

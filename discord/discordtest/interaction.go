@@ -1,5 +1,4 @@
-// Interactions: a person uses a command, types in one, or clicks a button; and the validation of
-// slash commands.
+// Interactions: a person uses a command, types in one, or clicks a button; and the validation of slash commands.
 
 package discordtest
 
@@ -65,8 +64,7 @@ func (s *Server) Click(channel, user, message, customID string) Interaction {
 	})
 }
 
-// use returns the data of a command's use (Discord, Receiving and Responding: Application Command
-// Data Structure).
+// use returns the data of a command's use (Discord, Receiving and Responding: Application Command Data Structure).
 func (w *world) use(name string, options []Option) map[string]any {
 	for _, c := range w.commands {
 		if c.Name != name {
@@ -125,8 +123,7 @@ func invoker(g *discordgo.Guild, u *discordgo.User) discordgo.Member {
 	return m
 }
 
-// putCommands replaces all commands (Discord, Application Commands: Bulk Overwrite Global
-// Application Commands).
+// putCommands replaces all commands (Discord, Application Commands: Bulk Overwrite Global Application Commands).
 func (w *world) putCommands(q query) any {
 	refuseIf(q.PathValue("app") != w.bot.ID, &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"})
 	all := []*discordgo.ApplicationCommand{}

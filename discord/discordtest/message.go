@@ -12,8 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Message is a message of a channel, with guild_id and member only in events (Discord, Message:
-// Message Object).
+// Message is a message of a channel, with guild_id and member only in events (Discord, Message: Message Object).
 type Message struct {
 	discordgo.Message
 	Components []json.RawMessage `json:"components"`
@@ -145,9 +144,8 @@ func (m *Message) edit(content string) {
 	m.Content, m.EditedTimestamp = content, &now
 }
 
-// visibleTo returns the message as a bot with or without access to content sees it: without, only
-// its own messages, direct messages and messages that mention it have content (Discord, Gateway:
-// Message Content Intent).
+// visibleTo returns the message as a bot with or without access to content sees it: without, only its own messages,
+// direct messages and messages that mention it have content (Discord, Gateway: Message Content Intent).
 func (w *world) visibleTo(m Message, access bool) Message {
 	own := m.Author.ID == w.bot.ID
 	direct := w.channel(m.ChannelID).Type == discordgo.ChannelTypeDM
@@ -210,7 +208,7 @@ func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 // serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
 	record := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, false, func(w *world) answer {
+	s.exchange(rw, r, record, func(w *world) answer {
 		file, ok := w.files[r.URL.Path]
 		if !ok {
 			return answer{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}

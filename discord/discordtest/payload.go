@@ -69,8 +69,7 @@ func checkNonce(nonce json.RawMessage) {
 	refuseIf(n != "null" && len(n) > 25, invalid("nonce", "NONCE_TYPE_TOO_LONG", "Must be 25 or fewer in length."))
 }
 
-// checkMentions rejects null instead of a list, and contradictions (Discord, Message: Allowed
-// Mentions Examples).
+// checkMentions rejects null instead of a list, and contradictions (Discord, Message: Allowed Mentions Examples).
 func (w *world) checkMentions(p *payload, edit bool, fallback discordgo.MessageAllowedMentions) {
 	p.allow = fallback
 	given := p.Allowed != nil && (!edit || string(p.Allowed) != "null")

@@ -46,9 +46,8 @@ func (w *world) may(c *discordgo.Channel, permission int64) bool {
 	return c.Type == discordgo.ChannelTypeDM || has&discordgo.PermissionViewChannel != 0 && has&permission == permission
 }
 
-// errPermission is the error for a missing permission other than VIEW_CHANNEL, for which it is
-// 50001 (Discord, Opcodes and Status Codes: JSON Error Codes; which of the two is sent is
-// judgement).
+// errPermission is the error for a missing permission other than VIEW_CHANNEL, for which it is 50001 (Discord,
+// Opcodes and Status Codes: JSON Error Codes; which of the two is sent is judgement).
 var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
 
 // sendable refuses a request if the bot lacks a permission to send a message (Discord, Message:
@@ -97,9 +96,8 @@ func (s *Server) Role(guild, name string, permissions int64) (r discordgo.Role) 
 	return r
 }
 
-// rolePermissions returns the combined permissions of a member's roles (Discord, Permissions:
-// Permission Overwrites). Owners get no permissions automatically (judgement), so that tests state
-// who is trusted.
+// rolePermissions returns the combined permissions of a member's roles (Discord, Permissions: Permission Overwrites).
+// Owners get no permissions automatically (judgement), so that tests state who is trusted.
 func rolePermissions(g *discordgo.Guild, m *discordgo.Member) (all int64) {
 	for _, r := range g.Roles {
 		if r.ID == g.ID || slices.Contains(m.Roles, r.ID) { // everyone has the role with the guild's id
@@ -114,9 +112,8 @@ func (s *Server) EnableIntents(intents discordgo.Intent) {
 	s.do(func(w *world) { w.options.Forbidden &^= intents })
 }
 
-// Permit sets a member's nickname, role ids and permissions (0: those of the roles). The bot gets
-// GUILD_MEMBER_UPDATE if it is the member itself, else only with the intent GUILD_MEMBERS
-// (judgement, from the list of intents).
+// Permit sets a member's nickname, role ids and permissions (0: those of the roles). The bot gets GUILD_MEMBER_UPDATE
+// if it is the member itself, else only with the intent GUILD_MEMBERS (judgement, from the list of intents).
 func (s *Server) Permit(guild, user, nick string, permissions int64, roles ...string) {
 	s.do(func(w *world) {
 		m := member(w.guild(guild), user)

@@ -1,13 +1,16 @@
-// The REST API: routes, checks of every request, and read-only endpoints.
+// The REST API: routes, checks of every request, responses, and read-only endpoints.
 
 package discordtest
 
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -21,11 +24,10 @@ type query struct {
 }
 
 // endpoint handles a request and returns a value to send as JSON, or nil for 204. It refuses a
-// request by a panic with an *apiError. It is called with the world locked.
+// request by a panic with its answer. It is called with the world locked.
 type endpoint func(w *world, q query) any
 
-// routes returns the handler of all endpoints; open ones have their token in the path, or need
-// none.
+// routes returns the handler of all endpoints; open ones have their token in the path, or need none.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	route := func(pattern string, e endpoint) { s.route(mux, pattern, true, e) }
@@ -51,7 +53,7 @@ func (s *Server) routes() http.Handler {
 	open("DELETE /webhooks/{app}/{token}/messages/{message}", (*world).deleteAnswer)
 
 	s.route(mux, " /", true, func(*world, query) any {
-		panic(&apiError{status: http.StatusNotFound, message: "404: Not Found"})
+		panic((&apiError{status: http.StatusNotFound, message: "404: Not Found"}).answer())
 	})
 	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
@@ -70,42 +72,40 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	var err error
 	q.body, err = io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20)) // Discord, Message: Create Message, Limitations: 25 MiB
 	record := &Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, authorized, func(w *world) answer {
-		return answerOf(func() any {
-			refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
-			w.checkRequest(q, authorized)
-			return e(w, q)
-		})
+	s.exchange(rw, r, record, func(w *world) answer {
+		refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
+		if authorized { // interactions do not count
+			w.limit()
+		}
+		w.checkRequest(q, authorized)
+		v := e(w, q)
+		if v == nil {
+			return answer{Status: http.StatusNoContent, Header: http.Header{}}
+		}
+		return jsonAnswer(http.StatusOK, v)
 	})
 }
 
-// exchange records a request and responds to it, within the global limit and with the fault that affects it.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, authorized bool, respond func(*world) answer) {
-	var fault Fault
-	s.do(func(w *world) {
-		w.requests = append(w.requests, record)
-		fault = w.fault(record)
-	})
-	if !fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
-		return
+// exchange records a request and responds to it, or as the fault that affects it demands.
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world) answer) {
+	s.do(func(w *world) { w.requests = append(w.requests, record) })
+	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
+		s.do(func(w *world) { a = respond(w) })
+		return a
+	}, refused, func() {})
+}
+
+// refused returns the response of a fault.
+func refused(f Fault) answer {
+	switch {
+	case f.Cut:
+		return answer{Cut: true}
+	case f.Status == http.StatusTooManyRequests:
+		return tooMany(f.RetryAfter, f.Global)
+	case f.Status >= 500: // a proxy's page, not Discord's JSON
+		return answer{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
 	}
-	var a answer
-	s.do(func(w *world) {
-		limited := false
-		if a, limited = w.limited(authorized); !limited {
-			if fault.Done || !fault.breaks() {
-				a = respond(w)
-			}
-			if fault.breaks() {
-				a = fault.answer()
-			}
-		}
-	})
-	if fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
-		return
-	}
-	a.Cut = a.Cut || fault.CutBody
-	a.Write(rw)
+	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
 // checkRequest checks what every request requires (Discord, Reference: API Versioning,
@@ -127,6 +127,73 @@ func (w *world) checkRequest(q query, authorized bool) {
 		id := q.PathValue(name)
 		isID := id == "" || id[0] == '@' || strings.Trim(id, "0123456789") == ""
 		refuseIf(!isID, invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake."))
+	}
+}
+
+// apiError is an error in Discord's format (Discord, Reference: Error Messages).
+type apiError struct {
+	status  int
+	code    int
+	message string
+	field   string // of a form error, with reason
+	kind    string
+	reason  string
+}
+
+// invalid returns the error for an invalid field of a body.
+func invalid(field, kind, reason string) *apiError {
+	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
+}
+
+func refuseIf(wrong bool, why *apiError) {
+	if wrong {
+		panic(why.answer())
+	}
+}
+
+type answer = loopback.Reply
+
+// jsonAnswer returns a response with a JSON body.
+func jsonAnswer(status int, v any) answer {
+	return answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}
+}
+
+func (e *apiError) answer() answer {
+	body := map[string]any{"message": e.message, "code": e.code}
+	if e.field != "" {
+		detail := []map[string]string{{"code": e.kind, "message": e.reason}}
+		body["errors"] = map[string]any{e.field: map[string]any{"_errors": detail}}
+	}
+	return jsonAnswer(e.status, body)
+}
+
+// tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
+func tooMany(after time.Duration, global bool) answer {
+	seconds := after.Seconds()
+	a := jsonAnswer(http.StatusTooManyRequests, map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
+	header := a.Header
+	header.Set("Retry-After", strconv.Itoa(int(math.Ceil(seconds))))
+	if global {
+		header.Set("X-RateLimit-Global", "true")
+	}
+	return a
+}
+
+// limit enforces the global limit (Discord, Rate Limits: Global Rate Limit).
+func (w *world) limit() {
+	now := time.Now()
+	if now.Sub(w.second) >= time.Second {
+		w.second, w.inSecond = now, 0
+	}
+	if w.inSecond++; w.inSecond > w.options.GlobalPerSecond {
+		panic(tooMany(time.Second-now.Sub(w.second), true))
+	}
+}
+
+// decode decodes a JSON body into v.
+func (q query) decode(v any) {
+	if err := json.Unmarshal(q.body, v); err != nil {
+		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()).answer())
 	}
 }
 

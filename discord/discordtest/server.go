@@ -6,8 +6,7 @@
 // Interaction). Every rule names its source: "Discord, X: Y" is page X, section Y of Discord's
 // developer documentation; "judgement" means that no document says.
 //
-// Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the
-// code under test.
+// Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the code under test.
 package discordtest
 
 import (
@@ -55,8 +54,12 @@ func (o *Options) fill() {
 	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, 50)
 }
 
+// Fault is a fault of matching requests, downloads of attachments included.
+type Fault = loopback.Fault
+
 // Server is a Discord with one bot. All methods are safe for concurrent use.
 type Server struct {
+	loopback.Faults
 	URL string          // of the REST API, without path and final slash: http://127.0.0.1:…
 	Bot *discordgo.User // the client's user
 
@@ -129,12 +132,14 @@ func (s *Server) Connections() (all []Connection) {
 	return all
 }
 
-// Requests returns all requests so far, oldest first, whose method and path match a route as in
-// Fault; an empty route matches all.
+// String returns the request as Fault.Of names it: "POST /channels/1/messages", "GET /attachments/1/2/a.txt".
+func (r *Request) String() string { return r.Method + " " + r.Path }
+
+// Requests returns all requests so far, oldest first, that a route names, as in Fault.Of.
 func (s *Server) Requests(route string) (all []Request) {
 	s.do(func(w *world) {
 		for _, r := range w.requests {
-			if r.on(route) {
+			if loopback.Matches(r.String(), route) {
 				all = append(all, *r)
 			}
 		}

@@ -87,8 +87,7 @@ func (w *world) begin(c *connection, intents discordgo.Intent) {
 	}
 }
 
-// resume sends the missed events in order, and finally RESUMED (Discord, Gateway: Preparing to
-// Resume).
+// resume sends the missed events in order, and finally RESUMED (Discord, Gateway: Preparing to Resume).
 func (w *world) resume(c *connection, s *session, seq int) {
 	if old := s.conn; old != nil && old != c {
 		old.session = nil
@@ -192,8 +191,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	return 0
 }
 
-// resumed handles a RESUME (Discord, Gateway Events: Resume). An unknown session is answered with
-// op 9.
+// resumed handles a RESUME (Discord, Gateway Events: Resume). An unknown session is answered with op 9.
 func (w *world) resumed(c *connection, data json.RawMessage) int {
 	var r struct {
 		Token   string `json:"token"`

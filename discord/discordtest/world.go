@@ -1,5 +1,4 @@
-// The world is the whole state of the double. The Server's lock guards it, so its methods do not
-// lock.
+// The world is the whole state of the double. The Server's lock guards it, so its methods do not lock.
 
 package discordtest
 
@@ -36,7 +35,6 @@ type world struct {
 
 	handshakes []Handshake
 	drop       int // events that will not be sent
-	faults     []*Fault
 	requests   []*Request
 	second     time.Time // start of the current window of the global limit
 	inSecond   int
@@ -71,8 +69,7 @@ func (s *Server) User(name string) (u *discordgo.User) {
 	return u
 }
 
-// Guild adds a guild with these members and the bot, and dispatches GUILD_CREATE. The first member
-// owns it.
+// Guild adds a guild with these members and the bot, and dispatches GUILD_CREATE. The first member owns it.
 func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Guild) {
 	s.do(func(w *world) {
 		members = append(members, w.bot)

@@ -39,19 +39,18 @@ func (a Reply) Write(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// Catch calls f, and returns the refusal of type R with which it panicked, if it did.
-func Catch[R any](f func()) (refusal R, refused bool) {
+// caught returns what respond returns, or the Reply with which it panicked.
+func caught(respond func() Reply) (a Reply) {
 	defer func() {
-		switch r := recover().(type) {
+		switch p := recover().(type) {
 		case nil:
-		case R:
-			refusal, refused = r, true
+		case Reply:
+			a = p
 		default:
-			panic(r)
+			panic(p)
 		}
 	}()
-	f()
-	return refusal, false
+	return respond()
 }
 
 // Sleep waits and returns true, or returns false if ctx ends or done is closed before that.

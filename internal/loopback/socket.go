@@ -30,8 +30,34 @@ type frame struct {
 	cut   bool // end without a close frame
 }
 
-// NewSocket returns the socket of a connection. Someone must call Write and read from it.
-func NewSocket(conn *websocket.Conn) *Socket {
+// Serve makes a WebSocket of a request. It calls opened before it reads and sends anything, unless that returns false
+// calls received with each text, and sends a PING at each interval (0 or less: none). It returns why reading has ended.
+func Serve(w http.ResponseWriter, r *http.Request, interval time.Duration, opened func(*Socket) bool, received func(data []byte)) error {
+	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return err // Upgrade has responded
+	}
+	defer conn.Close()
+	s := newSocket(conn)
+	if !opened(s) {
+		return nil
+	}
+	gone := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() { s.write(interval, gone) })
+	defer writer.Wait()
+	defer close(gone)
+	for {
+		_, data, err := s.ReadMessage()
+		if err != nil {
+			return err
+		}
+		received(data)
+	}
+}
+
+func newSocket(conn *websocket.Conn) *Socket {
 	s := &Socket{Conn: conn, wake: make(chan struct{}, 1)}
 	conn.SetPingHandler(func(data string) error {
 		s.control(websocket.PongMessage, []byte(data))
@@ -83,9 +109,8 @@ func (s *Socket) next() (f frame, some bool) {
 	return f, some
 }
 
-// Write writes the queue, and a PING at each interval (0 or less: none), until the connection ends,
-// of which the reader learns too, or gone is closed.
-func (s *Socket) Write(interval time.Duration, gone <-chan struct{}) {
+// write writes the queue, and PINGs, until the connection ends, of which the reader learns too, or gone is closed.
+func (s *Socket) write(interval time.Duration, gone <-chan struct{}) {
 	var ping <-chan time.Time
 	if interval > 0 {
 		ticker := time.NewTicker(interval)

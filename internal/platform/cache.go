@@ -5,10 +5,9 @@ import "sync"
 // maxGeneration is the maximum number of entries in a generation.
 const maxGeneration = 5000
 
-// Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two
-// generations: once the young one is full it becomes the old one, and the previous old one is
-// dropped. So the cache has at most 10 000 entries, and always keeps the latest 5 000. The zero value
-// is an empty cache.
+// Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two generations: once
+// the young one is full it becomes the old one, and the previous old one is dropped. So the cache has at most 10 000
+// entries, and always keeps the latest 5 000. The zero value is an empty cache.
 type Cache struct {
 	mu         sync.Mutex // guards everything below
 	young, old map[string]string

@@ -40,8 +40,7 @@ type Files struct {
 	Tokens   int  // for text files, per message; 0: text files are not fetched
 	Pictures bool // fetch pictures, for models that can see
 
-	// Fetch reads at most limit bytes of a file. It returns no bytes and no error if the file is
-	// not available.
+	// Fetch reads at most limit bytes of a file. It returns no bytes and no error if the file is not available.
 	Fetch func(ctx context.Context, url string, limit int) ([]byte, error)
 }
 
@@ -54,8 +53,7 @@ func KindOf(mediaType string) string {
 	return "file"
 }
 
-// isText reports whether a file is text. It also checks the name: Discord reports TypeScript as
-// video.
+// isText reports whether a file is text. It also checks the name: Discord reports TypeScript as video.
 func isText(a channel.Attachment) bool {
 	mediaType, _, _ := strings.Cut(a.Type, ";")
 	return strings.HasPrefix(mediaType, "text/") || slices.Contains(textTypes, mediaType) ||
@@ -70,9 +68,8 @@ func (f Files) Wanted(a channel.Attachment) bool {
 	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictureTypes, a.Type) && a.Size <= MaxPicture
 }
 
-// Complete returns a copy of the attachments with the text, within the token budget, and the
-// pictures it could fetch. A file that cannot be fetched is left as it is; the error is the last
-// one of Fetch.
+// Complete returns a copy of the attachments with the text, within the token budget, and the pictures it could fetch.
+// A file that cannot be fetched is left as it is; the error is the last one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
 	texts, images := 0, 0

@@ -63,7 +63,7 @@ func TestGroup(t *testing.T) {
 func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log check.Buffer
-		incident := &Incident{Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "store_message_failed", Recovered: "store_message_recovered"}
+		b := NewBase("discord", slog.New(slog.NewTextHandler(&log, nil)), nil)
 		full := errors.New("the disk is full")
 		for _, c := range []struct {
 			name   string
@@ -77,7 +77,7 @@ func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			tries := 0
-			got := Store(ctx, incident, func() error {
+			got := b.Store(ctx, func() error {
 				if tries++; errors.Is(c.errs[tries-1], context.Canceled) {
 					cancel()
 				}
@@ -90,6 +90,19 @@ func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 		check.Equal(t, "warnings of two incidents", strings.Count(log.String(), "level=WARN"), 2)
 		check.Equal(t, "lines that tell of the end of the first", strings.Count(log.String(), "store_message_recovered"), 1)
 	})
+}
+
+func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	then := func(ctx context.Context) string { cancel(); <-ctx.Done(); return "It goes on in the background." }
+	shown := ""
+	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer channel.Answer, _ bool) error {
+		_, limited := ctx.Deadline()
+		check.That(t, limited, "the shutdown waits without end")
+		shown = answer.Text
+		return ctx.Err()
+	}))
+	check.Equal(t, "it says", shown, "It goes on in the background.")
 }
 
 func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {

@@ -58,8 +58,7 @@ func (s Splitter) Fit(text string) string {
 	return s.Texts(text, "")[0]
 }
 
-// cutEmptyLines removes empty lines at the start. The first line that is left keeps its
-// indentation.
+// cutEmptyLines removes empty lines at the start. The first line that is left keeps its indentation.
 func cutEmptyLines(text string) string {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
@@ -167,8 +166,7 @@ func fenceAfter(line, fence string) string {
 	return m
 }
 
-// fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code
-// block.
+// fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code block.
 func fenceMarks(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {

@@ -25,9 +25,8 @@ type Stream struct {
 	nextEdit      time.Time              // used by the goroutine that shows the text, until it has ended
 }
 
-// NewStream returns a stream that does nothing before Working or Show is called. The requests that
-// working and show make should not be canceled with Live: a canceled one may still take effect
-// after the reply is sent.
+// NewStream returns a stream that does nothing before Working or Show is called. The requests that working and show
+// make should not be canceled with Live: a canceled one may still take effect after the reply is sent.
 func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
 	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
 	s.Live, s.end = context.WithCancel(g.Context())
@@ -102,8 +101,7 @@ func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.
 	}
 }
 
-// Stop ends the stream and waits for its last request, which must not take effect after a later
-// one.
+// Stop ends the stream and waits for its last request, which must not take effect after a later one.
 func (s *Stream) Stop() {
 	s.end()
 	s.running.Wait()

@@ -29,8 +29,7 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	return o
 }
 
-// visibleLocked returns a conversation that the app may see: a public channel, or one of which it
-// is a member.
+// visibleLocked returns a conversation that the app may see: a public channel, or one of which it is a member.
 func (s *Server) visibleLocked(id string) *channel {
 	c := s.channels[id]
 	refuseIf(c == nil || !c.visible(), "channel_not_found")
@@ -125,8 +124,7 @@ func (s *Server) reactionLocked(a args) *Message {
 // typeNames maps the values of the argument types to kinds of conversations.
 var typeNames = map[string]string{"public_channel": "channel", "private_channel": "group", "mpim": "mpim", "im": "im"}
 
-// kinds parses the argument types; the default is public_channel
-// (reference/methods/users.conversations).
+// kinds parses the argument types; the default is public_channel (reference/methods/users.conversations).
 func (a args) kinds() []string {
 	var kinds []string
 	for name := range strings.SplitSeq(a["types"], ",") {

@@ -39,8 +39,7 @@ func (s *Server) Command(channel, person, command, text string) string {
 }
 
 // Press makes a person click the button with this action_id on a message, which may be ephemeral
-// (reference/interaction-payloads/block_actions-payload). It panics if there is none,
-// and returns the response_url.
+// (reference/interaction-payloads/block_actions-payload). It panics if there is none, and returns the response_url.
 func (s *Server) Press(channel, ts, person, actionID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

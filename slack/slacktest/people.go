@@ -23,10 +23,9 @@ type Post struct {
 	Untold  bool // its events are lost and not redelivered
 }
 
-// Say posts a message and returns its TS. The app gets a `message` event if it is in the channel,
-// and also an `app_mention` event, with another event_id and the same ts, if it is mentioned
-// outside of direct messages (reference/events/app_mention). Like all helpers, it panics on unknown
-// ids.
+// Say posts a message and returns its TS. The app gets a `message` event if it is in the channel, and also an
+// `app_mention` event, with another event_id and the same ts, if it is mentioned outside of direct messages
+// (reference/events/app_mention). Like all helpers, it panics on unknown ids.
 func (s *Server) Say(p Post) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +58,7 @@ func (s *Server) Say(p Post) string {
 	return m.TS
 }
 
-// Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their
-// timestamps.
+// Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their timestamps.
 func (s *Server) Burst(n int, p Post) (sent []string) {
 	for i := range n {
 		numbered := p
@@ -82,8 +80,7 @@ func (s *Server) addMessageLocked(c *channel, m *Message) {
 	s.eventLocked(c, event)
 }
 
-// Edit changes the text of a message: a message_changed event
-// (reference/events/message/message_changed).
+// Edit changes the text of a message: a message_changed event (reference/events/message/message_changed).
 func (s *Server) Edit(channelID, ts, text string) {
 	s.act(channelID, ts, func(c *channel, m *Message) { s.changeLocked(c, m, func() { m.Text = text }) })
 }
@@ -136,9 +133,8 @@ func (s *Server) StopStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming, m.stopped = false, true })
 }
 
-// EndStream ends a stream as Slack does if it is open for long or gets no text: it accepts no more
-// text. (Observed by others on Slack in 2026 after 30 s without text and after 5 min; no document
-// says so.)
+// EndStream ends a stream as Slack does if it is open for long or gets no text: it accepts no more text. (Observed by
+// others on Slack in 2026 after 30 s without text and after 5 min; no document says so.)
 func (s *Server) EndStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming = false })
 }

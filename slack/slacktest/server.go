@@ -28,8 +28,7 @@ const (
 	BotUserID = "U000000001" // the user id in mentions
 )
 
-// Options configures the times and limits of a workspace. The zero value of a field is Slack's
-// behaviour.
+// Options configures the times and limits of a workspace. The zero value of a field is Slack's behaviour.
 type Options struct {
 	AckWithin       time.Duration   // after which an envelope counts as not acknowledged; 3 s (apis/events-api#retries)
 	Redeliver       []time.Duration // delays before each redelivery of an event that is not acknowledged; none, 1 min and 5 min (same page)
@@ -55,6 +54,7 @@ func (o *Options) fill() {
 
 // Server is one workspace with one installed app. Its methods are safe for concurrent use.
 type Server struct {
+	loopback.Faults
 	APIURL string // base URL of the Web API, with a final slash
 
 	opt  Options
@@ -80,7 +80,6 @@ type Server struct {
 	connected  int       // number of sockets so far
 	turn       int       // for taking turns among the open sockets
 
-	faults     []*Fault
 	seen       map[string]int // number of requests, by method
 	calls      []Call
 	deliveries []*Delivery

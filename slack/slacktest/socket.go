@@ -1,5 +1,4 @@
-// Socket Mode: WebSockets and their faults, and envelopes: how an event is sent, acknowledged, or
-// redelivered.
+// Socket Mode: WebSockets and their faults, and envelopes: how an event is sent, acknowledged, or redelivered.
 
 package slacktest
 
@@ -22,7 +21,6 @@ type Socket struct {
 
 	server *Server
 	out    *loopback.Socket
-	gone   chan struct{} // closed when reading has ended
 }
 
 // openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
@@ -48,17 +46,16 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.work.Done()
-	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	conn, err := upgrader.Upgrade(w, r, nil)
-	if err != nil {
-		return // Upgrade has responded
-	}
-	defer conn.Close()
-	k := &Socket{server: s, out: loopback.NewSocket(conn), gone: make(chan struct{})}
-	if s.register(k) {
-		k.read()
-		s.remove(k)
-	}
+	k := &Socket{server: s}
+	_ = loopback.Serve(w, r, s.opt.PingEvery, func(out *loopback.Socket) bool { // how it ends does not matter
+		k.out = out
+		return s.register(k)
+	}, func(data []byte) {
+		if !k.out.Frozen.Load() { // otherwise it is lost
+			s.acknowledge(data)
+		}
+	})
+	s.do(func() { s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k }) })
 }
 
 // register adds a socket and sends hello.
@@ -70,33 +67,12 @@ func (s *Server) register(k *Socket) bool {
 	}
 	s.connected++
 	k.ID = s.connected
-	s.goLocked(func() { k.out.Write(s.opt.PingEvery, k.gone) })
 	s.sockets = append(s.sockets, k)
 	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
 		"connection_info": map[string]string{"app_id": AppID}, "debug_info": map[string]string{"host": "applink"},
 	})
 	return true
-}
-
-func (s *Server) remove(k *Socket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k })
-	close(k.gone)
-}
-
-// read handles acknowledgements until the connection ends. A frozen socket discards them.
-func (k *Socket) read() {
-	for {
-		_, data, err := k.out.ReadMessage()
-		if err != nil {
-			return
-		}
-		if !k.out.Frozen.Load() {
-			k.server.acknowledge(data)
-		}
-	}
 }
 
 func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
@@ -130,9 +106,8 @@ func (s *Server) SocketMode(on bool) { s.do(func() { s.socketMode = on }) }
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
 
-// Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
-// even a PING, and everything received is lost. Slack does not notice, and still sends events
-// there.
+// Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not even a PING, and
+// everything received is lost. Slack does not notice, and still sends events there.
 func (k *Socket) Freeze() { k.out.Frozen.Store(true) }
 
 // SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
@@ -164,8 +139,7 @@ type Delivery struct {
 }
 
 // deliverLocked sends an envelope. An event is sent again in new envelopes until it is acknowledged
-// (apis/events-api#retries). A command or a click is not sent again: the person sees that it
-// failed.
+// (apis/events-api#retries). A command or a click is not sent again: the person sees that it failed.
 func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
 	s.goLocked(func() {

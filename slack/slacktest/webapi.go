@@ -1,8 +1,9 @@
-// The Web API: tokens, arguments, responses and errors (apis/web-api).
+// The Web API: tokens, arguments, responses, errors (apis/web-api) and faults.
 
 package slacktest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -22,9 +23,8 @@ type (
 	method func(*Server, args) answer // called with mu held; it may end with a refusal
 )
 
-// methods are the supported methods, with the scope of the bot token that each requires. ":read" and
-// ":history" are completed by the conversation's kind, such as channels:read. Slack's error for an
-// unknown name is unknown_method.
+// methods are the supported methods, with the scope of the bot token that each requires. ":read" and ":history" are
+// completed by the conversation's kind, such as channels:read. Slack's error for an unknown name is unknown_method.
 var methods = map[string]struct {
 	do    method
 	scope string
@@ -38,8 +38,7 @@ var methods = map[string]struct {
 	"chat.startStream":      {(*Server).startStream, "chat:write"},
 	"chat.appendStream":     {(*Server).appendStream, "chat:write"},
 	"chat.stopStream":       {(*Server).stopStream, "chat:write"},
-	// assistant:write is accepted too "for the time being"
-	// (reference/methods/assistant.threads.setStatus).
+	// assistant:write is accepted too "for the time being" (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": {(*Server).setStatus, "chat:write"},
 	"conversations.info":          {(*Server).conversationInfo, ":read"},
 	"conversations.history":       {(*Server).conversationHistory, ":history"},
@@ -50,7 +49,7 @@ var methods = map[string]struct {
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
 }
 
-// refusal returns an error response. What handles a request panics with it; serve recovers it.
+// refusal returns an error response. What handles a request panics with it.
 func refusal(status int, code string, fields answer) reply {
 	body := answer{"ok": false, "error": code}
 	maps.Copy(body, fields)
@@ -209,4 +208,34 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 // scope Slack sends none (the Facts of each event's page).
 func (s *Server) receives(c *channel, event string) bool {
 	return s.granted(map[string]string{"message": families[c.kind] + ":history", "app_mention": "app_mentions:read"}[event])
+}
+
+// Fault is a fault of the requests of a method, as in Call.
+type Fault = loopback.Fault
+
+func refused(f Fault) reply {
+	switch {
+	case f.RetryAfter > 0:
+		return rateLimited(f.RetryAfter)
+	case f.Error != "":
+		return refusal(http.StatusOK, f.Error, nil)
+	}
+	r := newReply(cmp.Or(f.Status, http.StatusOK), "text/plain", []byte(f.Body))
+	if r.Cut = f.Cut; strings.HasPrefix(f.Body, "<") {
+		r.Header.Set("Content-Type", "text/html; charset=utf-8")
+	}
+	return r
+}
+
+type reply = loopback.Reply
+
+func newReply(status int, contentType string, body []byte) reply {
+	return reply{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: body}
+}
+
+// serve responds to one request, with the Fault that applies to it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, args map[string]string, respond func() reply) {
+	call := Call{At: time.Now(), Method: method, Args: args}
+	s.do(func() { s.seen[method]++ })
+	s.Exchange(w, r, method, s.life.Done(), respond, refused, func() { s.do(func() { s.calls = append(s.calls, call) }) })
 }

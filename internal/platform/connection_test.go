@@ -1,7 +1,9 @@
 package platform
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +16,53 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/loopback"
 )
+
+// attempt is how a connection goes in a test.
+type attempt struct {
+	lasts time.Duration // 0: it is not established
+	err   error
+}
+
+func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
+	lost := errors.New("lost")
+	long, short := time.Hour, time.Millisecond
+	for claim, c := range map[string]struct {
+		attempts         []attempt
+		failed, restored int
+		pauses           time.Duration // at most
+	}{
+		"connections that work need no warning and no pause":    {[]attempt{{long, lost}, {long, lost}, {long, lost}}, 0, 0, 0},
+		"nor does one that is lost soon":                        {[]attempt{{short, lost}, {long, lost}}, 0, 0, time.Second},
+		"several that are lost soon are an incident":            {[]attempt{{short, lost}, {short, lost}, {short, lost}, {long, lost}}, 1, 1, 7 * time.Second},
+		"so is one that is refused, until another proves right": {[]attempt{{0, lost}, {0, lost}, {short, lost}, {long, lost}}, 1, 1, 7 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log check.Buffer
+			l := Link{
+				Incident: Incident{Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "connection_failed", Recovered: "connection_recovered"},
+				Pause:    Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
+			}
+			var connected time.Duration
+			start, left := time.Now(), append(c.attempts, attempt{0, SetupError("wrong token")})
+			err := l.Keep(t.Context(), func(ctx context.Context) error {
+				now := left[0]
+				left = left[1:]
+				if now.lasts > 0 {
+					l.Established()
+				}
+				check.Equal(t, claim+": connected", l.Connected(), now.lasts > 0)
+				connected += now.lasts
+				_ = Sleep(ctx, now.lasts)
+				return now.err
+			})
+			check.Error(t, err, SetupError("wrong token"))
+			check.Equal(t, claim+": warnings", strings.Count(log.String(), "connection_failed"), c.failed)
+			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.restored)
+			paused := time.Since(start) - connected
+			check.That(t, paused <= c.pauses, "%s: it paused for %v", claim, paused)
+		})
+	}
+}
 
 // piped tests a socket to a server that does this, on a clock of its own.
 func piped(t *testing.T, silence time.Duration, do func(ws *websocket.Conn), test func(s *Socket)) {
@@ -39,10 +88,10 @@ func TestASocketReadsAndWrites(t *testing.T) {
 		listen(ws)
 	}, func(s *Socket) {
 		check.NoError(t, s.Write("hello"))
-		check.Equal(t, "the message", string(<-s.Messages), "\"hello back\"\n")
-		_, open := <-s.Messages
+		check.Equal(t, "the message", string(<-s.messages), "\"hello back\"\n")
+		_, open := <-s.messages
 		var closed *websocket.CloseError
-		check.That(t, errors.As(s.Err(), &closed) && closed.Code == 4004 && !open, "it ended with %v", s.Err())
+		check.That(t, errors.As(s.err, &closed) && closed.Code == 4004 && !open, "it ended with %v", s.err)
 	})
 }
 
@@ -57,7 +106,7 @@ func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
 		ended <- err
 	}, func(s *Socket) {
 		before := time.Now()
-		<-s.Messages
+		<-s.messages
 		check.Equal(t, "it last read after", s.LastRead().Sub(before), time.Second)
 		s.Goodbye()
 		s.Close()
@@ -72,7 +121,7 @@ func TestASocketThatCannotWriteEnds(t *testing.T) {
 	piped(t, time.Minute, func(*websocket.Conn) { time.Sleep(time.Minute) }, func(s *Socket) { // the server reads nothing
 		start := time.Now()
 		check.That(t, s.Write("hello") != nil, "it wrote")
-		<-s.Messages
+		<-s.messages
 		check.Equal(t, "it ended after", time.Since(start), writeTimeout)
 	})
 }
@@ -109,8 +158,8 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 			if time.Sleep(5 * time.Second); c.pings {
 				s.Ping()
 			}
-			<-s.Messages
-			check.Error(t, s.Err(), ErrSilent)
+			<-s.messages
+			check.Error(t, s.err, ErrSilent)
 			check.Equal(t, claim+": it ended after", time.Since(start), c.after)
 		})
 	}
@@ -127,8 +176,8 @@ func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
 		s.Expect(time.Second)
 		time.Sleep(time.Minute) // as while a disk is slow
 		for i := range all {
-			_, open := <-s.Messages
-			check.Require(t, open, "it ended after %d messages: %v", i, s.Err())
+			_, open := <-s.messages
+			check.Require(t, open, "it ended after %d messages: %v", i, s.err)
 		}
 	})
 }

@@ -1,0 +1,203 @@
+// What the connectors to chat platforms have in common, and how they answer commands to the bot, which need no model.
+
+package platform
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"cairn/channel"
+)
+
+// Base is the part of a connector that does not depend on its platform.
+type Base struct {
+	Log     *slog.Logger
+	Hub     *channel.Hub // set by Serve, before anything that uses it starts
+	Work    *Group       // all goroutines
+	Link    Link         // to the platform; a connector sets its times
+	Handled Cache        // commands and button presses already handled, by id
+
+	name    string
+	unsaved Incident // messages that could not be stored
+}
+
+// NewBase returns the base of a connector. log may be nil, and so may reason, see Incident.
+func NewBase(name string, log *slog.Logger, reason func(err error) string) *Base {
+	log = cmp.Or(log, slog.Default()).With("connector", name)
+	return &Base{
+		Log: log, Work: NewGroup(), name: name,
+		Link:    Link{Incident: Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: reason}},
+		unsaved: Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: reason},
+	}
+}
+
+// Name returns the first part of the names of the connector's conversations.
+func (b *Base) Name() string { return b.name }
+
+// Connected reports whether the connection to the platform is up.
+func (b *Base) Connected() bool { return b.Link.Connected() }
+
+// Serve calls supervise, which returns when ctx is done, or with an error that only a person can fix. All
+// goroutines have ended when Serve returns.
+func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
+	b.Hub = hub
+	err := supervise(ctx)
+	b.Work.Close()
+	client.CloseIdleConnections()
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.name, err)
+	}
+	return nil
+}
+
+// Deliver passes messages of a conversation to the hub, and tells their authors, once per incident, if that fails.
+func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
+	err := b.Hub.DeliverAll(ctx, conversation, messages)
+	for _, in := range messages {
+		if err != nil {
+			b.Hub.Undelivered(ctx, conversation, in, err)
+		}
+	}
+	return err
+}
+
+// Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
+// or the hub has ended. The queue of that channel waits until then, which keeps its messages in order.
+func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
+	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+		err := call()
+		stored = err == nil || errors.Is(err, channel.ErrRefused)
+		switch {
+		case err == nil:
+			b.unsaved.End()
+		case stored, errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
+			return true
+		default:
+			b.unsaved.Begin(err)
+		}
+		return stored
+	})
+	return stored
+}
+
+// Group owns the goroutines of a connector.
+type Group struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	opened  chan struct{}
+	running sync.WaitGroup
+
+	mu sync.Mutex // makes sure that nothing starts after Close
+}
+
+// NewGroup returns a group without goroutines.
+func NewGroup() *Group {
+	g := &Group{opened: make(chan struct{})}
+	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	return g
+}
+
+// Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
+func (g *Group) Open(ctx context.Context) {
+	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
+	close(g.opened)
+}
+
+// Opened is closed by Open.
+func (g *Group) Opened() <-chan struct{} { return g.opened }
+
+// Wait waits until the group is open. It returns ctx's error if ctx ends first.
+func (g *Group) Wait(ctx context.Context) error {
+	select {
+	case <-g.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Start runs f in a goroutine. It returns false if the group's context has ended.
+func (g *Group) Start(f func(ctx context.Context)) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx.Err() != nil {
+		return false
+	}
+	g.running.Go(func() { f(g.ctx) })
+	return true
+}
+
+// Context returns the context of the goroutines.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Cancel ends the context of the goroutines.
+func (g *Group) Cancel(cause error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cancel(cause)
+}
+
+// Close ends the goroutines and waits for them.
+func (g *Group) Close() {
+	g.Cancel(nil)
+	g.running.Wait()
+}
+
+// Command is a command of a person.
+type Command struct {
+	Conversation string
+	Who          channel.Person
+	Line         string // "/compact prices"
+}
+
+// lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
+const lastTimeout = 5 * time.Second
+
+// RunCommand runs a command. It calls show with the answer, and again with the text that replaces it once what the
+// command started has ended, or the connector ends. refused means that the person is not heard there.
+func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
+	answer, refused, err := b.answer(ctx, c)
+	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
+		return err
+	}
+	return showEnd(ctx, answer.Then, show)
+}
+
+// showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.
+func showEnd(ctx context.Context, then func(ctx context.Context) string, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
+	text := then(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	defer cancel()
+	return show(ctx, channel.Answer{Text: text}, false)
+}
+
+// answer returns the answer to a command; there always is one. It is private if the person is refused or
+// the command fails.
+func (b *Base) answer(ctx context.Context, c Command) (answer channel.Answer, refused bool, err error) {
+	answer, known, err := b.Hub.Run(ctx, c.Conversation, c.Who, c.Line)
+	if err == nil && !known {
+		answer, _, err = b.Hub.Run(ctx, c.Conversation, c.Who, "/help")
+		answer = answer.Fenced()
+		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
+	}
+	switch refused = errors.Is(err, channel.ErrRefused); {
+	case refused:
+		return channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, true, nil
+	case err != nil:
+		answer.Private = true
+	case answer.String() == "":
+		answer.Text = channel.Translated(answer.Language, channel.TextDone)
+	}
+	return answer, false, err
+}
+
+// IsCommand reports whether a message is a command to the bot.
+func IsCommand(in channel.Inbound) bool {
+	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+}

@@ -1,0 +1,211 @@
+// Connections, one after another, until an error that only a person can fix; each is a WebSocket, from which one
+// goroutine reads while another handles the messages.
+
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// SetupError is an error that only a person can fix; its text says how.
+type SetupError string
+
+func (e SetupError) Error() string { return string(e) }
+
+// Link keeps a connector connected.
+type Link struct {
+	Incident
+	Pause  Backoff                                            // before the next connection
+	Wait   func(pause time.Duration, err error) time.Duration // adjusts the pause after an error; nil: it does not
+	Steady time.Duration                                      // a connection that lasts this long works: the next one follows without a pause
+
+	connected atomic.Bool
+	steady    *time.Timer // ends the incident; nil: the latest connection is not established
+}
+
+// Connected reports whether the latest connection is established.
+func (l *Link) Connected() bool { return l.connected.Load() }
+
+// Established reports that the latest connection is established. Only connect may call it, see Keep.
+func (l *Link) Established() {
+	if l.steady == nil {
+		l.steady = time.AfterFunc(l.Steady, l.End)
+	}
+	l.connected.Store(true)
+}
+
+// Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It
+// returns only a SetupError.
+func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error) error {
+	for ctx.Err() == nil {
+		err := connect(ctx)
+		established := l.steady != nil
+		steady := established && !l.steady.Stop()
+		l.steady = nil
+		l.connected.Store(false)
+		if setup, ok := errors.AsType[SetupError](err); ok {
+			return setup
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case steady:
+			l.Pause.Reset()
+		case !established || l.Pause.Grown(): // a single lost connection is normal
+			l.Begin(err)
+		}
+		l.Log.Debug("connection_lost", "error", err)
+		if steady {
+			continue
+		}
+		pause := l.Pause.Next()
+		if l.Wait != nil {
+			pause = l.Wait(pause, err)
+		}
+		_ = Sleep(ctx, pause) // its error ends the loop
+	}
+	return nil
+}
+
+const (
+	maxMessage   = 64 << 20         // bytes of one message
+	writeTimeout = 10 * time.Second // of one message
+	closeTimeout = time.Second      // for a close frame
+	readAhead    = 64               // messages buffered while the loop is busy, so that PINGs are still answered
+)
+
+// ErrSilent is why a socket ends on which nothing was received in time.
+var ErrSilent = errors.New("the server sent nothing in time")
+
+// Socket is one WebSocket.
+type Socket struct {
+	ws       *websocket.Conn
+	messages chan []byte               // the platform's, in order; closed when nothing more can be read
+	err      error                     // why nothing more can be read; set before messages is closed
+	writing  sync.Mutex                // the library allows one write at a time
+	silence  atomic.Int64              // a duration, see Expect; 0: not called yet
+	read     atomic.Pointer[time.Time] // when something was last received
+}
+
+// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called before. If
+// the server responds without upgrading to a WebSocket, status is the HTTP status of its response.
+func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
+	ws, resp, err := dialer.DialContext(ctx, address, header)
+	if err != nil {
+		if resp != nil {
+			status = resp.StatusCode
+		}
+		return nil, status, err
+	}
+	return NewSocket(ws, timeout), 0, nil
+}
+
+// NewSocket reads from a connection that is open already, as Dial does.
+func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
+	s := &Socket{ws: ws, messages: make(chan []byte, readAhead)}
+	s.noteRead()
+	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, here and below
+	ws.SetReadLimit(maxMessage)
+	pong := ws.PingHandler()
+	ws.SetPingHandler(func(data string) error {
+		s.noteRead()
+		return pong(data)
+	})
+	ws.SetPongHandler(func(string) error {
+		s.noteRead()
+		return nil
+	})
+	go func() {
+		defer close(s.messages)
+		for {
+			_, data, err := ws.ReadMessage()
+			if err != nil {
+				if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+					err = ErrSilent
+				}
+				s.err = err
+				return
+			}
+			s.messages <- data
+			s.noteRead() // the time in which no one took the message does not count
+		}
+	}()
+	return s
+}
+
+// Expect has the socket end with ErrSilent once nothing, not even a PING or PONG, was received for silence.
+func (s *Socket) Expect(silence time.Duration) {
+	s.silence.Store(int64(silence))
+	s.noteRead()
+}
+
+func (s *Socket) noteRead() {
+	now := time.Now()
+	s.read.Store(&now)
+	if silence := time.Duration(s.silence.Load()); silence > 0 {
+		_ = s.ws.SetReadDeadline(now.Add(silence))
+	}
+}
+
+// LastRead returns when something was last received, or when the connection was made if nothing was yet.
+func (s *Socket) LastRead() time.Time { return *s.read.Load() }
+
+// Ping asks the server for a PONG. It returns no error: a dead connection ends by its silence.
+func (s *Socket) Ping() error {
+	_ = s.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout))
+	return nil
+}
+
+// Serve calls receive with each message, and tick whenever ticks has something. It returns when one of them
+// fails, ctx ends, or nothing more can be read.
+func (s *Socket) Serve(ctx context.Context, ticks <-chan time.Time, tick func() error, receive func(message []byte) error) (err error) {
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks:
+			err = tick()
+		case message, ok := <-s.messages:
+			if !ok {
+				return fmt.Errorf("the connection was lost: %w", s.err)
+			}
+			err = receive(message)
+		}
+	}
+	return err
+}
+
+// Write sends a message as JSON. It is safe for concurrent use. A failure closes the connection.
+func (s *Socket) Write(message any) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_ = s.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
+	err := s.ws.WriteJSON(message)
+	if err != nil {
+		_ = s.ws.Close() // so that messages is closed
+	}
+	return err
+}
+
+// Goodbye sends a close frame, which tells the platform that the connection ends for good.
+func (s *Socket) Goodbye() {
+	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = s.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(closeTimeout)) // fails on a dead connection
+}
+
+// Close closes the connection and discards the unread messages.
+func (s *Socket) Close() {
+	_ = s.ws.Close() // which ends the reading goroutine
+	for range s.messages {
+	}
+}
