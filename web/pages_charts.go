@@ -37,12 +37,20 @@ func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
 	return levels
 }
 
+// figure shows a chart, drawn once for wide screens and once for narrow ones.
+func figure(id string, drawn interface{ SVG(chart.Options) string }) g.Node {
+	return h.Figure(
+		h.Div(h.Class("if-wide"), g.Raw(drawn.SVG(chart.Options{ID: id}))), // the chart escapes its input
+		h.Div(h.Class("if-narrow"), g.Raw(drawn.SVG(chart.Options{ID: id + "-narrow", Width: 480}))),
+	)
+}
+
 // sawtooth draws the usage of the window over the conversation.
 func sawtooth(d conversationAnswer, h historyAnswer) g.Node {
-	return g.Raw(chart.Sawtooth{ // the chart escapes its input
+	return figure("sawtooth", chart.Sawtooth{
 		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
 		Panels: []chart.Panel{panelOf("", d, h)},
-	}.SVG(chart.Options{ID: "sawtooth"}))
+	})
 }
 
 func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
@@ -61,7 +69,7 @@ func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
 
 // composition draws what fills the window.
 func composition(d conversationAnswer) g.Node {
-	return g.Raw(chart.Composition{ // the chart escapes its input
+	return figure("composition", chart.Composition{
 		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
 		Parts: []chart.Part{
 			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
@@ -69,7 +77,7 @@ func composition(d conversationAnswer) g.Node {
 			{Name: "messages", Value: float64(d.Parts.Verbatim)},
 			{Name: "reserved for the reply", Value: float64(d.Parts.Reserve)},
 		},
-	}.SVG(chart.Options{ID: "composition"}))
+	})
 }
 
 // previewPage shows the effect that the settings in the query would have had on the conversation, or why
@@ -111,7 +119,7 @@ func (v *visit) preview(tried simulate.Variant) (g.Node, error) {
 	drawn.Panels = []chart.Panel{panelOf("as it happened", d, past), drawn.Panels[1]}
 	rows := report.Rows()
 	return g.Group{
-		h.Figure(g.Raw(drawn.SVG(chart.Options{ID: "preview"}))), // the chart escapes its input
+		figure("preview", drawn),
 		h.Div(h.Class("scroll"), h.Table(
 			h.Class("figures"),
 			h.THead(h.Tr(h.Th(h.Scope("col"), g.Text("Simulated")), g.Map(rows[0][1:], func(name string) g.Node {

@@ -125,8 +125,8 @@ func conversationPage(v *visit) error {
 		g.If(d.Paused != "", warning(d.Paused)),
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
-		h.Figure(sawtooth(d, past)),
-		h.Figure(composition(d)),
+		sawtooth(d, past),
+		composition(d),
 		tasksView(tasks.Tasks),
 		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
 	}

@@ -1,8 +1,6 @@
 package chart
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Composition is one bar that shows the parts of a whole.
 type Composition struct {
@@ -18,12 +16,10 @@ type Part struct {
 }
 
 const (
-	barWidth, barHigh = 880, 26
-	barEdge           = 10
-	inBar             = barWidth - 2*barEdge
-	colours           = 4   // classes chart-part-0 to chart-part-3
-	entryWidth        = 215 // of a legend's entry
-	entriesInRow      = 4
+	barHigh    = 26
+	barEdge    = 10
+	colours    = 4   // classes chart-part-0 to chart-part-3
+	entryWidth = 215 // of a legend's entry
 )
 
 // SVG draws the bar and its legend; the remainder is free.
@@ -33,39 +29,30 @@ func (c Composition) SVG(o Options) string {
 		sum += p.Value
 	}
 	whole := max(c.Total, sum)
-	rows := (len(c.Parts) + entriesInRow) / entriesInRow // including the free entry
+	inBar := o.width() - 2*barEdge
+	inRow := inBar / entryWidth
 	var d drawing
-	d.open(o, barWidth, 44+barHigh+20*rows, c.Title, c.Desc)
 	d.words(barEdge, 20, "chart-name", "start", c.Title)
 	x := float64(barEdge)
-	for i, p := range c.Parts {
-		wide := 0.0
-		if whole > 0 {
-			wide = inBar * p.Value / whole
-		}
-		d.printf(`<rect class="chart-part chart-part-%d" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n",
-			i%colours, num(x), num(wide), barHigh, text(share(p.Name, p.Value, whole)))
+	piece := func(i int, class, name string, value float64) {
+		share := value / max(whole, 1e-9)
+		wide := share * float64(inBar)
+		name = fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), 100*share)
+		d.printf(`<rect class="%s" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n", class, num(x), num(wide), barHigh, text(name))
 		x += wide
-		d.entry(i, fmt.Sprintf("chart-part chart-part-%d", i%colours), share(p.Name, p.Value, whole))
+		d.entry(class, barEdge+entryWidth*(i%inRow), 30+barHigh+20*(1+i/inRow), name)
 	}
-	if free := whole - sum; free > 0 {
-		d.printf(`<rect class="chart-free" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n",
-			num(x), num(barEdge+inBar-x), barHigh, text(share("free", free, whole)))
-		d.entry(len(c.Parts), "chart-free", share("free", free, whole))
+	for i, p := range c.Parts {
+		piece(i, fmt.Sprintf("chart-part chart-part-%d", i%colours), p.Name, p.Value)
 	}
-	return d.close()
+	if whole > sum {
+		piece(len(c.Parts), "chart-free", "free", whole-sum)
+	}
+	return d.svg(o, 44+barHigh+20*(1+len(c.Parts)/inRow), c.Title, c.Desc)
 }
 
-func (d *drawing) entry(i int, class, name string) {
-	x, y := barEdge+entryWidth*(i%entriesInRow), 30+barHigh+20+20*(i/entriesInRow)
+// entry draws an entry of a legend: a box and a name.
+func (d *drawing) entry(class string, x, y int, name string) {
 	d.printf(`<rect class="%s" x="%d" y="%d" width="11" height="9"/>`+"\n", class, x, y-9)
 	d.words(float64(x+16), float64(y), "chart-tick", "start", name)
-}
-
-func share(name string, value, whole float64) string {
-	percent := 0.0
-	if whole > 0 {
-		percent = 100 * value / whole
-	}
-	return fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), percent)
 }

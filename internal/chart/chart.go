@@ -5,6 +5,7 @@
 package chart
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
@@ -25,32 +26,29 @@ type Options struct {
 	// ID is the prefix of the ids of the chart's title and description; it must be unique in a page.
 	// "": "chart".
 	ID string
+	// Width is in units, which have the size of a pixel where the chart has its natural size; 0: 880. A
+	// narrow chart is legible on a narrow screen, because its text is not smaller.
+	Width int
 	// Standalone makes a self-contained file, with CSS inside. Otherwise the page must include CSS.
 	Standalone bool
 }
 
-// drawing is an SVG that is being written.
+func (o Options) width() int { return cmp.Or(o.Width, 880) }
+
+// drawing is the content of an SVG.
 type drawing struct{ b strings.Builder }
 
-// open starts an SVG of width by height units; it scales to the width of its place.
-func (d *drawing) open(o Options, width, height int, title, desc string) {
-	id := o.ID
-	if id == "" {
-		id = "chart"
-	}
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
-		width, height, text(id), text(id))
-	d.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", text(id), text(title), text(id), text(desc))
+// svg returns the SVG, which scales to the width of its place.
+func (d *drawing) svg(o Options, height int, title, desc string) string {
+	id := text(cmp.Or(o.ID, "chart"))
+	var all drawing
+	all.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
+		o.width(), height, id, id)
+	all.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", id, text(title), id, text(desc))
 	if o.Standalone {
-		d.printf("<style>\n%s</style>\n", CSS)
-		d.printf(`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", width, height)
+		all.printf("<style>\n%s</style>\n"+`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", CSS, o.width(), height)
 	}
-}
-
-// close ends the SVG and returns it.
-func (d *drawing) close() string {
-	d.b.WriteString("</svg>\n")
-	return d.b.String()
+	return all.b.String() + d.b.String() + "</svg>\n"
 }
 
 // printf writes markup. Texts among the arguments must have passed text.
