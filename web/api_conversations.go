@@ -3,11 +3,8 @@
 package web
 
 import (
-	"cmp"
 	"context"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,48 +13,6 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
-
-func (s *Server) conversationRoutes() []route {
-	const one = "/api/conversations/{name}"
-	return []route{
-		{
-			method: "GET", path: "/api/conversations", summary: "List conversations, the one with the newest message first", handle: s.listConversations,
-			query: []param{{"q", "only those with these words in their name"}, limitParam, offsetParam}, answers: map[int]any{200: conversationList{}},
-		},
-		{
-			method: "GET", path: one, summary: "One conversation: how full its window is and of what, its agent and its policy with origins", handle: s.in(s.showConversation),
-			answers: map[int]any{200: conversationAnswer{}},
-		},
-		{
-			method: "GET", path: one + "/usage", summary: "What its models were used for, what that cost, and what summaries saved", handle: s.in(s.conversationUsage),
-			answers: map[int]any{200: channel.Spending{}},
-		},
-		{
-			method: "GET", path: one + "/history", summary: "Tokens used over its messages, and its compactions", handle: s.in(s.history),
-			query: []param{sinceParam, beforeParam}, answers: map[int]any{200: historyAnswer{}},
-		},
-		{
-			method: "GET", path: one + "/messages", summary: "Messages: the newest page, oldest first; with q the best first", handle: s.in(s.messages),
-			query: []param{beforeParam, {"q", "search for these words"}, limitParam}, answers: map[int]any{200: messageList{}},
-		},
-		{
-			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.in(s.summaries), query: cutParams,
-			answers: map[int]any{200: summaryList{}},
-		},
-		{
-			method: "GET", path: one + "/summaries/{id}", summary: "A summary, and the summaries or messages behind it", handle: s.in(s.summary),
-			query: []param{{"from", "seq of the first message to show"}, limitParam}, answers: map[int]any{200: summaryAnswer{}},
-		},
-		{
-			method: "GET", path: one + "/tasks", summary: "The newest tasks that it gave to other agents, oldest first", handle: s.in(s.tasks),
-			answers: map[int]any{200: taskList{}},
-		},
-		{
-			method: "GET", path: one + "/settings", summary: "The values by which it is compacted, with origins", handle: s.in(s.showSettings),
-			answers: map[int]any{200: settingsAnswer{}},
-		},
-	}
-}
 
 // conversationList is a page of conversations.
 type conversationList struct {
@@ -76,7 +31,7 @@ type listedConversation struct {
 	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
 }
 
-func (s *Server) listConversations(r *request) (any, error) {
+func (s *Server) listConversations(r *request) (conversationList, error) {
 	limit, offset := r.page()
 	return s.conversations(r.Context(), r.Get("q"), limit, offset)
 }
@@ -135,27 +90,26 @@ type conversationAnswer struct {
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 }
 
-func (s *Server) showConversation(r *request, c *store.Conversation) (any, error) {
-	var a conversationAnswer
-	var err error
-	if a.Context, err = s.operator.Context(r.Context(), c.Name()); err != nil {
-		return nil, err
+func (s *Server) showConversation(r *request) (a conversationAnswer, err error) {
+	name := r.conversation.Name()
+	if a.Context, err = s.operator.Context(r.Context(), name); err != nil {
+		return a, err
 	}
-	if a.Settings, _, err = s.operator.Settings(r.Context(), c.Name()); err != nil {
-		return nil, err
+	if a.Settings, _, err = s.operator.Settings(r.Context(), name); err != nil {
+		return a, err
 	}
-	here, all, err := s.operator.Paused(r.Context(), c.Name())
-	if err != nil {
-		return nil, err
-	}
-	now, _ := s.operator.Activity(c.Name())
-	a.Silent, a.Answering = here || all, now.Answering
-	a.Approvals = s.operator.Approvals(c.Name())
-	return a, nil
+	here, all, err := s.operator.Paused(r.Context(), name)
+	now, _ := s.operator.Activity(name)
+	a.Silent, a.Answering, a.Approvals = here || all, now.Answering, s.operator.Approvals(name)
+	return a, err
 }
 
-func (s *Server) conversationUsage(r *request, c *store.Conversation) (any, error) {
-	return s.operator.Spending(r.Context(), c.Name())
+func (s *Server) conversationUsage(r *request) (spent channel.Spending, err error) {
+	now, err := s.operator.Spending(r.Context(), r.conversation.Name())
+	if err == nil {
+		spent = *now
+	}
+	return spent, err
 }
 
 // messageList is a page of messages.
@@ -181,28 +135,22 @@ func foundMessages(found []memory.Found) []messageAnswer {
 // matchShown is how many characters of a message or a file a search result contains.
 const matchShown = 600
 
-func (s *Server) messages(r *request, c *store.Conversation) (any, error) {
+func (s *Server) messages(r *request) (messageList, error) {
 	limit, _ := r.page()
 	before := r.seq("before", 0)
 	if q := r.Get("q"); q != "" {
-		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
-		if err != nil {
-			return nil, err
-		}
-		return messageList{Messages: foundMessages(found)}, nil
+		found, err := memory.Of(r.conversation).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
+		return messageList{Messages: foundMessages(found)}, err
 	}
 	list := messageList{Messages: []messageAnswer{}}
-	found, more, err := c.Transcript().Earlier(r.Context(), before, limit)
-	if err != nil {
-		return nil, err
-	}
+	found, more, err := r.conversation.Transcript().Earlier(r.Context(), before, limit)
 	for _, m := range found {
 		list.Messages = append(list.Messages, messageAnswer{Record: chat.RecordOf(m)})
 	}
 	if more {
 		list.Before = found[0].Seq
 	}
-	return list, nil
+	return list, err
 }
 
 // summaryList has the summaries in the prompt.
@@ -212,22 +160,18 @@ type summaryList struct {
 	Past  channel.Past         `json:"past" jsonschema:"of the time before it"`
 }
 
-func (s *Server) summaries(r *request, c *store.Conversation) (any, error) {
-	now, err := s.operator.Context(r.Context(), c.Name())
-	if err != nil {
-		return nil, err
-	}
-	part := cut(r, now.Stack)
-	return summaryList{part, len(now.Stack), now.Past}, nil
+func (s *Server) summaries(r *request) (summaryList, error) {
+	now, err := s.operator.Context(r.Context(), r.conversation.Name())
+	return summaryList{listOf(cut(r, now.Stack)), len(now.Stack), now.Past}, err
 }
 
 type taskList struct {
 	Tasks []channel.Task `json:"tasks"`
 }
 
-func (s *Server) tasks(r *request, c *store.Conversation) (any, error) {
-	all, err := c.Tasks().List(r.Context())
-	return taskList{append([]channel.Task{}, all...)}, err
+func (s *Server) tasks(r *request) (taskList, error) {
+	all, err := r.conversation.Tasks().List(r.Context())
+	return taskList{listOf(all)}, err
 }
 
 // summaryAnswer is a summary, with what it covers.
@@ -238,13 +182,13 @@ type summaryAnswer struct {
 	From     int64                `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
 }
 
-func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
+func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
-	e, err := c.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: []channel.StackEntry{}, Messages: []chat.Record{}, From: e.Next}
+	a = summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: []channel.StackEntry{}, Messages: []chat.Record{}, From: e.Next}
 	for _, row := range e.Children {
 		a.Children = append(a.Children, channel.StackEntryOf(row))
 	}
@@ -252,14 +196,4 @@ func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
 		a.Messages = append(a.Messages, chat.RecordOf(m))
 	}
 	return a, nil
-}
-
-// id returns the {id} in the path of a request; 0, which nothing has, if it is none.
-func (r *request) id() int64 {
-	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil || n < 1 {
-		r.wrong = cmp.Or(r.wrong, error(problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))))
-		return 0
-	}
-	return n
 }

@@ -5,22 +5,11 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
 	"cairn/compactor"
 	"cairn/simulate"
 	"cairn/store"
 )
-
-const simulatePath = "/api/simulate"
-
-func (s *Server) simulateRoutes() []route {
-	return []route{{
-		method: "POST", path: simulatePath, handle: s.simulate, slow: true,
-		summary: "What other settings would have done with a conversation, without a model; the settings in force come first. One runs at a time, others wait",
-		body:    simulateBody{}, answers: map[int]any{200: simulate.Report{}, 422: nil},
-	}}
-}
 
 // simulateBody has the conversation and the variants to simulate.
 type simulateBody struct {
@@ -36,17 +25,13 @@ type variantBody struct {
 
 const maxVariants = 8
 
-func (s *Server) simulate(r *request) (any, error) {
-	var b simulateBody
-	if err := r.decode(&b); err != nil {
-		return nil, err
-	}
+func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, err error) {
 	if len(b.Variants) > maxVariants {
-		return nil, problem(http.StatusUnprocessableEntity, "variants: at most %d are compared at once.", maxVariants)
+		return report, invalid("variants: at most %d are compared at once.", maxVariants)
 	}
 	c, err := s.find(r.Context(), b.Conversation)
 	if err != nil {
-		return nil, err
+		return report, err
 	}
 	var variants []simulate.Variant
 	for _, v := range b.Variants {
@@ -54,7 +39,7 @@ func (s *Server) simulate(r *request) (any, error) {
 		for key, raw := range v.Settings {
 			text, err := settingText(raw)
 			if err != nil || text == nil {
-				return nil, problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true or false.", key)
+				return report, invalid("%s: must be a number, a text, true or false.", key)
 			}
 			made.Set[key] = *text
 		}
@@ -77,7 +62,7 @@ func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants
 	o := simulate.OptionsOf(ctx, agent, policy, s.o.Settings().Money().Prices)
 	for _, v := range variants {
 		if err := o.Check(v); err != nil {
-			return report, problem(http.StatusUnprocessableEntity, "%v.", err)
+			return report, invalid("%v.", err)
 		}
 	}
 	select {

@@ -36,16 +36,17 @@ const (
 	historyPoints      = 1000 // of turns; those of compactions come in addition
 )
 
-func (s *Server) history(r *request, c *store.Conversation) (any, error) {
+func (s *Server) history(r *request) (h historyAnswer, err error) {
 	since, before := r.since(), r.seq("before", 0)
-	ctx, h := r.Context(), historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
+	ctx, c := r.Context(), r.conversation
+	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, err := s.operator.Context(ctx, c.Name())
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	first, err := c.Transcript().Page(ctx, 1, 1)
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	newest, _, err := c.Transcript().Earlier(ctx, before, 1)
 	if err != nil || len(newest) == 0 {
@@ -53,11 +54,12 @@ func (s *Server) history(r *request, c *store.Conversation) (any, error) {
 	}
 	turns, err := c.Turns().Usages(ctx, since, before, historyTurns+1)
 	if err != nil {
-		return nil, err
+		return h, err
 	}
-	applied, _, err := s.o.Store.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions})
+	filter := store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions}
+	applied, _, err := s.o.Store.Compactions(ctx, filter)
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	steps := store.StepsOf(applied)
 	h.Compactions = append(h.Compactions, steps...)
@@ -146,7 +148,7 @@ type usageAnswer struct {
 	Budgets []channel.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
-func (s *Server) usage(r *request) (any, error) {
+func (s *Server) usage(r *request) (a usageAnswer, err error) {
 	by, from := r.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), r.since()
 	day := ""
 	if !from.IsZero() {
@@ -154,12 +156,10 @@ func (s *Server) usage(r *request) (any, error) {
 	}
 	used, err := s.o.Store.Usage(r.Context(), day)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	money := s.o.Settings().Money()
-	a := usageAnswer{UsageReport: channel.NewUsageReport(used, day, by, money.Prices), Budgets: []channel.Budget{}}
-	a.Count = len(a.Rows)
-	a.Rows = cut(r, a.Rows)
-	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
+	a.UsageReport = channel.NewUsageReport(used, day, by, s.o.Settings().Money().Prices)
+	a.Count, a.Budgets = len(a.Rows), listOf(s.operator.Budgets())
+	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
 }

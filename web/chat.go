@@ -118,15 +118,6 @@ var errName = bad("A conversation's name may have at most 64 letters, digits, sp
 // owner is who uses the browser.
 var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
-// messageRoutes returns the routes for programs that chat with the bot.
-func (s *Server) messageRoutes() []route {
-	return []route{{
-		method: "POST", path: "/api/conversations/{name}/messages", handle: s.postMessage,
-		summary: "Send a message or a command to a web conversation, web:NAME, which may be new: 202 once the message is on disk; 200 with a command's answer",
-		body:    messageNew{}, answers: map[int]any{200: messageTaken{}, 202: messageTaken{}, 400: nil, 409: nil, 422: nil},
-	}}
-}
-
 // messageNew is a message to deliver.
 type messageNew struct {
 	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
@@ -140,29 +131,26 @@ type messageTaken struct {
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
 }
 
-func (s *Server) postMessage(r *request) (any, error) {
+func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err error) {
 	name := r.PathValue("name")
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
-		return nil, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+		return taken, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
 	}
 	if !validChatName().MatchString(chat) {
-		return nil, errName
-	}
-	var b messageNew
-	if err := r.decode(&b); err != nil {
-		return nil, err
+		return taken, errName
 	}
 	if err := b.check(); err != nil {
-		return nil, err
+		return taken, err
 	}
 	settings, err := channel.PatchOf(b.Compaction)
 	if err != nil {
-		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
+		return taken, invalid("%v", err)
 	}
+	taken.ID = b.ID
 	if channel.IsCommand(b.Text) {
 		said, _, err := s.o.Hub.Run(r.Context(), name, owner, b.Text)
-		taken := messageTaken{b.ID, said.String()}
+		taken.Answer = said.String()
 		if said.Awaited && said.Then != nil {
 			taken.Answer = said.Then(r.Context())
 		}
@@ -170,15 +158,16 @@ func (s *Server) postMessage(r *request) (any, error) {
 	}
 	if word := unknownCommand().FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
 		_, err := channel.FindCommand(word[1])
-		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
+		return taken, invalid("%v", err)
 	}
 	if strings.HasPrefix(b.Text, "//") {
 		b.Text = b.Text[1:]
 	}
+	r.status = http.StatusAccepted
 	_, err = s.o.Hub.Deliver(r.Context(), name, channel.Inbound{
 		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
-	return answered{http.StatusAccepted, messageTaken{ID: b.ID}}, err
+	return taken, err
 }
 
 // check trims the message and returns an error if it is invalid.

@@ -133,6 +133,3 @@ func (v *visit) get(path string, query url.Values, into any) error {
 
 // apiOf returns the API path of a conversation.
 func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
-
-// bad returns a Problem with status 400.
-func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }

@@ -33,6 +33,14 @@ func problem(status int, format string, args ...any) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
+// bad returns a Problem with status 400: the request cannot be understood.
+func bad(format string, args ...any) *Problem { return problem(http.StatusBadRequest, format, args...) }
+
+// invalid returns a Problem with status 422: a value cannot be accepted.
+func invalid(format string, args ...any) *Problem {
+	return problem(http.StatusUnprocessableEntity, format, args...)
+}
+
 func tooMany(wait time.Duration) *Problem {
 	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %v.", wait)
 	p.retry = wait
@@ -59,7 +67,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong), errors.As(err, &out):
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
+		return invalid("It cannot be remembered: %v.", err)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case errors.Is(err, memory.ErrSaid):
@@ -68,7 +76,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return problem(http.StatusServiceUnavailable, "The answer took too long. Try again, or ask for less.")
 	}
 	if words, ok := channel.Words(err); ok {
-		return problem(http.StatusUnprocessableEntity, "%s", words)
+		return invalid("%s", words)
 	}
 	s.o.Log.Warn("web_request_failed", "route", r.Pattern, "error", err)
 	return problem(http.StatusInternalServerError, "The request failed; the log says why.")
