@@ -20,7 +20,7 @@ import (
 type route struct {
 	pattern, summary string
 	query            []param
-	statuses         []int // of its answers; the first one unless its handler sets another
+	statuses         []int                       // of its answers; the first one unless its handler sets another
 	body, answer     reflect.Type                // nil: none
 	handle           func(*request) (any, error) // returns the answer
 	events           handler                     // handles the request instead, with a stream
