@@ -105,14 +105,6 @@ var unknownCommand = lazy.Pattern(`^/([a-zA-Z]+)(?:\s|$)`)
 // maxMessage limits a message, in characters.
 const maxMessage = 100_000
 
-func (v *visit) chatName() (string, error) {
-	name := v.PathValue("name")
-	if !validChatName().MatchString(name) {
-		return "", errName
-	}
-	return name, nil
-}
-
 var errName = bad("A conversation's name may have at most 64 letters, digits, spaces, dots, dashes and underscores.")
 
 // owner is who uses the browser.
@@ -184,16 +176,14 @@ func (b *messageNew) check() error {
 }
 
 // suggest completes the argument of a command.
-func suggest(v *visit) error {
-	name, err := v.chatName()
-	if err != nil {
-		return err
+func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
+	if !validChatName().MatchString(r.PathValue("name")) {
+		return errName
 	}
-	q := v.URL.Query()
-	choices, err := v.s.o.Hub.Suggest(v.Context(), config.WebName+":"+name, owner, q.Get("command"), q.Get("typed"))
-	if err != nil {
-		return err
+	q := r.URL.Query()
+	choices, err := s.o.Hub.Suggest(r.Context(), config.WebName+":"+r.PathValue("name"), owner, q.Get("command"), q.Get("typed"))
+	if err == nil {
+		writeJSON(w, http.StatusOK, "application/json", listOf(choices))
 	}
-	writeJSON(v.w, http.StatusOK, "application/json", append([]channel.Choice{}, choices...))
-	return nil
+	return err
 }

@@ -1,11 +1,9 @@
-// The charts of a conversation's pages, and the preview of other settings.
+// The charts of a conversation's pages.
 
 package web
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -15,7 +13,6 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/chart"
-	"cairn/simulate"
 )
 
 // levelsOf returns the levels of a window, from the settings.
@@ -78,61 +75,4 @@ func composition(d conversationAnswer) g.Node {
 			{Name: "reserved for the reply", Value: float64(d.Parts.Reserve)},
 		},
 	})
-}
-
-// previewPage shows the effect that the settings in the query would have had on the conversation, or why
-// it cannot.
-func previewPage(v *visit) error {
-	tried := simulate.Variant{Set: compactor.Patch{}}
-	for key, values := range v.URL.Query() {
-		tried.Set[key] = strings.TrimSpace(values[0])
-	}
-	effect := warning("Nothing to compare yet: move a slider or type another value.")
-	if len(tried.Set) > 0 {
-		var err error
-		if effect, err = v.preview(tried); err != nil {
-			return err
-		}
-	}
-	return writePage(v.w, http.StatusOK, effect)
-}
-
-func (v *visit) preview(tried simulate.Variant) (g.Node, error) {
-	c, err := v.s.find(v.Context(), v.name())
-	if err != nil {
-		return nil, err
-	}
-	report, err := v.s.simulation(v.Context(), c, []simulate.Variant{tried})
-	if err != nil {
-		if p := v.s.problemOf(v.Request, err); p.Status < 500 {
-			return warning(p.Detail), nil
-		}
-		return nil, err
-	}
-	var d conversationAnswer
-	var past historyAnswer
-	if err := errors.Join(v.get(apiOf(v.name()), nil, &d), v.get(apiOf(v.name())+"/history", nil, &past)); err != nil {
-		return nil, err
-	}
-	drawn := report.Chart()
-	drawn.Title, drawn.Desc = "As it happened, and with "+report.Variants[1].Name, "tokens of the next request, over the messages"
-	drawn.Panels = []chart.Panel{panelOf("as it happened", d, past), drawn.Panels[1]}
-	rows := report.Rows()
-	return g.Group{
-		figure("preview", drawn),
-		h.Div(h.Class("scroll"), h.Table(
-			h.Class("figures"),
-			h.THead(h.Tr(h.Th(h.Scope("col"), g.Text("Simulated")), g.Map(rows[0][1:], func(name string) g.Node {
-				return h.Th(h.Scope("col"), h.Class("number"), g.Text(name))
-			}))),
-			h.TBody(g.Map(rows[1:], func(row []string) g.Node {
-				return h.Tr(
-					g.If(row[1] != row[2], h.Class("differs")),
-					h.Th(h.Scope("row"), g.Text(row[0])),
-					g.Map(row[1:], func(value string) g.Node { return h.Td(h.Class("number"), g.Text(value)) }),
-				)
-			})),
-		)),
-		g.If(report.Happened > 0, faint(g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal))),
-	}, nil
 }

@@ -4,7 +4,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -14,21 +13,19 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/config"
 )
 
 const pageSize = 50
 
-func conversationsPage(v *visit) error {
-	q := v.URL.Query().Get("q")
-	var list conversationList
-	if err := v.get("/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize), &list); err != nil {
-		return err
-	}
-	table := conversationsView(list, v.pager(list.Total))
-	return v.show("Conversations", map[string]g.Node{"live": table},
+func conversationsPage(v *visit) page {
+	q := v.param("q")
+	list := ask[conversationList](v, "/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize))
+	all := conversationsView(list, v.pager(list.Total))
+	return page{"Conversations", g.Group{
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
-		live("conversations", v.URL.RequestURI(), table),
-	)
+		live("conversations", v.URL.RequestURI(), all),
+	}, all}
 }
 
 var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
@@ -39,6 +36,10 @@ func conversationsView(list conversationList, pager g.Node) g.Node {
 	}
 	return g.Group{
 		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
+			newest := h.Span(h.Class("faint"), g.Text("never"))
+			if !c.Last.IsZero() {
+				newest = timeView(c.Last)
+			}
 			return []g.Node{
 				g.Group{
 					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
@@ -46,8 +47,8 @@ func conversationsView(list conversationList, pager g.Node) g.Node {
 				},
 				windowFill{c.Used, c.Max}.view(),
 				grouped(c.Messages),
-				c.newest(),
-				c.state(),
+				newest,
+				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
 			}
 		}),
 		faint(grouped(list.Total), g.Text(" in all")),
@@ -55,85 +56,64 @@ func conversationsView(list conversationList, pager g.Node) g.Node {
 	}
 }
 
-func (c listedConversation) newest() g.Node {
-	if c.Last.IsZero() {
-		return h.Span(h.Class("faint"), g.Text("never"))
+// tab returns a page of a conversation; a chat in which nobody has written yet has an empty one.
+func tab(name string, show func(*visit) page) func(*visit) page {
+	return func(v *visit) page {
+		p, here := show(v), v.name()
+		called := here
+		if v.unspoken(here) {
+			p = page{content: h.P(g.Text("Nobody has said anything here yet."))}
+		} else if c, err := v.s.find(v.Context(), here); err != nil {
+			v.fail(err)
+		} else {
+			called, err = c.Transcript().Called(v.Context())
+			v.fail(err)
+		}
+		head := heading(called, g.If(called != here, h.Span(h.Class("faint"), g.Text(here))), conversationTabs(here, name))
+		return page{name + " · " + called, g.Group{head, p.content}, p.part}
 	}
-	return timeView(c.Last)
-}
-
-func (c listedConversation) state() g.Node {
-	switch c.State {
-	case "idle":
-		return nil
-	case "paused":
-		return tag("warn", c.State)
-	}
-	return tag("", c.State)
-}
-
-// showConversation shows a page of a conversation.
-func (v *visit) showConversation(tab string, parts map[string]g.Node, content ...g.Node) error {
-	name := v.name()
-	c, err := v.s.find(v.Context(), name)
-	if err != nil {
-		return err
-	}
-	called, err := c.Transcript().Called(v.Context())
-	if err != nil {
-		return err
-	}
-	head := heading(called, g.If(called != name, h.Span(h.Class("faint"), g.Text(name))), conversationTabs(name, tab))
-	return v.show(tab+" · "+called, parts, head, g.Group(content))
 }
 
 // conversationTabs link the pages of a conversation; here is the name of the current one.
 func conversationTabs(name, here string) g.Node {
-	chat, isChat := strings.CutPrefix(name, "web:")
-	tab := func(name, href string) g.Node {
+	chat, isChat := strings.CutPrefix(name, config.WebName+":")
+	link := func(name, href string) g.Node {
 		return g.Group{h.A(h.Href(href), current(name == here), g.Text(name)), g.Text(" ")}
 	}
 	return h.Nav(
 		h.Class("tabs"), h.Aria("label", "This conversation"),
-		tab("Overview", pageOf(name)),
-		tab("Messages", pageOf(name)+"/messages"),
-		tab("Memories", "/memories?conversation="+url.QueryEscape(name)),
-		tab("Settings", pageOf(name)+"/settings"),
-		g.If(isChat, tab("Chat", chatPageOf(chat))),
+		link("Overview", pageOf(name)),
+		link("Messages", pageOf(name)+"/messages"),
+		link("Memories", "/memories?conversation="+url.QueryEscape(name)),
+		link("Settings", pageOf(name)+"/settings"),
+		g.If(isChat, link("Chat", chatPageOf(chat))),
 	)
 }
 
-func conversationPage(v *visit) error {
-	var d conversationAnswer
-	var past historyAnswer
-	var tasks taskList
-	here := apiOf(v.name())
-	if err := errors.Join(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
-		return err
-	}
-	paused, err := v.pausedView(v.name())
-	if err != nil {
-		return err
+func overview(v *visit) page {
+	name, here := v.name(), apiOf(v.name())
+	d, past, tasks := ask[conversationAnswer](v, here, nil), ask[historyAnswer](v, here+"/history", nil), ask[taskList](v, here+"/tasks", nil)
+	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))
+	if stack := append(d.Past.Earlier, d.Stack...); len(stack) > 0 {
+		summaries = summariesView(name, stack)
 	}
 	state := g.Group{
 		cardsView(d),
-		paused,
+		v.pausedView(name),
 		g.Iff(d.Running != "", func() g.Node {
 			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
 		}),
-		approvalsView(v.name(), d.Approvals),
+		approvalsView(name, d.Approvals),
 		g.If(d.Paused != "", warning(d.Paused)),
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
 		sawtooth(d, past),
 		composition(d),
 		tasksView(tasks.Tasks),
-		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
+		h.H2(g.Text("Summaries at the top of the prompt")),
+		summaries,
 	}
-	return v.showConversation("Overview", map[string]g.Node{"live": state},
-		live(v.name(), v.URL.RequestURI(), state),
-		actionsView(v.name()),
-	)
+	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
 }
 
 func actionsView(name string) g.Node {

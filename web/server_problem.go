@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"time"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"cairn/channel"
 	"cairn/memory"
 	"cairn/store"
@@ -102,7 +105,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case within: // a page asked the API; it shows the problem
 		in.problem = p
 	case wantsPage(r):
-		_ = showProblem(&visit{r, s, w}, p) // only rendering can fail
+		_ = writePage(w, p.Status, s.frame("This did not work", section(r), // only rendering can fail
+			heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
+		))
 	default:
 		writeJSON(w, p.Status, "application/problem+json", p)
 	}

@@ -180,6 +180,7 @@ func TestProblemIsAPage(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	for path, says := range map[string]string{
 		"/c/terminal:nope":          "404 There is no conversation &#34;terminal:nope&#34;.",
+		"/c/web:nope/summaries/1":   "404 There is no conversation",
 		"/c/terminal:nope/messages": "404 There is no conversation &#34;terminal:nope&#34;.",
 		"/memories/999":             "404 There is nothing with that name or number.",
 		"/memories?kind=foo":        "400 kind = &#34;foo&#34;: must be one of",
@@ -191,7 +192,7 @@ func TestProblemIsAPage(t *testing.T) {
 		check.Contains(t, path, text, says[4:], "Skip to the content", `<a href="/">Conversations</a>`)
 		check.Lacks(t, path, text, "GET /api/", `"detail"`)
 	}
-	r.page(400, "/?fragment=summary")
+	r.page(400, "/usage?fragment=live")
 	text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
 	check.Contains(t, "problem of the API", text, `"status":404`, "There is no conversation")
 }

@@ -231,19 +231,20 @@ func approvalsView(conversation string, all []channel.Approval) g.Node {
 }
 
 // pausedView says so if the bot does not answer in a conversation.
-func (v *visit) pausedView(conversation string) (g.Node, error) {
+func (v *visit) pausedView(conversation string) g.Node {
 	here, all, err := v.s.operator.Paused(v.Context(), conversation)
+	v.fail(err)
 	switch {
 	case all:
-		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that."), err
+		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.")
 	case here:
 		return h.Div(
 			h.Class("note warn"),
 			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends that.")),
 			command(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
-		), err
+		)
 	}
-	return nil, err
+	return nil
 }
 
 // pageOf returns the path of a conversation's page.

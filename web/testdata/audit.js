@@ -31,7 +31,7 @@
   }
   for (const e of document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a")) {
     if (!visible(e)) continue;
-    const name = e.getAttribute("aria-label") || e.labels?.[0]?.textContent || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent : "");
+    const name = e.getAttribute("aria-label") || e.labels?.[0]?.textContent.replace(e.textContent, "") || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent : "");
     if (!name.trim()) wrong.push("no label: " + e.outerHTML.slice(0, 120));
   }
   let level = 0;
