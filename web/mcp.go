@@ -61,13 +61,6 @@ type mcpTools struct {
 	api    API
 }
 
-// call is a request to the API.
-type call struct {
-	method, path string
-	query        url.Values
-	body         any
-}
-
 // Annotations of tools. No tool reaches beyond the bot.
 var (
 	no         = false
@@ -77,11 +70,35 @@ var (
 	forgets    = &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: &no}
 )
 
-// addTool adds a tool that makes one call to the API, and returns an Out.
-func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, description string, callOf func(In) call) {
+// addTool adds a tool that makes one call to the API, and returns an Out. Its arguments, with the defaults in
+// the query of the pattern, replace names in the path; the others are the query of a GET, or the body.
+func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, description, pattern string) {
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: annotations, InputSchema: inputSchema[In](), OutputSchema: outputSchema[Out]()}
+	method, to, _ := strings.Cut(pattern, " ")
+	to, defaults, _ := strings.Cut(to, "?")
 	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		text, err := m.ask(ctx, callOf(in))
+		arguments := map[string]json.RawMessage{}
+		if name, value, ok := strings.Cut(defaults, "="); ok {
+			arguments[name] = json.RawMessage(strconv.Quote(value))
+		}
+		given, err := json.Marshal(in)
+		if err = cmp.Or(err, json.Unmarshal(given, &arguments)); err != nil {
+			return nil, nil, err
+		}
+		path, query, body := to, url.Values{}, any(arguments)
+		if method == http.MethodGet {
+			body = nil
+		}
+		for name, raw := range arguments {
+			value, err := settingText(raw)
+			if in := "{" + name + "}"; err == nil && strings.Contains(path, in) {
+				path = strings.Replace(path, in, url.PathEscape(*value), 1)
+				delete(arguments, name)
+			} else if body == nil {
+				query.Set(cmp.Or(map[string]string{"query": "q"}[name], name), *value)
+			}
+		}
+		text, err := m.ask(ctx, method, path, query, body)
 		if err != nil {
 			return nil, nil, err // the model reads the error
 		}
@@ -90,15 +107,12 @@ func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, de
 }
 
 // ask makes a call.
-func (m mcpTools) ask(ctx context.Context, c call) (json.RawMessage, error) {
-	text, err := m.api(ctx, c.method, c.path, c.query, c.body)
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxMCPAnswer {
+func (m mcpTools) ask(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	text, err := m.api(ctx, method, path, query, body)
+	if err == nil && len(text) > maxMCPAnswer {
 		return nil, errors.New("the answer is too long for a model: ask for less with limit")
 	}
-	return text, nil
+	return text, err
 }
 
 // query builds a query from name-value pairs; zero values are left out.
@@ -112,56 +126,27 @@ func query(pairs ...any) url.Values {
 	return q
 }
 
-func (in inMemories) call(words string) call {
-	return call{http.MethodGet, "/api/memories", query("q", words, "conversation", in.Conversation, "kind", in.Kind, "about", in.About, "since", in.Since,
-		"state", in.State, "limit", in.Limit, "offset", in.Offset), nil}
-}
-
-// ofMemory returns a call about one memory.
-func ofMemory(method string, id int64, body any) call {
-	return call{method, "/api/memories/" + strconv.FormatInt(id, 10), nil, body}
-}
-
 func (m mcpTools) readers() {
-	addTool[inConversations, conversationList](m, readsOnly, "conversations", "List the conversations, the one with the newest message first, with how full each one's context window is.", func(in inConversations) call {
-		return call{method: http.MethodGet, path: "/api/conversations", query: query("q", in.Query, "limit", in.Limit, "offset", in.Offset)}
-	})
-	addTool[inRecall, recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.", func(in inRecall) call {
-		return call{method: http.MethodGet, path: "/api/recall", query: query("q", in.Query, "conversation", in.Conversation, "as", in.As, "limit", in.Limit)}
-	})
-	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.", func(in inMemories) call { return in.call("") })
-	addTool[inSearch, memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", func(in inSearch) call { return in.call(in.Query) })
-	addTool[inID, memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", func(in inID) call {
-		return ofMemory(http.MethodGet, in.ID, nil)
-	})
-	addTool[inSummaries, summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.", func(in inSummaries) call {
-		return call{method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries", query: query("limit", cmp.Or(in.Limit, pageSize), "offset", in.Offset)}
-	})
-	addTool[inExpand, summaryAnswer](m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.", func(in inExpand) call {
-		return call{method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries/" + strconv.FormatInt(in.Summary, 10), query: query("from", in.From, "limit", in.Limit)}
-	})
-	addTool[inUsage, usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", func(in inUsage) call {
-		return call{method: http.MethodGet, path: "/api/usage", query: query("by", in.By, "since", in.Since, "limit", cmp.Or(in.Limit, pageSize), "offset", in.Offset)}
-	})
-	addTool[inSimulate, simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; no model is asked.", func(in inSimulate) call {
-		variants := []map[string]any{}
-		for _, settings := range in.Variants {
-			variants = append(variants, map[string]any{"settings": settings})
-		}
-		return call{method: http.MethodPost, path: simulatePath, body: map[string]any{"conversation": in.Conversation, "variants": variants}}
-	})
+	const one = "GET /api/conversations/{conversation}"
+	addTool[inConversations, conversationList](m, readsOnly, "conversations", "List the conversations, the one with the newest message first, "+
+		"with how full each one's context window is.", "GET /api/conversations")
+	addTool[inRecall, recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.", "GET /api/recall")
+	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.", "GET /api/memories")
+	addTool[inSearch, memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", "GET /api/memories")
+	addTool[inID, memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", "GET /api/memories/{id}")
+	addTool[inSummaries, summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.", one+"/summaries?limit=50")
+	addTool[inExpand, summaryAnswer](m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.", one+"/summaries/{summary}")
+	addTool[inUsage, usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", "GET /api/usage?limit=50")
+	addTool[inSimulate, simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; "+
+		"no model is asked.", "POST "+simulatePath)
 }
 
 func (m mcpTools) writers() {
-	addTool[memoryNew, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in memoryNew) call {
-		return call{method: http.MethodPost, path: "/api/memories", body: in}
-	})
-	addTool[inID, memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.", func(in inID) call {
-		return ofMemory(http.MethodPatch, in.ID, memoryPatch{State: "forgotten"})
-	})
-	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.", func(in inCompact) call {
-		return call{method: http.MethodPost, path: apiOf(in.Conversation) + "/compact", body: in.compactBody}
-	})
+	addTool[memoryNew, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", "POST /api/memories")
+	addTool[inID, memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.",
+		"PATCH /api/memories/{id}?state=forgotten")
+	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.",
+		"POST /api/conversations/{conversation}/compact")
 }
 
 // resourceScheme is the scheme of resource URIs; a path of the API follows.
@@ -170,7 +155,7 @@ const resourceScheme = "cairn://"
 func (m mcpTools) resources() {
 	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
-		text, err := m.ask(ctx, call{method: http.MethodGet, path: path})
+		text, err := m.ask(ctx, http.MethodGet, path, nil, nil)
 		if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
 			return nil, sdk.ResourceNotFoundError(r.Params.URI)
 		}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -56,14 +57,22 @@ type (
 		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many messages; 50 if it is missing"`
 	}
 	inSimulate struct {
-		Conversation string           `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Variants     []map[string]any `json:"variants,omitempty" jsonschema:"each a set of values over the settings in force, as {\"background_threshold\": 0.7}; at most 8"`
+		Conversation string      `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		Variants     []inVariant `json:"variants,omitempty" jsonschema:"each a set of values over the settings in force, as {\"background_threshold\": 0.7}; at most 8"`
 	}
 	inCompact struct {
 		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
 		compactBody
 	}
 )
+
+// inVariant is the settings of a variantBody.
+type inVariant map[string]any
+
+// MarshalJSON returns the variantBody.
+func (v inVariant) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"settings": map[string]any(v)})
+}
 
 // argumentWords are the words that an argument may have, by its name, the same for every tool. There
 // are no defaults: the SDK would fill them in, and fails if a client sends null instead of no arguments.
