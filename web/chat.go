@@ -4,9 +4,9 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,9 +37,6 @@ func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
 	return &chatWriter{events: c.events, conversation: conversation, often: rate.Sometimes{Interval: showInterval}}
 }
 
-// kindReply is the kind of events about a reply in progress.
-const kindReply = "reply"
-
 // replyEvent is a reply, complete or partial.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
@@ -58,14 +55,8 @@ func (e *Events) publishReply(r replyEvent) {
 }
 
 // notices returns the notices of a conversation since the start, oldest first.
-func (e *Events) notices(conversation string) (all []replyEvent) {
-	for _, one := range e.ofKind(kindReply) {
-		var r replyEvent
-		if one.Conversation == conversation && json.Unmarshal(one.Data, &r) == nil {
-			all = append(all, r)
-		}
-	}
-	return all
+func (e *Events) notices(conversation string) []replyEvent {
+	return slices.DeleteFunc(keptOf[replyEvent](e), func(r replyEvent) bool { return r.Conversation != conversation })
 }
 
 // chatWriter publishes one reply.

@@ -74,8 +74,8 @@ func TestReplyIsStreamed(t *testing.T) {
 		must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
 		for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
 			got := <-w.events
-			check.Equal(t, "event kind", got.Kind, kindReply)
-			check.Contains(t, "event data", string(got.Data), want)
+			check.Equal(t, "event kind", got.kind, kindReply)
+			check.Contains(t, "event data", string(got.json), want)
 		}
 	})
 }

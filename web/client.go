@@ -30,9 +30,6 @@ func (s *Server) API() API {
 		}
 		reply := &reply{header: http.Header{}, status: http.StatusOK}
 		s.mux.ServeHTTP(reply, r)
-		if reply.problem != nil {
-			return nil, reply.problem
-		}
 		return answerOf(reply.status, reply.body.Bytes())
 	}
 }
@@ -119,12 +116,11 @@ func answerOf(status int, text []byte) (json.RawMessage, error) {
 	return nil, p
 }
 
-// reply records a response within the process: a body, or a problem.
+// reply records a response within the process.
 type reply struct {
-	header  http.Header
-	status  int
-	body    bytes.Buffer
-	problem *Problem
+	header http.Header
+	status int
+	body   bytes.Buffer
 }
 
 func (r *reply) Header() http.Header            { return r.header }

@@ -23,17 +23,23 @@ const (
 	kindUsage      = "usage"
 	kindCompaction = "compaction"
 	kindMemory     = "memory"
+	kindTask       = "task"
 	kindIncident   = "incident"
+	kindApproval   = "approval" // the pending approvals of tool calls have changed
+	kindReply      = "reply"
 	kindReset      = "reset" // some events were missed: reload everything
 )
 
-// Event is one event of a conversation, or of the whole bot.
-type Event struct {
-	Kind         string
-	Conversation string // "": of no single conversation
-	Data         []byte // JSON
+// allKinds are the kinds of events that a client can ask for.
+var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
 
-	number int64
+// event is one event of a conversation, or of the whole bot.
+type event struct {
+	kind         string
+	conversation string // "": of no single conversation
+	data         any
+	json         []byte // data
+	number       int64  // 0: it is not kept
 }
 
 // keptEvents is how many events are kept for watchers that reconnect, pendingEvents how many may be
@@ -50,13 +56,13 @@ type Events struct {
 	epoch string // of this process, because the next one restarts the numbers
 
 	mu       sync.Mutex // guards everything below
-	kept     []Event    // the newest events, oldest first
+	kept     []event    // the newest events, oldest first
 	last     int64      // number of the newest event
 	watchers map[*watcher]bool
 }
 
 // watcher is one subscriber. events is closed if it reads too slowly.
-type watcher struct{ events chan Event }
+type watcher struct{ events chan event }
 
 // NewEvents returns an Events that is ready to use.
 func NewEvents() *Events {
@@ -71,17 +77,17 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 	if err != nil { // a programming error: our own type cannot be encoded
 		panic(err)
 	}
-	event := Event{Kind: kind, Conversation: conversation, Data: text}
+	one := event{kind: kind, conversation: conversation, data: data, json: text}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if keep {
 		e.last++
-		event.number = e.last
-		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], event)
+		one.number = e.last
+		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], one)
 	}
 	for w := range e.watchers {
 		select {
-		case w.events <- event:
+		case w.events <- one:
 		default:
 			delete(e.watchers, w)
 			close(w.events)
@@ -92,13 +98,13 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 // watch returns a watcher and the events it has missed since the event with this id, oldest first.
 // reset is true if the id is from another process or too old. ok is false if there are too many
 // watchers.
-func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
+func (e *Events) watch(id string) (w *watcher, missed []event, reset, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
 		return nil, nil, false, false
 	}
-	w = &watcher{events: make(chan Event, pendingEvents)}
+	w = &watcher{events: make(chan event, pendingEvents)}
 	e.watchers[w] = true
 	if id == "" {
 		return w, nil, false, true
@@ -111,11 +117,16 @@ func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
 	return w, slices.Clone(e.kept[len(e.kept)-int(e.last-seen):]), false, true
 }
 
-// ofKind returns the kept events of a kind, oldest first.
-func (e *Events) ofKind(kind string) []Event {
+// keptOf returns the data of a type in the kept events, oldest first.
+func keptOf[T any](e *Events) (all []T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(e.kept), func(one Event) bool { return one.Kind != kind })
+	for _, one := range e.kept {
+		if data, ok := one.data.(T); ok {
+			all = append(all, data)
+		}
+	}
+	return all
 }
 
 // unwatch removes a watcher.
@@ -212,16 +223,10 @@ type memoryEvent struct {
 	Content      string `json:"content,omitempty"`
 }
 
-// kindApproval is the kind of events about pending approvals of tool calls.
-const kindApproval = "approval"
-
 // Asked publishes that the pending approvals of a conversation have changed.
 func (e *Events) Asked(conversation string) {
 	e.publish(kindApproval, conversation, map[string]string{"conversation": conversation})
 }
-
-// kindTask is the kind of events about tasks.
-const kindTask = "task"
 
 // Task publishes the start, progress or end of a task, in the conversation that started it.
 func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }

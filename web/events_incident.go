@@ -4,7 +4,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -70,12 +69,8 @@ func (h incidents) WithGroup(name string) slog.Handler {
 const keptIncidents = 50
 
 // incidents returns the newest incidents, newest first.
-func (e *Events) incidents() (all []incidentEvent) {
-	for _, one := range slices.Backward(e.ofKind(kindIncident)) {
-		var i incidentEvent
-		if len(all) < keptIncidents && json.Unmarshal(one.Data, &i) == nil {
-			all = append(all, i)
-		}
-	}
-	return all
+func (e *Events) incidents() []incidentEvent {
+	all := keptOf[incidentEvent](e)
+	slices.Reverse(all)
+	return all[:min(len(all), keptIncidents)]
 }

@@ -16,18 +16,6 @@ const (
 	retryAfter = 2 * time.Second  // after which a client reconnects
 )
 
-// text returns an event as a stream contains it.
-func (e *Events) text(one Event) string {
-	id := ""
-	if one.number > 0 {
-		id = "id: " + e.id(one.number) + "\n"
-	}
-	return fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, one.Kind, one.Data)
-}
-
-// allKinds are the kinds of events that a client can ask for.
-var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
-
 // watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	q := requestOf(r)
@@ -42,11 +30,15 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return control.Flush()
 	}
-	sendEvent := func(e Event) error {
-		if conversation != "" && e.Conversation != conversation || !slices.Contains(kinds, e.Kind) {
+	sendEvent := func(e event) error {
+		id := ""
+		switch {
+		case conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind):
 			return nil
+		case e.number > 0:
+			id = "id: " + s.o.Events.id(e.number) + "\n"
 		}
-		return send(s.o.Events.text(e))
+		return send(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, e.kind, e.json))
 	}
 	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
 	if !ok {

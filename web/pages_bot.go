@@ -5,6 +5,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -36,12 +37,12 @@ func healthView(ok bool, parts []Part, incidents []incidentEvent) g.Node {
 	}
 	columns := []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
 	return append(view, table("list", columns, incidents, func(i incidentEvent) []g.Node {
-		where := i.Attributes["conversation"]
-		delete(i.Attributes, "conversation")
+		where, rest := i.Attributes["conversation"], maps.Clone(i.Attributes)
+		delete(rest, "conversation")
 		return []g.Node{
 			timeView(i.Time),
 			g.If(where != "", h.A(h.Href(pageOf(where)), g.Text(where))),
-			h.Div(h.B(g.Text(i.Name)), g.Text(strings.TrimPrefix(fmt.Sprint(" ", i.Attributes), " map"))),
+			h.Div(h.B(g.Text(i.Name)), g.Text(strings.TrimPrefix(fmt.Sprint(" ", rest), " map"))),
 		}
 	}))
 }

@@ -101,16 +101,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(p.retry.Seconds())))
 	}
-	switch in, within := w.(*reply); {
-	case within: // a page asked the API; it shows the problem
-		in.problem = p
-	case wantsPage(r):
-		_ = writePage(w, p.Status, s.frame("This did not work", section(r), // only rendering can fail
-			heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
-		))
-	default:
+	if !wantsPage(r) {
 		writeJSON(w, p.Status, "application/problem+json", p)
+		return
 	}
+	_ = writePage(w, p.Status, s.frame("This did not work", section(r), // only rendering can fail
+		heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
+	))
 }
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
