@@ -19,8 +19,7 @@ import (
 // It is the owner of its engine.
 type player struct {
 	rec      *Recording
-	v        variant
-	o        Options
+	o        Options // with the policy and the window of the variant
 	records  *compactor.InMemory
 	engine   *compactor.Compactor
 	progress func(done int)
@@ -35,6 +34,7 @@ type player struct {
 	meanDuration time.Duration         // mean duration of a summary
 	actions      []action              // recorded requests of people and the model, by time
 	cache        *promptcache.Ledger
+	result       Result
 	sums         sums
 	said         chat.Message // the newest message
 	importing    bool         // time passes with the messages alone
@@ -62,16 +62,14 @@ type action struct {
 	focus   string
 }
 
-func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt), sums: sums{effects: map[int64][2]int{}}}
+func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) {
+	p := &player{rec: rec, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt), sums: sums{effects: map[int64][2]int{}}}
 	if o.Engine.Learnt != nil {
 		p.learnt = remembering(o.Engine.Learnt().Facts())
 	}
 	for _, m := range rec.Messages {
 		if then, known := rec.Requests[m.Seq]; known {
-			facts := p.learnt.Facts()
-			facts.Scale, facts.Factor = 0, then.Factor
-			p.learnt = remembering(facts)
+			p.knows(0, then.Factor)
 			break
 		}
 	}
@@ -84,15 +82,15 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	engine := o.Engine
 	engine.Learnt = func() *llm.Learnt { return p.learnt }
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
-	engine.Policy = func() compactor.Policy { return p.v.policy }
-	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // memories do not change any plan
-	engine.Window, engine.Start, engine.Strategy = v.window, p.start, p.strategy
+	engine.Policy = func() compactor.Policy { return p.o.Policy }
+	p.extract, p.o.Policy.ExtractMemories = o.Policy.ExtractMemories, false // memories do not change any plan
+	engine.Start, engine.Strategy = p.start, p.strategy
 	engine.After = p.recordApplied
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	ttl := v.policy.CacheTTL.Or(engine.CacheTTL)
+	ttl := o.Policy.CacheTTL.Or(engine.CacheTTL)
 	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(ttl, time.Second)})
 	p.cache.Appends = true
 	var err error

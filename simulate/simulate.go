@@ -70,36 +70,29 @@ type Options struct {
 	Progress func(done, total int) // messages of all variants; may be nil
 }
 
-// variant is a validated Variant.
-type variant struct {
-	Variant
-	policy compactor.Policy
-	window func() int
-}
-
 // Check returns an error if a variant has unknown keys or invalid values.
 func (o Options) Check(v Variant) error {
-	_, err := o.variant(v)
+	_, err := o.with(v)
 	return err
 }
 
-func (o Options) variant(v Variant) (variant, error) {
-	made := variant{Variant: v, policy: o.Policy, window: o.Engine.Window}
+// with returns the options with the policy and the window of a variant.
+func (o Options) with(v Variant) (Options, error) {
 	set := maps.Clone(v.Set)
 	if text, given := set[WindowKey]; given {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < leastWindow || n > mostWindow {
-			return made, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, leastWindow, mostWindow)
+			return o, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, leastWindow, mostWindow)
 		}
-		made.window = func() int { return n }
+		o.Engine.Window = func() int { return n }
 		delete(set, WindowKey)
 	}
 	var wrong []*compactor.FieldError
-	made.policy, wrong = set.Over(made.policy)
-	if wrong = append(wrong, made.policy.Validate()...); len(wrong) > 0 {
-		return made, wrong[0]
+	o.Policy, wrong = set.Over(o.Policy)
+	if wrong = append(wrong, o.Policy.Validate()...); len(wrong) > 0 {
+		return o, wrong[0]
 	}
-	return made, nil
+	return o, nil
 }
 
 // InForce is the name of the first variant: the settings in force.
@@ -108,46 +101,29 @@ const InForce = "in force"
 // Run simulates a recording under the settings in force and under each variant. The error is about
 // a variant or the recording, or the context's.
 func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Report, error) {
-	all := []variant{{Variant: Variant{Name: InForce}, policy: o.Policy, window: o.Engine.Window}}
-	for _, v := range variants {
-		made, err := o.variant(v)
-		if err != nil {
-			return Report{}, err
-		}
-		if made.Name == "" {
-			made.Name = nameOf(v)
-		}
-		all = append(all, made)
-	}
-	if o.Cache == "" {
-		o.Cache = llm.CachePrefix
-	}
+	o.Cache = cmp.Or(o.Cache, llm.CachePrefix)
 	report := Report{Name: rec.Name, Messages: len(rec.Messages)}
 	asked, err := search(ctx, rec, o.Questions)
 	if err != nil {
-		return Report{}, fmt.Errorf("search the recording: %w", err)
+		return report, fmt.Errorf("search the recording: %w", err)
 	}
-	total := len(all) * len(rec.Messages)
+	all := append([]Variant{{Name: InForce}}, variants...)
 	for i, v := range all {
-		p, err := newPlayer(ctx, rec, v, o)
+		v.Name = cmp.Or(v.Name, nameOf(v))
+		made, err := o.with(v)
 		if err != nil {
-			return Report{}, fmt.Errorf("simulate %s: %w", v.Name, err)
+			return report, err
 		}
-		p.progress = func(done int) {
+		progress := func(done int) {
 			if o.Progress != nil {
-				o.Progress(i*len(rec.Messages)+done, total)
+				o.Progress(i*len(rec.Messages)+done, len(all)*len(rec.Messages))
 			}
 		}
-		if err := p.play(ctx); err != nil {
-			return Report{}, fmt.Errorf("simulate %s: %w", v.Name, err)
+		result, err := replay(ctx, rec, v, made, asked, progress)
+		if err != nil {
+			return report, fmt.Errorf("simulate %s: %w", v.Name, err)
 		}
-		made := p.result(o)
-		if asked != nil {
-			if made.Found, err = p.ask(ctx, asked); err != nil {
-				return Report{}, fmt.Errorf("ask in %s: %w", v.Name, err)
-			}
-		}
-		report.Variants = append(report.Variants, made)
+		report.Variants = append(report.Variants, result)
 	}
 	report.Equal, report.Happened = rec.equal(report.Variants[0])
 	return report, nil
