@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -23,11 +22,6 @@ const (
 	maxSchema      = 1500 // estimated tokens
 	maxName        = 64   // characters, a limit of the providers
 )
-
-// sameTool reports whether a tool of a server was not redefined.
-func sameTool(a, b Tool) bool {
-	return a.Original == b.Original && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
-}
 
 // readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the
 // others; and problems of allowed tools that cannot be used.
