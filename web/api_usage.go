@@ -62,7 +62,7 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 		return h, err
 	}
 	steps := store.StepsOf(applied)
-	h.Compactions = append(h.Compactions, steps...)
+	h.Compactions = listOf(steps)
 	if len(turns) > historyTurns {
 		turns = turns[1:]
 		h.Before = turns[0].Seq
@@ -122,9 +122,9 @@ func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.
 		return now, nil
 	}
 	f.mu.Lock()
-	known, found := f.known[p.Channel]
+	known := f.known[p.Channel]
 	f.mu.Unlock()
-	if found && known.next == p.Next && known.version == p.Version {
+	if known.next == p.Next && known.version == p.Version {
 		return known.activity, nil
 	}
 	now, err := operator.Context(ctx, p.Channel)

@@ -123,8 +123,13 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 	if !validChatName().MatchString(chat) {
 		return taken, errName
 	}
-	if err := b.check(); err != nil {
-		return taken, err
+	switch b.Text = strings.TrimSpace(b.Text); {
+	case b.Text == "":
+		return taken, bad("Write something first: text is missing or empty.")
+	case utf8.RuneCountInString(b.Text) > maxMessage:
+		return taken, bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
+	case b.ID == "" || len(b.ID) > 100:
+		return taken, bad("A message needs an id of at most 100 bytes, unique in its conversation.")
 	}
 	settings, err := channel.PatchOf(b.Compaction)
 	if err != nil {
@@ -151,19 +156,6 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
 	return taken, err
-}
-
-// check trims the message and returns an error if it is invalid.
-func (b *messageNew) check() error {
-	switch b.Text = strings.TrimSpace(b.Text); {
-	case b.Text == "":
-		return bad("Write something first: text is missing or empty.")
-	case utf8.RuneCountInString(b.Text) > maxMessage:
-		return bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
-	case b.ID == "" || len(b.ID) > 100:
-		return bad("A message needs an id of at most 100 bytes, unique in its conversation.")
-	}
-	return nil
 }
 
 // suggest completes the argument of a command.

@@ -36,7 +36,7 @@ func conversationsView(list conversationList, pager g.Node) g.Node {
 	}
 	return g.Group{
 		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
-			newest := h.Span(h.Class("faint"), g.Text("never"))
+			full, newest := percentOf(c.Used, c.Max), h.Span(h.Class("faint"), g.Text("never"))
 			if !c.Last.IsZero() {
 				newest = timeView(c.Last)
 			}
@@ -45,7 +45,7 @@ func conversationsView(list conversationList, pager g.Node) g.Node {
 					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
 				},
-				windowFill{c.Used, c.Max}.view(),
+				h.Span(h.Class("fill"), bar(full), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", full))),
 				grouped(c.Messages),
 				newest,
 				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
@@ -148,7 +148,7 @@ func cardsView(d conversationAnswer) g.Node {
 	}
 	return h.Div(
 		h.Class("cards"),
-		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), windowFill{d.Used, d.Max}.bar()),
+		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), bar(percentOf(d.Used, d.Max))),
 		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
 		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
 		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),

@@ -71,19 +71,6 @@ func writePage(w http.ResponseWriter, status int, page g.Node) error {
 	return nil
 }
 
-// loginView asks for the token; why tells what was wrong with the last one.
-func loginView(next, why string) g.Node {
-	return h.Form(
-		h.Method("post"), h.Action("/login"), h.Class("login"),
-		h.H1(g.Text("Log in")),
-		faint(g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")), g.Text(" names, or in CAIRN_WEB_TOKEN.")),
-		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
-		hidden("next", next),
-		h.Label(g.Text("Token "), h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus())),
-		button("main", "Log in"),
-	)
-}
-
 func current(here bool) g.Node { return g.If(here, h.Aria("current", "page")) }
 
 func heading(title string, more ...g.Node) g.Node {
@@ -161,22 +148,15 @@ func live(in, from string, content g.Node) g.Node {
 	return h.Section(h.Data("live", in), h.Data("src", from), content)
 }
 
-// windowFill is how full a window is.
-type windowFill struct{ Used, Max int }
+// percentOf returns how full a window is, in percent.
+func percentOf(used, window int) float64 { return 100 * float64(used) / float64(max(window, 1)) }
 
-// Percent returns the fill in percent, with one decimal.
-func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
-
-// bar is coloured by the browser: another colour from 80 % on, and from 95 % on.
-func (f windowFill) bar() g.Node {
+// bar shows how full a window is. The browser colours it: otherwise from 80 % on, and again from 95 % on.
+func bar(percent float64) g.Node {
 	return h.Meter(
-		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprint(f.Percent())),
+		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprintf("%.1f", percent)),
 		h.Aria("label", "how full the window is"),
 	)
-}
-
-func (f windowFill) view() g.Node {
-	return h.Span(h.Class("fill"), f.bar(), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", f.Percent())))
 }
 
 // messageView shows a message, with a link to it among its conversation's messages. match is the part
