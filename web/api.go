@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -130,4 +131,74 @@ func (s *Server) find(ctx context.Context, name string) (*store.Conversation, er
 		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
 	}
 	return c, err
+}
+
+// Parameters of several routes.
+var (
+	limitParam  = param{"limit", "at most this many, 1 to 200 (50)"}
+	offsetParam = param{"offset", "skip this many"}
+	sinceParam  = param{"since", "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
+	beforeParam = param{"before", "only messages with a smaller seq"}
+	allParam    = param{"limit", "at most this many (all)"} // of lists that are usually short
+)
+
+const simulatePath = "/api/simulate"
+
+// routes returns all routes of the API.
+func (s *Server) routes() []route {
+	const one, memories, memoryOne = "/api/conversations/{name}", "/api/memories", "/api/memories/{id}"
+	const ok, accepted, conflict, unfit = http.StatusOK, http.StatusAccepted, http.StatusConflict, http.StatusUnprocessableEntity
+	post := send("POST "+one+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
+		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit)
+	post.fresh = true
+	simulation := send("POST "+simulatePath, "What other settings would have done with a conversation, without a model; "+
+		"the settings in force come first. One runs at a time, others wait", s.simulate, ok, unfit)
+	simulation.slow = true
+	return []route{
+		read("/api/conversations", "List conversations, the one with the newest message first", s.listConversations,
+			param{"q", "only those with these words in their name"}, limitParam, offsetParam),
+		read(one, "One conversation: how full its window is and of what, its agent and its policy with origins", s.showConversation),
+		read(one+"/usage", "What its models were used for, what that cost, and what summaries saved", s.conversationUsage),
+		read(one+"/history", "Tokens used over its messages, and its compactions", s.history, sinceParam, beforeParam),
+		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", s.messages,
+			beforeParam, param{"q", "search for these words"}, limitParam),
+		read(one+"/summaries", "The summaries in the prompt, oldest first", s.summaries, allParam, offsetParam),
+		read(one+"/summaries/{id}", "A summary, and the summaries or messages behind it", s.summary,
+			param{"from", "seq of the first message to show"}, limitParam),
+		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", s.tasks),
+		read(one+"/settings", "The values by which it is compacted, with origins", s.showSettings),
+		post,
+		send("POST "+one+"/compact", "Summarize older messages: 202 with the job, 200 with what was applied immediately "+
+			"or why there is nothing to do, 409 if one runs", s.compact, ok, accepted, conflict),
+		act("POST "+one+"/undo", "Undo what was applied last; memories stay", s.undo, ok, conflict),
+		act("POST "+one+"/new", "Start a new session; the old one is summarized: "+
+			"202 if it starts once the earlier messages are answered", s.newSession, ok, accepted),
+		act("POST "+one+"/pause", "Call no model until it is resumed; messages are still saved", s.pause, ok),
+		act("POST "+one+"/resume", "Answer again", s.resume, ok),
+		send("POST "+one+"/approvals/{code}", "Allow or deny a tool call that waits; 404 if it no longer does", s.approve, ok),
+		send("PUT "+one+"/settings", `Set values, all or none: {"background_threshold": 0.7, "focus": null}; null resets one`,
+			s.putSettings, ok, unfit),
+		read(memories, "List memories, newest first; with q the best first", s.listMemories,
+			param{"q", "search for these words"}, param{"conversation", "only those of this one, by name"},
+			param{"kind", strings.Join(memory.Kinds, ", ")}, param{"about", "only those about this person, by name or id"}, sinceParam,
+			param{"state", strings.Join(memory.States, ", ") + " (current)"}, param{"sort", strings.Join(memory.Sorts, ", ")},
+			limitParam, offsetParam),
+		send("POST "+memories, "Remember something: 201, or 200 if it was already known",
+			s.createMemory, ok, http.StatusCreated, conflict, unfit),
+		read(memoryOne, "A memory, the messages it came from, and what superseded what", s.showMemory),
+		send("PATCH "+memoryOne, "Change a memory's text, pin or unpin it, forget or restore it", s.patchMemory, ok, conflict, unfit),
+		act("DELETE "+memoryOne, `Delete a memory for good; PATCH with state "forgotten" can be undone`,
+			s.purgeMemory, http.StatusNoContent),
+		simulation,
+		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
+			param{"q", "a question or words; required"}, param{"conversation", "its name; required"},
+			param{"as", "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
+		read("/api/usage", "What models were used for, and what it cost", s.usage,
+			param{"by", "day, conversation or model (day)"}, sinceParam, allParam, offsetParam),
+		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
+			{"conversation", "only those of this one, by name"},
+			{"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+		}},
+		read("/api/openapi.json", "This description", s.openAPI),
+	}
 }

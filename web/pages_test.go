@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 		fmt.Sprintf("%s/summaries/%d", p, summary.ID):    {summary.Text[:10]},
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
-		fmt.Sprintf("/memories/%d", fact.ID):                 {"Origin", "Forget"},
+		fmt.Sprintf("/memories/%d", fact.ID):                   {"Origin", "Forget"},
 		"/usage":                                               {"Usage and cost", "Total"},
 		"/usage?by=model&since=7d":                             {"Usage and cost"},
 		"/health":                                              {"All is well"},
