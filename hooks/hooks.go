@@ -171,7 +171,6 @@ func (h *Hooks) Close() {
 // errVeto is returned by a call that vetoes.
 var errVeto = errors.New("forbidden")
 
-// call calls a hook once.
 func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.mu.Lock()
 	s, queue := h.settings, h.waiting[hook]

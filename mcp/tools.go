@@ -116,7 +116,6 @@ func ToolName(server, tool string) string {
 	return fmt.Sprintf("%s_%x", name[:maxName-9], sha256.Sum256([]byte(tool)))[:maxName]
 }
 
-// names returns the tools' names on the server.
 func names(tools []Tool) []string {
 	all := make([]string, 0, len(tools))
 	for _, tool := range tools {

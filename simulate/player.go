@@ -37,12 +37,11 @@ type player struct {
 	result       Result
 	sums         sums
 	said         chat.Message // the newest message
-	importing    bool         // time passes with the messages alone
-	brief        bool         // only the lengths of summaries matter
-	extract      bool         // workers save memories
+	importing    bool
+	brief        bool // only the lengths of summaries matter
+	extract      bool // workers save memories
 }
 
-// spanKey identifies what a summary covers.
 type spanKey struct {
 	from, to int64
 	rollup   bool
@@ -76,7 +75,12 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) 
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
-	p.records = compactor.NewInMemory(p.when)
+	p.records = compactor.NewInMemory(func() time.Time { // in an import, time passes with the messages alone
+		if p.importing {
+			return p.said.Time
+		}
+		return p.now
+	})
 	p.brief = len(rec.Messages) > mostExtracted && len(o.Questions) == 0
 	p.remember()
 	engine := o.Engine
@@ -96,14 +100,6 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) 
 	var err error
 	p.engine, err = compactor.Open(ctx, engine)
 	return p, err
-}
-
-// when returns the current time in the conversation.
-func (p *player) when() time.Time {
-	if p.importing {
-		return p.said.Time
-	}
-	return p.now
 }
 
 // unusedModel is a model that is never called: summaries are extracts or recorded ones.
@@ -188,7 +184,6 @@ func (p *player) advanceTo(t time.Time) {
 	}
 }
 
-// finish ends the next slow operation.
 func (p *player) finish() {
 	next := p.tasks[0]
 	p.tasks = p.tasks[1:]

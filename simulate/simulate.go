@@ -28,7 +28,6 @@ type Recording struct {
 	Imported  int64                    // messages up to this seq were imported: written in batches, without answers
 }
 
-// said returns the messages of a span.
 func (r *Recording) said(from, to int64) []Message {
 	by := func(m Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
 	i, _ := slices.BinarySearchFunc(r.Messages, from, by)

@@ -108,7 +108,6 @@ func (p *player) material(row compactor.Compaction) int {
 	return n
 }
 
-// tokens returns the tokens of the messages that row covers.
 func (r *Recording) tokens(row compactor.Compaction) (n int) {
 	for _, m := range r.said(row.From, row.To) {
 		n += m.Tokens

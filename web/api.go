@@ -29,7 +29,6 @@ type route struct {
 	slow             bool                        // no time limit
 }
 
-// param is a query parameter.
 type param struct{ name, text string }
 
 // read returns a route that reads a T.
@@ -60,7 +59,6 @@ func send[B, T any](pattern, summary string, handle func(*request, B) (T, error)
 	return r
 }
 
-// apiRoutes registers the routes of the API.
 func (s *Server) apiRoutes() {
 	for _, r := range s.routes() {
 		serve := s.handle
@@ -133,7 +131,6 @@ func (s *Server) find(ctx context.Context, name string) (*store.Conversation, er
 	return c, err
 }
 
-// Parameters of several routes.
 var (
 	limitParam  = param{"limit", "at most this many, 1 to 200 (50)"}
 	offsetParam = param{"offset", "skip this many"}
@@ -144,7 +141,6 @@ var (
 
 const simulatePath = "/api/simulate"
 
-// routes returns all routes of the API.
 func (s *Server) routes() []route {
 	const one, memories, memoryOne = "/api/conversations/{name}", "/api/memories", "/api/memories/{id}"
 	const ok, accepted, conflict, unfit = http.StatusOK, http.StatusAccepted, http.StatusConflict, http.StatusUnprocessableEntity

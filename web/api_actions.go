@@ -19,7 +19,6 @@ type doneAnswer struct {
 	Reason string `json:"reason,omitempty" jsonschema:"why not, or why later"`
 }
 
-// compactBody is the body of a compaction request.
 type compactBody struct {
 	Focus string         `json:"focus,omitempty" jsonschema:"what to keep in detail; at most 1000 characters"`
 	Keep  *int           `json:"keep_last_n,omitempty" jsonschema:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
@@ -71,7 +70,6 @@ func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	return jobOf(began), err
 }
 
-// approveBody answers whether a tool may be called.
 type approveBody struct {
 	Allow *bool `json:"allow"`
 }
@@ -120,7 +118,6 @@ func (s *Server) resume(r *request) (doneAnswer, error) {
 	return a, err
 }
 
-// settingsAnswer has the compaction settings of a conversation.
 type settingsAnswer struct {
 	Settings []channel.Setting `json:"settings"`
 	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`

@@ -14,7 +14,6 @@ import (
 	"cairn/store"
 )
 
-// conversationList is a page of conversations.
 type conversationList struct {
 	Conversations []listedConversation `json:"conversations"`
 	Total         int                  `json:"total"`
@@ -31,14 +30,10 @@ type listedConversation struct {
 	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
 }
 
-func (s *Server) listConversations(r *request) (conversationList, error) {
+func (s *Server) listConversations(r *request) (list conversationList, err error) {
+	ctx := r.Context()
 	limit, offset := r.page()
-	return s.conversations(r.Context(), r.Get("q"), limit, offset)
-}
-
-// conversations returns a page of the conversations whose names contain words.
-func (s *Server) conversations(ctx context.Context, words string, limit, offset int) (list conversationList, err error) {
-	places, total, err := s.o.Store.Places(ctx, words, limit, offset)
+	places, total, err := s.o.Store.Places(ctx, r.Get("q"), limit, offset)
 	if err != nil {
 		return list, err
 	}
@@ -112,7 +107,6 @@ func (s *Server) conversationUsage(r *request) (spent channel.Spending, err erro
 	return spent, err
 }
 
-// messageList is a page of messages.
 type messageList struct {
 	Messages []messageAnswer `json:"messages"`
 	Before   int64           `json:"before,omitempty" jsonschema:"for the next page, of older ones; absent: there is none"`
@@ -153,7 +147,6 @@ func (s *Server) messages(r *request) (messageList, error) {
 	return list, err
 }
 
-// summaryList has the summaries in the prompt.
 type summaryList struct {
 	Stack []channel.StackEntry `json:"stack" jsonschema:"of this session, oldest first"`
 	Total int                  `json:"total" jsonschema:"how many the stack has"`

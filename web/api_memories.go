@@ -12,7 +12,6 @@ import (
 	"cairn/memory"
 )
 
-// memoryList is a page of memories.
 type memoryList struct {
 	Memories []memory.Memory `json:"memories"`
 	Total    int             `json:"total"`
@@ -37,7 +36,6 @@ func (s *Server) showMemory(r *request) (memory.Details, error) {
 	return memory.In(s.o.Store).Details(r.Context(), r.id())
 }
 
-// memoryNew is a memory to save.
 type memoryNew struct {
 	Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general; required"`
 	Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone; required"`
@@ -65,7 +63,6 @@ func (s *Server) createMemory(r *request, b memoryNew) (m memory.Details, err er
 	return memory.In(s.o.Store).Details(r.Context(), saved.ID)
 }
 
-// memoryPatch is a change of a memory.
 type memoryPatch struct {
 	Content *string `json:"content,omitempty" jsonschema:"another text; its sources stay"`
 	Pinned  *bool   `json:"pinned,omitempty" jsonschema:"true: it neither expires nor fades"`

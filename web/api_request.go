@@ -28,7 +28,6 @@ func requestOf(r *http.Request) *request { return &request{Request: r, Values: r
 
 func (r *request) reject(p *Problem) { r.wrong = cmp.Or(r.wrong, error(p)) }
 
-// number reads an integer from low to high.
 func (r *request) number(name string, defaultValue, low, high int) int {
 	text := r.Get(name)
 	if text == "" {
@@ -47,7 +46,6 @@ const (
 	maxOffset = 1_000_000_000
 )
 
-// seq reads the number of a message.
 func (r *request) seq(name string, defaultValue int) int64 {
 	return int64(r.number(name, defaultValue, 1, maxSeq))
 }
@@ -62,12 +60,10 @@ func (r *request) id() int64 {
 	return n
 }
 
-// page reads limit and offset.
 func (r *request) page() (limit, offset int) {
 	return r.number("limit", pageSize, 1, 200), r.number("offset", 0, 0, maxOffset)
 }
 
-// oneOf reads one of several words.
 func (r *request) oneOf(name, defaultValue string, known []string) string {
 	text := cmp.Or(r.Get(name), defaultValue)
 	if text != defaultValue && !slices.Contains(known, text) {

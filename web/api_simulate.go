@@ -11,13 +11,11 @@ import (
 	"cairn/store"
 )
 
-// simulateBody has the conversation and the variants to simulate.
 type simulateBody struct {
 	Conversation string        `json:"conversation"`
 	Variants     []variantBody `json:"variants" jsonschema:"at most 8; none: the settings in force alone"`
 }
 
-// variantBody is one variant of the conversation's settings.
 type variantBody struct {
 	Name     string                     `json:"name,omitempty" jsonschema:"absent: made of its settings"`
 	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over those in force: {\"background_threshold\": 0.7}; keys of [defaults.compaction], or context_window"`

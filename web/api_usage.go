@@ -141,7 +141,6 @@ func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.
 	return known.activity, nil
 }
 
-// usageAnswer has the usage of models, and the current budgets.
 type usageAnswer struct {
 	channel.UsageReport
 	Count   int              `json:"count" jsonschema:"how many rows there are"`

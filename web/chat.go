@@ -59,7 +59,6 @@ func (e *Events) notices(conversation string) []replyEvent {
 	return slices.DeleteFunc(keptOf[replyEvent](e), func(r replyEvent) bool { return r.Conversation != conversation })
 }
 
-// chatWriter publishes one reply.
 type chatWriter struct {
 	events       *Events
 	conversation string
@@ -90,10 +89,8 @@ func (w *chatWriter) Cancel() {
 // validChatName matches what may follow "web:" in a name. Words of Hindi and Thai have marks (M).
 var validChatName = lazy.Pattern(`^[\pL\pN][\pL\pM\pN ._-]{0,63}$`)
 
-// unknownCommand matches a line that looks like a command.
 var unknownCommand = lazy.Pattern(`^/([a-zA-Z]+)(?:\s|$)`)
 
-// maxMessage limits a message, in characters.
 const maxMessage = 100_000
 
 var errName = bad("A conversation's name may have at most 64 letters, digits, spaces, dots, dashes and underscores.")
@@ -101,14 +98,12 @@ var errName = bad("A conversation's name may have at most 64 letters, digits, sp
 // owner is who uses the browser.
 var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
-// messageNew is a message to deliver.
 type messageNew struct {
 	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
 	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
 	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
 }
 
-// messageTaken is the receipt of a message.
 type messageTaken struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
@@ -158,7 +153,6 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 	return taken, err
 }
 
-// suggest completes the argument of a command.
 func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
 	if !validChatName().MatchString(r.PathValue("name")) {
 		return errName

@@ -129,7 +129,6 @@ func keptOf[T any](e *Events) (all []T) {
 	return all
 }
 
-// unwatch removes a watcher.
 func (e *Events) unwatch(w *watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -148,7 +147,6 @@ func (e *Events) newest() string {
 
 func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
 
-// turnEvent is the start or the end of a turn.
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
 	State        string    `json:"state" jsonschema:"started, answered, failed, stopped, passed or interrupted"`
@@ -182,7 +180,6 @@ func (e *Events) End(s *observe.Step) {
 	e.publishUsage(s.Conversation, int(s.Number("used_tokens")), int(s.Number("max_tokens")))
 }
 
-// usageEvent is the usage of a conversation's window.
 type usageEvent struct {
 	Conversation string    `json:"conversation"`
 	Used         int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
@@ -214,7 +211,6 @@ func (e *Events) Compaction(conversation string, c channel.Event) {
 	}
 }
 
-// memoryEvent is a memory that was saved or changed.
 type memoryEvent struct {
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`

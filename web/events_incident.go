@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// incidentEvent is the start or the end of an incident.
 type incidentEvent struct {
 	Level      string            `json:"level" jsonschema:"warn, error; info: it is over"`
 	Name       string            `json:"name" jsonschema:"as in docs/log-events.md"`

@@ -57,7 +57,6 @@ func (s *Server) mcpRoutes() {
 	s.stream(mcpPath, plain(handler))
 }
 
-// mcpTools adds tools to a server.
 type mcpTools struct {
 	server *sdk.Server
 	api    API
@@ -108,7 +107,6 @@ func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, de
 	})
 }
 
-// ask makes a call.
 func (m mcpTools) ask(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 	text, err := m.api(ctx, method, path, query, body)
 	if err == nil && len(text) > maxMCPAnswer {
@@ -182,7 +180,6 @@ func (m mcpTools) resources() {
 	}
 }
 
-// The arguments of tools.
 type (
 	inPage struct {
 		Limit  int `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`

@@ -18,7 +18,6 @@ import (
 
 type object = map[string]any
 
-// openAPI returns the API as OpenAPI 3.1.
 func (s *Server) openAPI(*request) (object, error) {
 	paths := map[string]object{}
 	for _, r := range s.routes() {

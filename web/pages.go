@@ -50,7 +50,6 @@ type visit struct {
 	err error // the first one; the page is not shown
 }
 
-// pageRoutes registers the pages.
 func (s *Server) pageRoutes() {
 	static, _ := fs.Sub(files, "static") // embedded, so it exists
 	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
@@ -85,7 +84,6 @@ func (s *Server) pageRoutes() {
 	})
 }
 
-// fail records an error.
 func (v *visit) fail(err error) { v.err = cmp.Or(v.err, err) }
 
 // ask reads a T from the API, within the process; after an error it is empty.
@@ -98,10 +96,8 @@ func ask[T any](v *visit, path string, query url.Values) (answer T) {
 	return answer
 }
 
-// name returns the conversation in the path.
 func (v *visit) name() string { return v.PathValue("name") }
 
-// param returns a parameter of the query.
 func (v *visit) param(name string) string { return v.URL.Query().Get(name) }
 
 // offset returns the offset of the current page of a list.
@@ -145,5 +141,4 @@ func (v *visit) pager(total int) g.Node {
 	))
 }
 
-// apiOf returns the API path of a conversation.
 func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }

@@ -19,24 +19,16 @@ func healthPage(v *visit) page {
 	if v.s.o.Ready != nil {
 		ok, parts = v.s.o.Ready(v.Context())
 	}
-	state := healthView(ok, parts, v.s.o.Events.incidents())
-	return page{"Health", g.Group{heading("Health"), live("*", "/health", state)}, state}
-}
-
-func healthView(ok bool, parts []Part, incidents []incidentEvent) g.Node {
 	class := map[bool]string{true: "good", false: "bad"}
-	view := g.Group{
+	state := g.Group{
 		h.P(h.Class("state "+class[ok]), g.Text(map[bool]string{true: "All is well.", false: "Something is wrong."}[ok])),
 		h.Ul(h.Class("parts"), g.Map(parts, func(p Part) g.Node {
 			return h.Li(h.Class(class[p.OK]), h.B(g.Text(p.Part)), g.Text(" "+cmp.Or(p.Why, "well")))
 		})),
 		h.H2(g.Text("Incidents since the start")),
 	}
-	if len(incidents) == 0 {
-		return append(view, faint(g.Text("None.")))
-	}
-	columns := []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
-	return append(view, table("list", columns, incidents, func(i incidentEvent) []g.Node {
+	incidents, columns := v.s.o.Events.incidents(), []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
+	list := table("list", columns, incidents, func(i incidentEvent) []g.Node {
 		where, rest := i.Attributes["conversation"], maps.Clone(i.Attributes)
 		delete(rest, "conversation")
 		return []g.Node{
@@ -44,7 +36,12 @@ func healthView(ok bool, parts []Part, incidents []incidentEvent) g.Node {
 			g.If(where != "", h.A(h.Href(pageOf(where)), g.Text(where))),
 			h.Div(h.B(g.Text(i.Name)), g.Text(strings.TrimPrefix(fmt.Sprint(" ", rest), " map"))),
 		}
-	}))
+	})
+	if len(incidents) == 0 {
+		list = faint(g.Text("None."))
+	}
+	state = append(state, list)
+	return page{"Health", g.Group{heading("Health"), live("*", "/health", state)}, state}
 }
 
 func usagePage(v *visit) page {

@@ -204,7 +204,6 @@ func figure(id string, drawn interface{ SVG(chart.Options) string }) g.Node {
 	)
 }
 
-// sawtooth draws the usage of the window over the conversation.
 func sawtooth(d conversationAnswer, h historyAnswer) g.Node {
 	return figure("sawtooth", chart.Sawtooth{
 		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
@@ -226,7 +225,6 @@ func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
 	return panel
 }
 
-// composition draws what fills the window.
 func composition(d conversationAnswer) g.Node {
 	return figure("composition", chart.Composition{
 		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),

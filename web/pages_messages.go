@@ -59,7 +59,6 @@ func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) 
 	return view
 }
 
-// summaryPageOf returns the path of a summary's page.
 func summaryPageOf(name string, id int64) string {
 	return fmt.Sprintf("%s/summaries/%d", pageOf(name), id)
 }

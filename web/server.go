@@ -92,7 +92,7 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 	s.running.Go(func() { // the first page of the list must not wait for its windows
-		_, _ = s.conversations(streams, "", pageSize, 0) // the next request reports an error
+		_, _ = s.API()(streams, http.MethodGet, "/api/conversations", nil, nil) // the next request reports an error
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.o.Listener) }()

@@ -59,7 +59,6 @@ func (s *Server) frame(title, here string, content ...g.Node) g.Node {
 	))
 }
 
-// writePage writes a page or a part of one.
 func writePage(w http.ResponseWriter, status int, page g.Node) error {
 	var out strings.Builder
 	if err := page.Render(&out); err != nil {
@@ -227,7 +226,6 @@ func (v *visit) pausedView(conversation string) g.Node {
 	return nil
 }
 
-// pageOf returns the path of a conversation's page.
 func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
 
 // messagesBefore returns the path of the page of messages before the one with this seq.
@@ -252,7 +250,6 @@ func timeView(t time.Time) g.Node {
 	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(day(t)))
 }
 
-// thousands inserts spaces between thousands.
 func thousands[N int | int64](n N) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

@@ -40,7 +40,9 @@ func (c Composition) SVG(o Options) string {
 		name = fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), 100*share)
 		d.printf(`<rect class="%s" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n", class, num(x), num(wide), barHigh, text(name))
 		x += wide
-		d.entry(class, barEdge+entryWidth*(i%inRow), 30+barHigh+20*(1+i/inRow), name)
+		left, line := barEdge+entryWidth*(i%inRow), 30+barHigh+20*(1+i/inRow) // of the entry in the legend
+		d.printf(`<rect class="%s" x="%d" y="%d" width="11" height="9"/>`+"\n", class, left, line-9)
+		d.words(float64(left+16), float64(line), "chart-tick", "start", name)
 	}
 	for i, p := range c.Parts {
 		piece(i, fmt.Sprintf("chart-part chart-part-%d", i%colours), p.Name, p.Value)
@@ -49,10 +51,4 @@ func (c Composition) SVG(o Options) string {
 		piece(len(c.Parts), "chart-free", "free", whole-sum)
 	}
 	return d.svg(o, 44+barHigh+20*(1+len(c.Parts)/inRow), c.Title, c.Desc)
-}
-
-// entry draws an entry of a legend: a box and a name.
-func (d *drawing) entry(class string, x, y int, name string) {
-	d.printf(`<rect class="%s" x="%d" y="%d" width="11" height="9"/>`+"\n", class, x, y-9)
-	d.words(float64(x+16), float64(y), "chart-tick", "start", name)
 }
