@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -87,16 +88,13 @@ type conversationAnswer struct {
 
 func (s *Server) showConversation(r *request) (a conversationAnswer, err error) {
 	name := r.conversation.Name()
-	if a.Context, err = s.operator.Context(r.Context(), name); err != nil {
-		return a, err
-	}
-	if a.Settings, _, err = s.operator.Settings(r.Context(), name); err != nil {
-		return a, err
-	}
+	var failed [2]error
+	a.Context, failed[0] = s.operator.Context(r.Context(), name)
+	a.Settings, _, failed[1] = s.operator.Settings(r.Context(), name)
 	here, all, err := s.operator.Paused(r.Context(), name)
 	now, _ := s.operator.Activity(name)
 	a.Silent, a.Answering, a.Approvals = here || all, now.Answering, s.operator.Approvals(name)
-	return a, err
+	return a, cmp.Or(failed[0], failed[1], err)
 }
 
 func (s *Server) conversationUsage(r *request) (spent channel.Spending, err error) {
@@ -119,11 +117,9 @@ type messageAnswer struct {
 }
 
 func foundMessages(found []memory.Found) []messageAnswer {
-	all := []messageAnswer{}
-	for _, m := range found {
-		all = append(all, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
-	}
-	return all
+	return each(found, func(m memory.Found) messageAnswer {
+		return messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)}
+	})
 }
 
 // matchShown is how many characters of a message or a file a search result contains.
@@ -136,11 +132,8 @@ func (s *Server) messages(r *request) (messageList, error) {
 		found, err := memory.Of(r.conversation).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		return messageList{Messages: foundMessages(found)}, err
 	}
-	list := messageList{Messages: []messageAnswer{}}
 	found, more, err := r.conversation.Transcript().Earlier(r.Context(), before, limit)
-	for _, m := range found {
-		list.Messages = append(list.Messages, messageAnswer{Record: chat.RecordOf(m)})
-	}
+	list := messageList{Messages: each(found, func(m chat.Message) messageAnswer { return messageAnswer{Record: chat.RecordOf(m)} })}
 	if more {
 		list.Before = found[0].Seq
 	}
@@ -181,12 +174,5 @@ func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	if err != nil {
 		return a, err
 	}
-	a = summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: []channel.StackEntry{}, Messages: []chat.Record{}, From: e.Next}
-	for _, row := range e.Children {
-		a.Children = append(a.Children, channel.StackEntryOf(row))
-	}
-	for _, m := range e.Messages {
-		a.Messages = append(a.Messages, chat.RecordOf(m))
-	}
-	return a, nil
+	return summaryAnswer{channel.StackEntryOf(e.Row), each(e.Children, channel.StackEntryOf), each(e.Messages, chat.RecordOf), e.Next}, nil
 }

@@ -103,5 +103,14 @@ func cut[T any](r *request, list []T) []T {
 	return list[from:min(from+limit, len(list))]
 }
 
+// each returns what f makes of a list: a list that is not null in JSON.
+func each[T, U any](list []T, f func(T) U) []U {
+	all := make([]U, len(list))
+	for i, one := range list {
+		all[i] = f(one)
+	}
+	return all
+}
+
 // listOf returns a list that is not null in JSON.
 func listOf[T any](list []T) []T { return append([]T{}, list...) }

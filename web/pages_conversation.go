@@ -23,21 +23,9 @@ const pageSize = 50
 func conversationsPage(v *visit) page {
 	q := v.param("q")
 	list := ask[conversationList](v, "/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize))
-	all := conversationsView(list, v.pager(list.Total))
-	return page{"Conversations", g.Group{
-		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
-		live("conversations", v.URL.RequestURI(), all),
-	}, all}
-}
-
-var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
-
-func conversationsView(list conversationList, pager g.Node) g.Node {
-	if list.Total == 0 {
-		return h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
-	}
-	return g.Group{
-		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
+	columns := []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
+	all := g.Node(g.Group{
+		table("list", columns, list.Conversations, func(c listedConversation) []g.Node {
 			full, newest := percentOf(c.Used, c.Max), h.Span(h.Class("faint"), g.Text("never"))
 			if !c.Last.IsZero() {
 				newest = timeView(c.Last)
@@ -54,8 +42,15 @@ func conversationsView(list conversationList, pager g.Node) g.Node {
 			}
 		}),
 		faint(grouped(list.Total), g.Text(" in all")),
-		pager,
+		v.pager(list.Total),
+	})
+	if list.Total == 0 {
+		all = h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
 	}
+	return page{"Conversations", g.Group{
+		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
+		live("conversations", v.URL.RequestURI(), all),
+	}, all}
 }
 
 // tab returns a page of a conversation; a chat in which nobody has written yet has an empty one.
@@ -157,15 +152,14 @@ func cardsView(d conversationAnswer) g.Node {
 	)
 }
 
-var taskColumns = []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What to do"}}
-
 func tasksView(all []channel.Task) g.Node {
 	if len(all) == 0 {
 		return nil
 	}
+	columns := []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What to do"}}
 	return g.Group{
 		h.H2(g.Text("Tasks of other agents")),
-		table("list tasks", taskColumns, all, func(t channel.Task) []g.Node {
+		table("list tasks", columns, all, func(t channel.Task) []g.Node {
 			return []g.Node{
 				h.A(h.Href(pageOf(t.Conversation)), g.Text(strconv.FormatInt(t.Number, 10))),
 				g.Text(t.Agent),

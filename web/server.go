@@ -168,11 +168,11 @@ func (s *Server) healthRoutes() {
 	if s.o.Health != nil {
 		s.mux.Handle("GET /healthz", s.o.Health)
 		s.mux.Handle("GET /readyz", s.o.Health)
+		register := s.handle
 		if s.o.OpenMetrics {
-			s.mux.Handle("GET /metrics", s.o.Health)
-		} else {
-			s.handle("GET /metrics", plain(s.o.Health))
+			register = s.serve
 		}
+		register("GET /metrics", plain(s.o.Health))
 	}
 	if s.o.Debug != nil {
 		s.stream("/debug/", plain(s.o.Debug)) // a profile takes a while
