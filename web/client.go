@@ -30,6 +30,9 @@ func (s *Server) API() API {
 		}
 		reply := &reply{header: http.Header{}, status: http.StatusOK}
 		s.mux.ServeHTTP(reply, r)
+		if ctx.Err() != nil && reply.body.Len() == 0 { // see fail
+			return nil, ctx.Err()
+		}
 		return answerOf(reply.status, reply.body.Bytes())
 	}
 }

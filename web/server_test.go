@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -253,6 +254,9 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	defer conn.Close()
 	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\nzz\r\n", chat))
 	check.Equal(t, "status", must(http.ReadResponse(bufio.NewReader(conn), nil)).StatusCode, 400)
+	gone, cancel := context.WithCancel(t.Context()) // whoever asked for a page has gone to another one
+	cancel()
+	r.server.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
 	check.Len(t, "incidents", r.events.incidents(), 0)
 	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error {
 		return check.ErrorOf(tx.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END"))
