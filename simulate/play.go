@@ -45,11 +45,15 @@ func (p *player) play(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		burst := burstOf(p.rec.Messages[n:])
-		if err := p.take(ctx, burst); err != nil {
-			return fmt.Errorf("message %d: %w", burst[0].Seq, err)
+		first := p.rec.Messages[n]
+		end := n + 1 // of a turn with an answer, or of a message without one
+		for end < len(p.rec.Messages) && p.rec.Messages[end].Turn == first.Turn {
+			end++
 		}
-		n += len(burst)
+		if err := p.take(ctx, p.rec.Messages[n:end]); err != nil {
+			return fmt.Errorf("message %d: %w", first.Seq, err)
+		}
+		n = end
 		p.progress(n)
 	}
 	if n > 0 {
@@ -89,15 +93,6 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 		return nil
 	}
 	return feed.Flush()
-}
-
-// burstOf returns the messages of the first turn: a turn with an answer, or a message without one.
-func burstOf(rest []Message) []Message {
-	n := 1
-	for n < len(rest) && rest[n].Turn == rest[0].Turn {
-		n++
-	}
-	return rest[:n]
 }
 
 // take replays a turn, or a message without an answer.

@@ -89,7 +89,12 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) 
 	engine.Policy = func() compactor.Policy { return p.o.Policy }
 	p.extract, p.o.Policy.ExtractMemories = o.Policy.ExtractMemories, false // memories do not change any plan
 	engine.Start, engine.Strategy = p.start, p.strategy
-	engine.After = p.recordApplied
+	engine.After = func(e compactor.Event) {
+		if e.State == compactor.EventApplied {
+			p.sums.effects[e.ID] = [2]int{e.BeforeTokens, e.AfterTokens}
+			p.point()
+		}
+	}
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}

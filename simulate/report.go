@@ -91,15 +91,6 @@ func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
-// recordApplied records an applied row and how full the window is then.
-func (p *player) recordApplied(e compactor.Event) {
-	if e.State != compactor.EventApplied {
-		return
-	}
-	p.sums.effects[e.ID] = [2]int{e.BeforeTokens, e.AfterTokens}
-	p.point()
-}
-
 // recordUsage records how full the window is after a message.
 func (p *player) recordUsage() {
 	s, least := &p.sums, &p.result.Verbatim.Least

@@ -68,19 +68,14 @@ func (d *drawing) legend(panels []Panel, s scale, y float64) float64 {
 	if any(func(p Point) bool { return p.Said > 0 }) {
 		entry("all messages", func() { d.printf(`<path class="chart-said" d="M%s %sh11"/>`+"\n", num(x), num(y-4)) })
 	}
-	for _, kind := range kindsOf(panels, s) {
-		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
-	}
-	return y
-}
-
-// kindsOf returns the kinds of the marks that are drawn: the levels, then the others by name.
-func kindsOf(panels []Panel, s scale) []string {
-	kinds := map[string]bool{}
+	kinds := map[string]bool{} // of the marks that are drawn
 	for _, p := range panels {
 		for _, m := range within(p.Marks, s) {
 			kinds[m.Kind] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
+	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) }) {
+		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
+	}
+	return y
 }
