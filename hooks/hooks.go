@@ -114,18 +114,15 @@ func (h *Hooks) Tell(hook string, e any) {
 	if !h.Has(hook) {
 		return
 	}
-	body, err := bodyOf(hook, e)
+	body := bodyOf(hook, e)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err == nil {
-		select {
-		case h.waiting[hook] <- body:
-			return
-		default: // the queue is full, or closed
-		}
+	select {
+	case h.waiting[hook] <- body:
+	default: // the queue is full, or closed
+		h.count(hook, Dropped)
+		h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events wait")
 	}
-	h.count(hook, Dropped)
-	h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", err)
 }
 
 // work calls a hook with its queued events, one after the other.
@@ -146,12 +143,7 @@ func (h *Hooks) work(hook string, queue <-chan []byte) {
 
 // Ask calls a hook and returns its verdict. A hook that fails does not veto.
 func (h *Hooks) Ask(ctx context.Context, hook string, e any) Verdict {
-	body, err := bodyOf(hook, e)
-	if err != nil {
-		h.log.Warn("hook_not_called", "hook", hook, "error", err)
-		return Verdict{}
-	}
-	return h.call(ctx, hook, body)
+	return h.call(ctx, hook, bodyOf(hook, e))
 }
 
 // Close waits for queued events for at most the timeout of one call, and cancels the rest.
@@ -246,10 +238,10 @@ func clip(text string, most int) string {
 }
 
 // bodyOf returns an event, a struct with fields, as the hook receives it, with the fields hook and time.
-func bodyOf(hook string, e any) ([]byte, error) {
+func bodyOf(hook string, e any) []byte {
 	text, err := json.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("write the event of %s: %w", hook, err)
+	if err != nil { // a programming error: an event cannot be encoded
+		panic(err)
 	}
-	return fmt.Appendf(nil, `{"hook":%q,"time":%q,%s`, hook, time.Now().UTC().Format(time.RFC3339), text[1:]), nil
+	return fmt.Appendf(nil, `{"hook":%q,"time":%q,%s`, hook, time.Now().UTC().Format(time.RFC3339), text[1:])
 }
