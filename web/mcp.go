@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -71,33 +71,55 @@ var (
 	forgets    = &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: &no}
 )
 
-// addTool adds a tool that makes one call to the API, and returns an Out. Its arguments, with the defaults in
+// arguments are those of a tool: their schemas, by name.
+type arguments = map[string]*jsonschema.Schema
+
+// text is an argument, which may be one of the words alone. It has no default: the SDK would fill it in, and
+// fails if a client sends null instead of no arguments.
+func text(about string, words ...string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string", Description: about}
+	for _, word := range words {
+		s.Enum = append(s.Enum, word)
+	}
+	return s
+}
+
+func number(about string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Description: about}
+}
+
+// addTool adds a tool that makes one call to the API, and returns an Out. Its arguments, with the default in
 // the query of the pattern, replace names in the path; the others are the query of a GET, or the body.
-func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, description, pattern string) {
-	tool := &sdk.Tool{Name: name, Description: description, Annotations: annotations, InputSchema: inputSchema[In](), OutputSchema: outputSchema[Out]()}
+func addTool[Out any](m mcpTools, hints *sdk.ToolAnnotations, name, description, pattern, required string, in arguments) {
+	out := schemaOf(reflect.TypeFor[Out]()) // the same as in the OpenAPI document
+	out.Type, out.Types = "object", nil     // clients require it here
+	tool := &sdk.Tool{Name: name, Description: description, Annotations: hints, OutputSchema: out, InputSchema: &jsonschema.Schema{
+		Type: "object", Properties: in, Required: strings.Fields(required), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}}
 	method, to, _ := strings.Cut(pattern, " ")
 	to, defaults, _ := strings.Cut(to, "?")
-	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		arguments := map[string]json.RawMessage{}
+	type given = map[string]json.RawMessage
+	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in given) (*sdk.CallToolResult, any, error) {
+		path, query, body := to, url.Values{}, map[string]any{}
 		if name, value, ok := strings.Cut(defaults, "="); ok {
-			arguments[name] = json.RawMessage(strconv.Quote(value))
+			query.Set(name, value)
+			body[name] = value
 		}
-		given, err := json.Marshal(in)
-		if err = cmp.Or(err, json.Unmarshal(given, &arguments)); err != nil {
-			return nil, nil, err
-		}
-		path, query, body := to, url.Values{}, any(arguments)
-		if method == http.MethodGet {
-			body = nil
-		}
-		for name, raw := range arguments {
+		for name, raw := range in {
 			value, err := settingText(raw)
-			if in := "{" + name + "}"; err == nil && strings.Contains(path, in) {
-				path = strings.Replace(path, in, url.PathEscape(*value), 1)
-				delete(arguments, name)
-			} else if body == nil {
+			switch of := "{" + name + "}"; {
+			case strings.Contains(path, of):
+				path = strings.Replace(path, of, url.PathEscape(*value), 1)
+			case method != http.MethodGet:
+				body[name] = raw
+			case err == nil && value != nil && *value != "" && *value != "0": // otherwise as if it were missing
 				query.Set(cmp.Or(map[string]string{"query": "q"}[name], name), *value)
 			}
+		}
+		if raw, ok := in["variants"]; ok { // of a simulation: their settings alone
+			var all []json.RawMessage
+			_ = json.Unmarshal(raw, &all) // it is a list
+			body["variants"] = each(all, func(settings json.RawMessage) any { return map[string]any{"settings": settings} })
 		}
 		text, err := m.ask(ctx, method, path, query, body)
 		if err != nil {
@@ -107,7 +129,13 @@ func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, de
 	})
 }
 
+// ask makes a call: a GET has a query, any other one a body.
 func (m mcpTools) ask(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	if method == http.MethodGet {
+		body = nil
+	} else {
+		query = nil
+	}
 	text, err := m.api(ctx, method, path, query, body)
 	if err == nil && len(text) > maxMCPAnswer {
 		return nil, errors.New("the answer is too long for a model: ask for less with limit")
@@ -128,25 +156,59 @@ func query(pairs ...any) url.Values {
 
 func (m mcpTools) readers() {
 	const one = "GET /api/conversations/{conversation}"
-	addTool[inConversations, conversationList](m, readsOnly, "conversations", "List the conversations, the one with the newest message first, "+
-		"with how full each one's context window is.", "GET /api/conversations")
-	addTool[inRecall, recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.", "GET /api/recall")
-	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.", "GET /api/memories")
-	addTool[inSearch, memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", "GET /api/memories")
-	addTool[inID, memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", "GET /api/memories/{id}")
-	addTool[inSummaries, summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.", one+"/summaries?limit=50")
-	addTool[inExpand, summaryAnswer](m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.", one+"/summaries/{summary}")
-	addTool[inUsage, usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", "GET /api/usage?limit=50")
-	addTool[inSimulate, simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; "+
-		"no model is asked.", "POST "+simulatePath)
+	conversation, since, query := text("its full name, as terminal:general"), text("2026-05-08, 36h, 7d or 2w"), text("words to look for")
+	limit, offset := number("at most so many; 50 if it is missing"), number("skip this many")
+	filters := arguments{
+		"conversation": text("only those of this one, by its full name, as terminal:general"), "kind": text("what kind of memory", memory.Kinds...),
+		"about": text("only those about this person, by name"), "since": since, "limit": limit, "offset": offset,
+		"state": text("what has become of it; current if it is missing", memory.States...),
+	}
+	search := maps.Clone(filters)
+	search["query"] = query
+	addTool[conversationList](m, readsOnly, "conversations", "List the conversations, the one with the newest message first, "+
+		"with how full each one's context window is.", "GET /api/conversations", "",
+		arguments{"query": text("only those whose name has this in it"), "limit": limit, "offset": offset})
+	addTool[recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.",
+		"GET /api/recall", "conversation query", arguments{
+			"conversation": conversation, "query": text("a question or words"), "limit": limit, "as": text(`name of the person who asks, whom "I" means`),
+		})
+	addTool[memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.", "GET /api/memories", "", filters)
+	addTool[memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", "GET /api/memories", "query", search)
+	addTool[memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.",
+		"GET /api/memories/{id}", "id", arguments{"id": number("its number")})
+	addTool[summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.",
+		one+"/summaries?limit=50", "conversation", arguments{"conversation": conversation, "limit": limit, "offset": offset})
+	addTool[summaryAnswer](m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.",
+		one+"/summaries/{summary}", "conversation summary", arguments{
+			"conversation": conversation, "summary": number("the id of a summary, as summaries lists them"),
+			"from": number("messages from this one on, by number"), "limit": number("at most so many messages; 50 if it is missing"),
+		})
+	addTool[usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", "GET /api/usage?limit=50", "",
+		arguments{"by": text("what the rows are of; day if it is missing", channel.UsageKeys...), "since": since, "limit": limit, "offset": offset})
+	variants := inputSchema[[]map[string]any]()
+	variants.Description = `each a set of values over the settings in force, as {"background_threshold": 0.7}; at most 8`
+	addTool[simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; no model is asked.",
+		"POST "+simulatePath, "conversation", arguments{"conversation": conversation, "variants": variants})
 }
 
 func (m mcpTools) writers() {
-	addTool[memoryNew, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", "POST /api/memories")
-	addTool[inID, memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.",
-		"PATCH /api/memories/{id}?state=forgotten")
-	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.",
-		"POST /api/conversations/{conversation}/compact")
+	save, compact := inputSchema[memoryNew]().Properties, inputSchema[compactBody]().Properties
+	compact["conversation"] = text("its full name, as terminal:general")
+	save["kind"].Enum = text("", memory.Kinds...).Enum
+	addTool[memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", "POST /api/memories", "conversation content", save)
+	addTool[memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.",
+		"PATCH /api/memories/{id}?state=forgotten", "id", arguments{"id": number("its number")})
+	addTool[jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.",
+		"POST /api/conversations/{conversation}/compact", "conversation", compact)
+}
+
+// inputSchema returns the schema of a T. It panics if T has none, which is a programming error.
+func inputSchema[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 // resourceScheme is the scheme of resource URIs; a path of the API follows.
@@ -178,93 +240,4 @@ func (m mcpTools) resources() {
 	} {
 		m.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
 	}
-}
-
-type (
-	inPage struct {
-		Limit  int `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`
-		Offset int `json:"offset,omitempty" jsonschema:"skip this many"`
-	}
-	inMemories struct {
-		Conversation string `json:"conversation,omitempty" jsonschema:"only those of this one, by its full name, as terminal:general"`
-		Kind         string `json:"kind,omitempty" jsonschema:"what kind of memory"`
-		About        string `json:"about,omitempty" jsonschema:"only those about this person, by name"`
-		Since        string `json:"since,omitempty" jsonschema:"2026-05-08, 36h, 7d or 2w"`
-		State        string `json:"state,omitempty" jsonschema:"what has become of it; current if it is missing"`
-		inPage
-	}
-	inSearch struct {
-		Query string `json:"query" jsonschema:"words to look for"`
-		inMemories
-	}
-	inID struct {
-		ID int64 `json:"id" jsonschema:"its number"`
-	}
-	inRecall struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Query        string `json:"query" jsonschema:"a question or words"`
-		As           string `json:"as,omitempty" jsonschema:"name of the person who asks, whom \"I\" means"`
-		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`
-	}
-	inUsage struct {
-		By    string `json:"by,omitempty" jsonschema:"what the rows are of; day if it is missing"`
-		Since string `json:"since,omitempty" jsonschema:"2026-05-08, 36h, 7d or 2w"`
-		inPage
-	}
-	inSummaries struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		inPage
-	}
-	inConversations struct {
-		Query string `json:"query,omitempty" jsonschema:"only those whose name has this in it"`
-		inPage
-	}
-	inExpand struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Summary      int64  `json:"summary" jsonschema:"the id of a summary, as summaries lists them"`
-		From         int64  `json:"from,omitempty" jsonschema:"messages from this one on, by number"`
-		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many messages; 50 if it is missing"`
-	}
-	inSimulate struct {
-		Conversation string      `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Variants     []inVariant `json:"variants,omitempty" jsonschema:"each a set of values over the settings in force, as {\"background_threshold\": 0.7}; at most 8"`
-	}
-	inCompact struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		compactBody
-	}
-)
-
-// inVariant is the settings of a variantBody.
-type inVariant map[string]any
-
-// MarshalJSON returns the variantBody.
-func (v inVariant) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]any{"settings": map[string]any(v)})
-}
-
-// argumentWords are the words that an argument may have, by its name, the same for every tool. There
-// are no defaults: the SDK would fill them in, and fails if a client sends null instead of no arguments.
-var argumentWords = map[string][]string{"kind": memory.Kinds, "state": memory.States, "by": channel.UsageKeys}
-
-// inputSchema returns the schema of arguments. It panics if In has none, which is a programming
-// error.
-func inputSchema[In any]() *jsonschema.Schema {
-	s, err := jsonschema.For[In](nil)
-	if err != nil {
-		panic(err)
-	}
-	for name, property := range s.Properties {
-		for _, word := range argumentWords[name] {
-			property.Enum = append(property.Enum, word)
-		}
-	}
-	return s
-}
-
-// outputSchema returns the schema of a response, the same as in the OpenAPI document.
-func outputSchema[Out any]() *jsonschema.Schema {
-	s := schemaOf(reflect.TypeFor[Out]())
-	s.Type, s.Types = "object", nil // clients require it here
-	return s
 }
