@@ -79,7 +79,7 @@ func (s *Share) Mean() {
 // recalled is how many messages recall returns for a question.
 const recalled = 10
 
-// searched is the result of recall for each question; it is the same for all variants.
+// searched is what recall finds for each question; it is the same for all variants.
 type searched struct {
 	asked  []asked
 	rarity Rarity
@@ -112,8 +112,14 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 	if err != nil {
 		return nil, err
 	}
-	place, bodies, err := rec.fill(ctx, conversation)
-	if err != nil {
+	place := map[string]int64{} // seqs, the same in both, by the messages' ids
+	bodies, past := make([]string, len(rec.Messages)), make([]store.Inbound, len(rec.Messages))
+	for i, m := range rec.Messages {
+		author := authorOf(m.Message)
+		place[m.ID], bodies[i] = m.Seq, m.Body()
+		past[i] = store.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time}
+	}
+	if _, err := conversation.Past().Import(ctx, past); err != nil { // in one transaction, because nobody else uses this database
 		return nil, err
 	}
 	s = &searched{rarity: RarityOf(bodies)}
@@ -134,21 +140,6 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 		s.asked = append(s.asked, asked{words.Content(q.AnswerText()), seqs, found, SetOf(said)})
 	}
 	return s, nil
-}
-
-// fill writes the messages into an empty conversation, with the same seqs. It returns these by the
-// messages' ids, and the texts.
-func (r Recording) fill(ctx context.Context, c *store.Conversation) (place map[string]int64, bodies []string, err error) {
-	place = map[string]int64{}
-	past := make([]store.Inbound, 0, len(r.Messages))
-	for _, m := range r.Messages {
-		author := authorOf(m.Message)
-		place[m.ID] = m.Seq
-		bodies = append(bodies, m.Body())
-		past = append(past, store.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
-	}
-	_, err = c.Past().Import(ctx, past) // in one transaction, because nobody else uses this database
-	return place, bodies, err
 }
 
 // ask determines which part of the answers is in the prompt at the end, and what recall adds.
