@@ -34,12 +34,9 @@ type listedConversation struct {
 func (s *Server) listConversations(r *request) (list conversationList, err error) {
 	ctx := r.Context()
 	limit, offset := r.page()
-	places, total, err := s.o.Store.Places(ctx, r.Get("q"), limit, offset)
-	if err != nil {
-		return list, err
-	}
-	paused, err := s.o.Store.Pauses().List(ctx)
-	if err != nil {
+	places, total, e1 := s.o.Store.Places(ctx, r.Get("q"), limit, offset)
+	paused, e2 := s.o.Store.Pauses().List(ctx)
+	if err := cmp.Or(e1, e2); err != nil {
 		return list, err
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
@@ -86,15 +83,15 @@ type conversationAnswer struct {
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 }
 
-func (s *Server) showConversation(r *request) (a conversationAnswer, err error) {
+func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
 	name := r.conversation.Name()
-	var failed [2]error
-	a.Context, failed[0] = s.operator.Context(r.Context(), name)
-	a.Settings, _, failed[1] = s.operator.Settings(r.Context(), name)
-	here, all, err := s.operator.Paused(r.Context(), name)
+	var e1, e2 error
+	a.Context, e1 = s.operator.Context(r.Context(), name)
+	a.Settings, _, e2 = s.operator.Settings(r.Context(), name)
+	here, all, e3 := s.operator.Paused(r.Context(), name)
 	now, _ := s.operator.Activity(name)
 	a.Silent, a.Answering, a.Approvals = here || all, now.Answering, s.operator.Approvals(name)
-	return a, cmp.Or(failed[0], failed[1], err)
+	return a, cmp.Or(e1, e2, e3)
 }
 
 func (s *Server) conversationUsage(r *request) (spent channel.Spending, err error) {

@@ -120,10 +120,7 @@ func (s *Server) recall(r *request) (found recalled, err error) {
 	if err != nil {
 		return found, err
 	}
-	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: q, Asker: asker, Since: since, Limit: limit})
-	if err != nil {
-		return found, err
-	}
-	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Asker: asker, Since: since, Limit: limit})
-	return recalled{listOf(memories), foundMessages(messages)}, err
+	memories, _, e1 := memory.Of(c).List(r.Context(), memory.Filter{Query: q, Asker: asker, Since: since, Limit: limit})
+	messages, e2 := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Asker: asker, Since: since, Limit: limit})
+	return recalled{listOf(memories), foundMessages(messages)}, cmp.Or(e1, e2)
 }

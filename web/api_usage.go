@@ -40,25 +40,14 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	since, before := r.since(), r.seq("before", 0)
 	ctx, c := r.Context(), r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
-	now, err := s.operator.Context(ctx, c.Name())
-	if err != nil {
-		return h, err
-	}
-	first, err := c.Transcript().Page(ctx, 1, 1)
-	if err != nil {
-		return h, err
-	}
-	newest, _, err := c.Transcript().Earlier(ctx, before, 1)
-	if err != nil || len(newest) == 0 {
-		return h, err
-	}
-	turns, err := c.Turns().Usages(ctx, since, before, historyTurns+1)
-	if err != nil {
-		return h, err
-	}
-	filter := store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions}
-	applied, _, err := s.o.Store.Compactions(ctx, filter)
-	if err != nil {
+	now, e1 := s.operator.Context(ctx, c.Name())
+	first, e2 := c.Transcript().Page(ctx, 1, 1)
+	newest, _, e3 := c.Transcript().Earlier(ctx, before, 1)
+	turns, e4 := c.Turns().Usages(ctx, since, before, historyTurns+1)
+	applied, _, e5 := s.o.Store.Compactions(ctx, store.CompactionFilter{
+		Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions,
+	})
+	if err := cmp.Or(e1, e2, e3, e4, e5); err != nil || len(newest) == 0 {
 		return h, err
 	}
 	steps := store.StepsOf(applied)
