@@ -117,7 +117,9 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 	for i, m := range rec.Messages {
 		author := authorOf(m.Message)
 		place[m.ID], bodies[i] = m.Seq, m.Body()
-		past[i] = store.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time}
+		past[i] = store.Inbound{
+			ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time,
+		}
 	}
 	if _, err := conversation.Past().Import(ctx, past); err != nil { // in one transaction, because nobody else uses this database
 		return nil, err

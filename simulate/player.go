@@ -62,7 +62,8 @@ type action struct {
 }
 
 func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) {
-	p := &player{rec: rec, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt), sums: sums{effects: map[int64][2]int{}}}
+	p := &player{rec: rec, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt)}
+	p.sums.effects = map[int64][2]int{}
 	if o.Engine.Learnt != nil {
 		p.learnt = remembering(o.Engine.Learnt().Facts())
 	}

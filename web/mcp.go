@@ -156,24 +156,28 @@ func query(pairs ...any) url.Values {
 
 func (m mcpTools) readers() {
 	const one = "GET /api/conversations/{conversation}"
-	conversation, since, query := text("its full name, as terminal:general"), text("2026-05-08, 36h, 7d or 2w"), text("words to look for")
+	conversation, since := text("its full name, as terminal:general"), text("2026-05-08, 36h, 7d or 2w")
 	limit, offset := number("at most so many; 50 if it is missing"), number("skip this many")
 	filters := arguments{
-		"conversation": text("only those of this one, by its full name, as terminal:general"), "kind": text("what kind of memory", memory.Kinds...),
-		"about": text("only those about this person, by name"), "since": since, "limit": limit, "offset": offset,
+		"conversation": text("only those of this one, by its full name, as terminal:general"),
+		"kind":         text("what kind of memory", memory.Kinds...),
+		"about":        text("only those about this person, by name"), "since": since, "limit": limit, "offset": offset,
 		"state": text("what has become of it; current if it is missing", memory.States...),
 	}
 	search := maps.Clone(filters)
-	search["query"] = query
+	search["query"] = text("words to look for")
 	addTool[conversationList](m, readsOnly, "conversations", "List the conversations, the one with the newest message first, "+
 		"with how full each one's context window is.", "GET /api/conversations", "",
 		arguments{"query": text("only those whose name has this in it"), "limit": limit, "offset": offset})
 	addTool[recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.",
 		"GET /api/recall", "conversation query", arguments{
-			"conversation": conversation, "query": text("a question or words"), "limit": limit, "as": text(`name of the person who asks, whom "I" means`),
+			"conversation": conversation, "query": text("a question or words"), "limit": limit,
+			"as": text(`name of the person who asks, whom "I" means`),
 		})
-	addTool[memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.", "GET /api/memories", "", filters)
-	addTool[memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", "GET /api/memories", "query", search)
+	addTool[memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.",
+		"GET /api/memories", "", filters)
+	addTool[memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.",
+		"GET /api/memories", "query", search)
 	addTool[memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.",
 		"GET /api/memories/{id}", "id", arguments{"id": number("its number")})
 	addTool[summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.",
@@ -183,19 +187,22 @@ func (m mcpTools) readers() {
 			"conversation": conversation, "summary": number("the id of a summary, as summaries lists them"),
 			"from": number("messages from this one on, by number"), "limit": number("at most so many messages; 50 if it is missing"),
 		})
-	addTool[usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", "GET /api/usage?limit=50", "",
-		arguments{"by": text("what the rows are of; day if it is missing", channel.UsageKeys...), "since": since, "limit": limit, "offset": offset})
+	addTool[usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.",
+		"GET /api/usage?limit=50", "", arguments{
+			"by": text("what the rows are of; day if it is missing", channel.UsageKeys...), "since": since, "limit": limit, "offset": offset,
+		})
 	variants := inputSchema[[]map[string]any]()
 	variants.Description = `each a set of values over the settings in force, as {"background_threshold": 0.7}; at most 8`
-	addTool[simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; no model is asked.",
-		"POST "+simulatePath, "conversation", arguments{"conversation": conversation, "variants": variants})
+	addTool[simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; "+
+		"no model is asked.", "POST "+simulatePath, "conversation", arguments{"conversation": conversation, "variants": variants})
 }
 
 func (m mcpTools) writers() {
 	save, compact := inputSchema[memoryNew]().Properties, inputSchema[compactBody]().Properties
 	compact["conversation"] = text("its full name, as terminal:general")
 	save["kind"].Enum = text("", memory.Kinds...).Enum
-	addTool[memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", "POST /api/memories", "conversation content", save)
+	addTool[memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.",
+		"POST /api/memories", "conversation content", save)
 	addTool[memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.",
 		"PATCH /api/memories/{id}?state=forgotten", "id", arguments{"id": number("its number")})
 	addTool[jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.",

@@ -89,7 +89,8 @@ func conversationTabs(name, here string) g.Node {
 
 func overview(v *visit) page {
 	name, here := v.name(), apiOf(v.name())
-	d, past, tasks := ask[conversationAnswer](v, here, nil), ask[historyAnswer](v, here+"/history", nil), ask[taskList](v, here+"/tasks", nil)
+	d, past := ask[conversationAnswer](v, here, nil), ask[historyAnswer](v, here+"/history", nil)
+	tasks := ask[taskList](v, here+"/tasks", nil)
 	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))
 	if stack := append(d.Past.Earlier, d.Stack...); len(stack) > 0 {
 		summaries = summariesView(name, stack)

@@ -87,8 +87,8 @@ func summariesView(name string, all []channel.StackEntry) g.Node {
 }
 
 func summaryPage(v *visit) page {
-	name := v.name()
-	a := ask[summaryAnswer](v, apiOf(name)+"/summaries/"+url.PathEscape(v.PathValue("id")), query("limit", pageSize, "from", v.param("from")))
+	name, from := v.name(), query("limit", pageSize, "from", v.param("from"))
+	a := ask[summaryAnswer](v, apiOf(name)+"/summaries/"+url.PathEscape(v.PathValue("id")), from)
 	s, kind := a.Summary, string(a.Summary.Kind)
 	view := g.Group{
 		h.P(tag(kind, kind), g.Textf(" of messages #%d to #%d, by %s, %s tokens", s.From, s.To, s.By, thousands(s.Tokens))),

@@ -74,7 +74,8 @@ func (d *drawing) legend(panels []Panel, s scale, y float64) float64 {
 			kinds[m.Kind] = true
 		}
 	}
-	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) }) {
+	order := func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) }
+	for _, kind := range slices.SortedFunc(maps.Keys(kinds), order) {
 		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
 	}
 	return y
