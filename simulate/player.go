@@ -134,27 +134,20 @@ func (p *player) remember() {
 			p.actions = append(p.actions, action{at: s.Began, trigger: s.Trigger, focus: s.Focus})
 		}
 	}
-	if n > 0 {
-		p.meanDuration = total / time.Duration(n)
-	}
+	p.meanDuration = total / time.Duration(max(n, 1))
 	for _, seq := range p.rec.Sessions {
-		p.actions = append(p.actions, action{at: p.beginOf(seq), before: seq})
+		began := action{at: p.now, before: seq}
+		if said := p.rec.said(1, seq-1); len(said) > 0 {
+			began.at = said[len(said)-1].Saved
+		}
+		for _, s := range slices.Backward(p.rec.Summaries) {
+			if s.Trigger == compactor.OnNew && s.To == seq-1 {
+				began.at = s.Began
+			}
+		}
+		p.actions = append(p.actions, began)
 	}
 	slices.SortStableFunc(p.actions, func(a, b action) int { return a.at.Compare(b.at) })
-}
-
-// beginOf returns when the session that starts with seq was started.
-func (p *player) beginOf(seq int64) time.Time {
-	for _, s := range p.rec.Summaries {
-		if s.Trigger == compactor.OnNew && s.To == seq-1 {
-			return s.Began
-		}
-	}
-	said := p.rec.said(1, seq-1)
-	if len(said) == 0 {
-		return p.now
-	}
-	return said[len(said)-1].Saved
 }
 
 func keyOf(s compactor.Compaction) spanKey { return spanKey{s.From, s.To, s.IsRollup()} }

@@ -5,7 +5,10 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +33,6 @@ const (
 	kindReset      = "reset" // some events were missed: reload everything
 )
 
-// allKinds are the kinds of events that a client can ask for.
 var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
 
 // event is one event of a conversation, or of the whole bot.
@@ -42,12 +44,11 @@ type event struct {
 	number       int64  // 0: it is not kept
 }
 
-// keptEvents is how many events are kept for watchers that reconnect, pendingEvents how many may be
-// queued for a slow one.
 const (
-	keptEvents    = 1024
-	pendingEvents = 256
+	keptEvents    = 1024 // for watchers that reconnect
+	pendingEvents = 256  // for a slow one
 	maxWatchers   = 100
+	heartbeat     = 15 * time.Second // interval of keep-alive comments
 )
 
 // Events sends events to watchers. It never blocks: a watcher that reads too slowly is dropped, and
@@ -230,4 +231,68 @@ func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
 // Remembered publishes a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
+}
+
+// watch streams events until the client disconnects, reads too slowly, or the server closes.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
+	q := requestOf(r)
+	conversation, kinds := q.Get("conversation"), q.someOf("kinds", allKinds)
+	if q.wrong != nil {
+		return q.wrong
+	}
+	control := http.NewResponseController(w)
+	send := func(text string) error {
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	sendEvent := func(e event) error {
+		id := ""
+		switch {
+		case conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind):
+			return nil
+		case e.number > 0:
+			id = "id: " + s.o.Events.id(e.number) + "\n"
+		}
+		return send(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, e.kind, e.json))
+	}
+	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
+	if !ok {
+		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
+	}
+	defer s.o.Events.unwatch(watcher)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	begin := "retry: 2000\n\n" // milliseconds until a client reconnects
+	if reset {
+		begin += fmt.Sprintf("id: %s\nevent: %s\ndata: {}\n\n", s.o.Events.newest(), kindReset)
+	}
+	if send(begin) != nil {
+		return nil
+	}
+	for _, e := range missed {
+		if sendEvent(e) != nil {
+			return nil
+		}
+	}
+	alive := time.NewTicker(heartbeat)
+	defer alive.Stop()
+	for {
+		var err error
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-alive.C:
+			err = send(": alive\n\n")
+		case e, open := <-watcher.events:
+			if !open { // too slow: the client reconnects for the rest
+				return nil
+			}
+			err = sendEvent(e)
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }
