@@ -147,8 +147,8 @@ func live(in, from string, content g.Node) g.Node {
 	return h.Section(h.Data("live", in), h.Data("src", from), content)
 }
 
-// percentOf returns how full a window is, in percent.
-func percentOf(used, window int) float64 { return 100 * float64(used) / float64(max(window, 1)) }
+// percentOf returns how full a window is, in percent, with one decimal.
+func percentOf(used, window int) float64 { return float64(used*1000/max(window, 1)) / 10 }
 
 // bar shows how full a window is. The browser colours it: otherwise from 80 % on, and again from 95 % on.
 func bar(percent float64) g.Node {
