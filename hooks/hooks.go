@@ -114,18 +114,15 @@ func (h *Hooks) Tell(hook string, e any) {
 	if !h.Has(hook) {
 		return
 	}
-	body, err := bodyOf(hook, e)
+	body := bodyOf(hook, e)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err == nil {
-		select {
-		case h.waiting[hook] <- body:
-			return
-		default: // the queue is full, or closed
-		}
+	select {
+	case h.waiting[hook] <- body:
+	default: // the queue is full, or closed
+		h.count(hook, Dropped)
+		h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events wait")
 	}
-	h.count(hook, Dropped)
-	h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", err)
 }
 
 // work calls a hook with its queued events, one after the other.
@@ -146,15 +143,7 @@ func (h *Hooks) work(hook string, queue <-chan []byte) {
 
 // Ask calls a hook and returns its verdict. A hook that fails does not veto.
 func (h *Hooks) Ask(ctx context.Context, hook string, e any) Verdict {
-	if !h.Has(hook) {
-		return Verdict{}
-	}
-	body, err := bodyOf(hook, e)
-	if err != nil {
-		h.log.Warn("hook_not_called", "hook", hook, "error", err)
-		return Verdict{}
-	}
-	return h.call(ctx, hook, body)
+	return h.call(ctx, hook, bodyOf(hook, e))
 }
 
 // Close waits for queued events for at most the timeout of one call, and cancels the rest.
@@ -174,13 +163,12 @@ func (h *Hooks) Close() {
 // errVeto is returned by a call that vetoes.
 var errVeto = errors.New("forbidden")
 
-// call calls a hook once.
 func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.mu.Lock()
-	s := h.settings
+	s, queue := h.settings, h.waiting[hook]
 	h.mu.Unlock()
 	target := s.Call[hook]
-	if len(target) == 0 { // removed since
+	if len(target) == 0 { // none, or removed since
 		return Verdict{}
 	}
 	limited, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -195,33 +183,25 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	}
 	v, outcome := Verdict{}, OK
 	switch {
+	case err == nil:
+		v.Focus = verdictOf(said).Focus
 	case hook == Before && errors.Is(err, errVeto):
 		v = Verdict{Veto: true, Reason: clip(cmp.Or(verdictOf(said).Reason, "a hook refused it"), maxReason)}
 		outcome = Vetoed
-	case limited.Err() != nil && err != nil:
+	case limited.Err() != nil:
 		outcome = Timeout
-	case err != nil:
-		outcome = Failed
 	default:
-		v = verdictOf(said)
-		v.Reason = ""
+		outcome = Failed
 	}
 	h.count(hook, outcome)
 	if outcome == Failed || outcome == Timeout {
 		h.log.Log(h.ctx, h.failed(hook), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
-	} else if h.queued(hook) == 0 { // otherwise it may still be too slow
+	} else if len(queue) == 0 { // otherwise it may still be too slow
 		if _, failed := h.failing.LoadAndDelete(hook); failed {
 			h.log.Info("hook_recovered", "hook", hook)
 		}
 	}
 	return v
-}
-
-// queued returns how many events wait for a hook.
-func (h *Hooks) queued(hook string) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.waiting[hook])
 }
 
 // failed returns the level at which a failure is logged: a warning for the first one until the hook
@@ -257,15 +237,11 @@ func clip(text string, most int) string {
 	return text
 }
 
-// bodyOf returns an event as the hook receives it, with the fields hook and time.
-func bodyOf(hook string, e any) ([]byte, error) {
+// bodyOf returns an event, a struct with fields, as the hook receives it, with the fields hook and time.
+func bodyOf(hook string, e any) []byte {
 	text, err := json.Marshal(e)
-	if err != nil || len(text) < 2 || text[0] != '{' {
-		return nil, fmt.Errorf("the event of %s is no object: %w", hook, err)
+	if err != nil { // a programming error: an event cannot be encoded
+		panic(err)
 	}
-	first := fmt.Sprintf(`{"hook":%q,"time":%q`, hook, time.Now().UTC().Format(time.RFC3339))
-	if string(text) != "{}" {
-		first += ","
-	}
-	return append([]byte(first), text[1:]...), nil
+	return fmt.Appendf(nil, `{"hook":%q,"time":%q,%s`, hook, time.Now().UTC().Format(time.RFC3339), text[1:])
 }

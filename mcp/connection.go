@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -162,21 +163,20 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	c.problems = problems
 	c.mu.Lock()
 	before := c.tools
-	first := before == nil
+	first, changes := before == nil, changesOf(before, tools)
 	c.session, c.why, c.refused = session, "", refused
-	changed := first || !slices.EqualFunc(before, tools, sameTool)
-	if changed {
+	if first || len(changes) > 0 {
 		c.tools = tools
 	}
 	c.mu.Unlock()
-	if changed && c.notify != nil {
+	if (first || len(changes) > 0) && c.notify != nil {
 		c.notify()
 	}
 	c.first.Do(func() { close(c.tried) })
 	if first {
 		c.log.Info("tool_server_connected", "tools", names(tools), "refused", refused)
-	} else if what := changesOf(before, tools); len(what) > 0 {
-		c.log.Warn("tools_changed", "changes", what, "refused", refused)
+	} else if len(changes) > 0 {
+		c.log.Warn("tools_changed", "changes", changes, "refused", refused)
 	}
 	return nil
 }
@@ -199,21 +199,22 @@ func (c *connection) status() Status {
 
 // changesOf describes how a list of tools differs from the previous one.
 func changesOf(before, after []Tool) (changes []string) {
-	find := func(tools []Tool, name string) int {
-		return slices.IndexFunc(tools, func(t Tool) bool { return t.Original == name })
+	was := make(map[string]Tool, len(before))
+	for _, tool := range before {
+		was[tool.Original] = tool
 	}
 	for _, tool := range after {
-		switch i := find(before, tool.Original); {
-		case i < 0:
+		old, known := was[tool.Original]
+		delete(was, tool.Original)
+		if !known {
 			changes = append(changes, tool.Original+" appeared")
-		case !sameTool(tool, before[i]):
+		} else if old.Description != tool.Description || !bytes.Equal(old.Parameters, tool.Parameters) {
 			changes = append(changes, tool.Original+" was redefined")
 		}
 	}
-	for _, tool := range before {
-		if find(after, tool.Original) < 0 {
-			changes = append(changes, tool.Original+" is gone")
-		}
+	for name := range was {
+		changes = append(changes, name+" is gone")
 	}
+	slices.Sort(changes)
 	return changes
 }

@@ -2,27 +2,21 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
 
 // The safety suite: a bot with a model that obeys every tool result, and a malicious tool server,
@@ -71,66 +65,53 @@ func (b box) Tools(servers []string) (all []channel.Tool) {
 
 // suite is a bot beside a hostile server.
 type suite struct {
-	*testing.T
-	hub     *channel.Hub
-	model   *llmtest.Model
-	log     *check.Buffer
-	host    *Host
-	replies atomic.Int32
-	n       int
+	channeltest.Program
+	host *Host
 }
 
 const secretOfServer = "s3cret-of-the-server-0815"
 
 func newSuite(t *testing.T, server Server) *suite {
-	s := &suite{T: t, model: &llmtest.Model{Tokens: 32_000, Func: obey}}
-	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 250*time.Millisecond, 1000
-	s.host, s.log = start(t, server)
-	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	dir := t.TempDir()
-	storetest.CopyEmpty(t, dir)
-	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))(t)
-	agent := channel.Agent{
-		ID: "cairn", Model: s.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: box{s.host}, ToolServers: []string{"evil"},
-	}
-	s.hub = channel.New(channel.Options{
-		Store: db, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{channeltest.Silent("test")}, Log: log,
-		Replied: func(string, []string, string, bool) { s.replies.Add(1) },
+	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "calc", hostileTools, 250*time.Millisecond, 1000
+	host, log := start(t, server)
+	model := &llmtest.Model{Tokens: 32_000, Func: obey}
+	s := &suite{channeltest.Program{T: t, Dir: t.TempDir(), Model: model, Tools: box{host}}, host}
+	s.Open(channeltest.Silent("test"))
+	t.Cleanup(func() {
+		s.Close()
+		check.Lacks(t, "log", log.String()+s.Log.String(), secretOfServer)
 	})
-	t.Cleanup(func() { check.Error(t, errors.Join(s.hub.Close(), db.Close()), nil) })
 	s.say("test:vault", "The safe code is 4711.")
-	_, _, err := s.hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711")
+	_, _, err := s.Hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711")
 	check.NoError(t, err)
 	return s
 }
 
 // say returns the model's requests of a turn.
 func (s *suite) say(conversation, text string) []llm.Request {
-	s.Helper()
-	s.n++
-	before, replies := len(s.model.Requests()), s.replies.Load()
-	m := channel.Inbound{ID: fmt.Sprint("m", s.n), AuthorID: "ada", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
-	check.Must(s.hub.Deliver(s.Context(), conversation, m))(s)
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
-	defer cancel()
-	check.Require(s, s.hub.Idle(ctx, conversation) == nil, "%q: the turn does not end", text)
-	check.Equal(s, text+": replies", s.replies.Load()-replies, 1)
-	return s.model.Requests()[before:]
+	s.T.Helper()
+	before := len(s.Model.Requests())
+	m := channel.Inbound{ID: fmt.Sprint("m", before), AuthorID: "ada", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
+	check.Must(s.Hub.Deliver(s.T.Context(), conversation, m))(s.T)
+	s.Idle(conversation)
+	said := s.Transcript(conversation)
+	check.Equal(s.T, text+": reply", said[len(said)-1].Text, "Done.")
+	return s.Model.Requests()[before:]
 }
 
 // check examines the model's requests of a turn.
 func (s *suite) check(tool string, requests []llm.Request) {
-	s.Helper()
+	s.T.Helper()
 	for _, req := range requests {
 		for _, offered := range req.Tools {
-			allowed := slices.ContainsFunc(hostileTools, func(name string) bool { return offered.Name == ToolName("evil", name) })
-			check.That(s, allowed || !strings.HasPrefix(offered.Name, "evil_"), "%s: %s is offered", tool, offered.Name)
+			allowed := slices.ContainsFunc(hostileTools, func(name string) bool { return offered.Name == ToolName("calc", name) })
+			check.That(s.T, allowed || !strings.HasPrefix(offered.Name, "calc_"), "%s: %s is offered", tool, offered.Name)
 		}
 		for _, m := range req.Messages {
 			foreign := strings.Contains(m.Text, "4711") && !strings.Contains(m.Text, "CALL ")
-			check.That(s, !foreign, "%s: got text of another conversation: %.300s", tool, m.Text)
-			check.Lacks(s, tool, m.Text, "sampled: true", "asked: true")
-			check.That(s, m.Role != llm.RoleTool || chat.Escape(m.Text) == m.Text, "%s: got a forged result: %.300q", tool, m.Text)
+			check.That(s.T, !foreign, "%s: got text of another conversation: %.300s", tool, m.Text)
+			check.Lacks(s.T, tool, m.Text, "sampled: true", "asked: true")
+			check.That(s.T, m.Role != llm.RoleTool || chat.Escape(m.Text) == m.Text, "%s: got a forged result: %.300q", tool, m.Text)
 		}
 	}
 }
@@ -150,7 +131,7 @@ func TestHostileServers(t *testing.T) {
 			before := memoryInUse()
 			for _, tool := range hostileTools {
 				check.Require(t, check.Soon(s.host.connected), "the server was not reconnected: %+v", s.host.Status())
-				requests := s.say("test:here", "please call "+ToolName("evil", tool))
+				requests := s.say("test:here", "please call "+ToolName("calc", tool))
 				if last := requests[len(requests)-1].Messages; tool == "huge" {
 					check.HasPrefix(t, "a huge result", last[len(last)-1].Text, "Error: ")
 				}
@@ -164,7 +145,6 @@ func TestHostileServers(t *testing.T) {
 			check.That(t, len(called) >= len(hostileTools)/2, "got calls %q, want at least half of the %d allowed tools", called, len(hostileTools))
 			small := func() bool { return memoryInUse() < before+hugeResult/2 } // soon: the other suite uses some, too
 			check.That(t, check.Soon(small), "got %d bytes in use, and %d before", memoryInUse(), before)
-			check.Lacks(t, "log", s.log.String(), secretOfServer)
 		})
 	}
 }

@@ -3,14 +3,21 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
-
-	"cairn/mcp/builtin"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cairn/mcp/builtin"
 )
 
 const (
@@ -90,4 +97,93 @@ type errorLog struct{ log *slog.Logger }
 func (l errorLog) Write(p []byte) (int, error) {
 	l.log.Debug("tool_server_said", "line", string(bytes.TrimSpace(p[:min(len(p), maxLog)])))
 	return len(p), nil
+}
+
+// Timeouts, which tests shorten.
+var (
+	endTimeout   = 2 * time.Second  // for a program to exit by itself, and again after SIGTERM
+	writeTimeout = 10 * time.Second // for a program to read its input
+)
+
+// maxUnread is how many bytes a program may write while it does not read.
+const maxUnread = 1 << 20
+
+// program is a server started as a program; Write and Read are its input and output. A program that
+// does not read its input is given up: otherwise all later writes would block, and so would closing
+// the connection.
+type program struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     io.Reader
+	writing atomic.Bool  // a Write is blocked by the program
+	unread  atomic.Int64 // bytes read since the Write started
+	once    sync.Once    // guards Close
+}
+
+// startProgram starts a program without a shell.
+func startProgram(command, env []string, errs io.Writer) (*program, error) {
+	p := &program{cmd: exec.Command(command[0], command[1:]...)}
+	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = env, errs, endTimeout
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if p.out, err = p.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return p, p.cmd.Start()
+}
+
+// Write writes to the program's input, with writeTimeout. After an error all further writes fail.
+func (p *program) Write(text []byte) (n int, err error) {
+	p.unread.Store(0)
+	p.writing.Store(true)
+	defer p.writing.Store(false)
+	if in, ok := p.in.(*os.File); ok {
+		err = in.SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
+	if err == nil {
+		n, err = p.in.Write(text)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errors.New("it does not read what it is sent")
+	}
+	if err != nil {
+		_ = p.in.Close() // pending writes fail immediately
+	}
+	return n, err
+}
+
+// Read reads the program's output.
+func (p *program) Read(text []byte) (int, error) {
+	n, err := p.out.Read(text)
+	if p.writing.Load() && p.unread.Add(int64(n)) > maxUnread {
+		_ = p.in.Close()
+		return 0, errors.New("it writes without end, and does not read what it is sent")
+	}
+	return n, err
+}
+
+// Close ends the program: it closes its input and then, if that is not enough, sends signals to it
+// and its children.
+func (p *program) Close() error {
+	p.once.Do(func() {
+		_ = p.in.Close() // the program may already have closed it
+		ended := make(chan struct{})
+		go func() {
+			_ = p.cmd.Wait() // it was asked to end, so its status does not matter
+			close(ended)
+		}()
+		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			select {
+			case <-ended:
+			case <-time.After(endTimeout):
+				_ = syscall.Kill(-p.cmd.Process.Pid, signal)
+			}
+		}
+		<-ended
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // remaining children
+	})
+	return nil
 }

@@ -12,6 +12,23 @@ import (
 	"cairn/llm"
 )
 
+// replay returns the result of a variant; o has its policy and window.
+func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *searched, progress func(done int)) (Result, error) {
+	p, err := newPlayer(ctx, &rec, o)
+	if err != nil {
+		return Result{}, err
+	}
+	p.progress = progress
+	if err := p.play(ctx); err != nil {
+		return Result{}, err
+	}
+	p.finishResult(v)
+	if asked != nil {
+		p.result.Found, err = p.ask(ctx, asked)
+	}
+	return p.result, err
+}
+
 // play replays the whole conversation: first imported messages, in an import's batches, then the
 // rest turn by turn.
 func (p *player) play(ctx context.Context) error {
@@ -28,11 +45,15 @@ func (p *player) play(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		burst := burstOf(p.rec.Messages[n:])
-		if err := p.take(ctx, burst); err != nil {
-			return fmt.Errorf("message %d: %w", burst[0].Seq, err)
+		first := p.rec.Messages[n]
+		end := n + 1 // of a turn with an answer, or of a message without one
+		for end < len(p.rec.Messages) && p.rec.Messages[end].Turn == first.Turn {
+			end++
 		}
-		n += len(burst)
+		if err := p.take(ctx, p.rec.Messages[n:end]); err != nil {
+			return fmt.Errorf("message %d: %w", first.Seq, err)
+		}
+		n = end
 		p.progress(n)
 	}
 	if n > 0 {
@@ -51,7 +72,7 @@ const actionsAfter = 1000 * time.Hour
 func (p *player) replayImport(ctx context.Context, past []Message) error {
 	var done int
 	feed := compactor.Feed[Message]{
-		Engine: p.engine, Window: p.v.window,
+		Engine: p.engine, Window: p.o.Engine.Window,
 		Write: func(batch []Message) ([]chat.Message, error) {
 			p.progress(done)
 			return p.store(batch)
@@ -72,15 +93,6 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 		return nil
 	}
 	return feed.Flush()
-}
-
-// burstOf returns the messages of the first turn: a turn with an answer, or a message without one.
-func burstOf(rest []Message) []Message {
-	n := 1
-	for n < len(rest) && rest[n].Turn == rest[0].Turn {
-		n++
-	}
-	return rest[:n]
 }
 
 // take replays a turn, or a message without an answer.
@@ -117,7 +129,6 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 	if len(question) > 0 {
 		history.Begin(p.contextOf(question, said))
 	}
-	requests := 0
 	for i, m := range said {
 		last := i == len(said)-1
 		if m.Role == llm.RoleAssistant {
@@ -128,13 +139,12 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 			if then, known := p.rec.Requests[said[len(said)-1].Seq]; known && !slices.ContainsFunc(said[i+1:], isAnswer) {
 				p.counted(then, estimate)
 			}
-			requests++
 		}
-		if at := m.Time; last || at.Before(p.now) {
-			p.advanceTo(m.Saved)
-		} else {
-			p.advanceTo(at)
+		at := m.Time
+		if last || at.Before(p.now) {
+			at = m.Saved
 		}
+		p.advanceTo(at)
 		if last {
 			_, _ = history.Context() // as it is stored with the answer
 		}
@@ -144,7 +154,7 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		history.Append(m.Message)
 		p.said = m.Message
 	}
-	if requests == 0 { // it failed or was skipped: the question is context
+	if !slices.ContainsFunc(said, isAnswer) { // it failed or was skipped: the question is context
 		p.advanceTo(p.now)
 	}
 	history.Answered()
@@ -161,13 +171,13 @@ func (p *player) counted(then compactor.Sent, estimate int) {
 	if then.Counted > 0 {
 		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(then.Counted) * float64(estimate) / float64(then.Estimated)))})
 	}
-	p.knows(then.Factor)
+	p.knows(p.learnt.Scale(), then.Factor)
 }
 
 // knows sets the model's factor to the recorded one.
-func (p *player) knows(factor float64) {
+func (p *player) knows(scale int, factor float64) {
 	facts := p.learnt.Facts()
-	facts.Scale, facts.Factor = p.learnt.Scale(), factor
+	facts.Scale, facts.Factor = scale, factor
 	p.learnt = remembering(facts)
 }
 
@@ -204,6 +214,6 @@ func (p *player) request(ctx context.Context, m Message) (estimate int, err erro
 		return 0, err
 	}
 	req := llm.Request{Messages: prompt.Messages, Tools: p.o.Engine.Tools, Head: prompt.Head}
-	p.sums.turns.add(p.cache.Price(req, p.now, true), m.Tokens)
+	p.result.Turns.add(p.cache.Price(req, p.now, true), m.Tokens)
 	return prompt.Estimate, nil
 }

@@ -19,8 +19,7 @@ import (
 // It is the owner of its engine.
 type player struct {
 	rec      *Recording
-	v        variant
-	o        Options
+	o        Options // with the policy and the window of the variant
 	records  *compactor.InMemory
 	engine   *compactor.Compactor
 	progress func(done int)
@@ -35,14 +34,14 @@ type player struct {
 	meanDuration time.Duration         // mean duration of a summary
 	actions      []action              // recorded requests of people and the model, by time
 	cache        *promptcache.Ledger
+	result       Result
 	sums         sums
 	said         chat.Message // the newest message
-	importing    bool         // time passes with the messages alone
-	brief        bool         // only the lengths of summaries matter
-	extract      bool         // workers save memories
+	importing    bool
+	brief        bool // only the lengths of summaries matter
+	extract      bool // workers save memories
 }
 
-// spanKey identifies what a summary covers.
 type spanKey struct {
 	from, to int64
 	rollup   bool
@@ -62,50 +61,51 @@ type action struct {
 	focus   string
 }
 
-func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt), sums: sums{effects: map[int64][2]int{}}}
+func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) {
+	p := &player{rec: rec, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt)}
+	p.sums.effects = map[int64][2]int{}
 	if o.Engine.Learnt != nil {
 		p.learnt = remembering(o.Engine.Learnt().Facts())
 	}
 	for _, m := range rec.Messages {
 		if then, known := rec.Requests[m.Seq]; known {
-			facts := p.learnt.Facts()
-			facts.Scale, facts.Factor = 0, then.Factor
-			p.learnt = remembering(facts)
+			p.knows(0, then.Factor)
 			break
 		}
 	}
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
-	p.records = compactor.NewInMemory(p.when)
+	p.records = compactor.NewInMemory(func() time.Time { // in an import, time passes with the messages alone
+		if p.importing {
+			return p.said.Time
+		}
+		return p.now
+	})
 	p.brief = len(rec.Messages) > mostExtracted && len(o.Questions) == 0
 	p.remember()
 	engine := o.Engine
 	engine.Learnt = func() *llm.Learnt { return p.learnt }
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
-	engine.Policy = func() compactor.Policy { return p.v.policy }
-	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // memories do not change any plan
-	engine.Window, engine.Start, engine.Strategy = v.window, p.start, p.strategy
-	engine.After = p.recordApplied
+	engine.Policy = func() compactor.Policy { return p.o.Policy }
+	p.extract, p.o.Policy.ExtractMemories = o.Policy.ExtractMemories, false // memories do not change any plan
+	engine.Start, engine.Strategy = p.start, p.strategy
+	engine.After = func(e compactor.Event) {
+		if e.State == compactor.EventApplied {
+			p.sums.effects[e.ID] = [2]int{e.BeforeTokens, e.AfterTokens}
+			p.point()
+		}
+	}
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	ttl := v.policy.CacheTTL.Or(engine.CacheTTL)
+	ttl := o.Policy.CacheTTL.Or(engine.CacheTTL)
 	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(ttl, time.Second)})
 	p.cache.Appends = true
 	var err error
 	p.engine, err = compactor.Open(ctx, engine)
 	return p, err
-}
-
-// when returns the current time in the conversation.
-func (p *player) when() time.Time {
-	if p.importing {
-		return p.said.Time
-	}
-	return p.now
 }
 
 // unusedModel is a model that is never called: summaries are extracts or recorded ones.
@@ -134,27 +134,20 @@ func (p *player) remember() {
 			p.actions = append(p.actions, action{at: s.Began, trigger: s.Trigger, focus: s.Focus})
 		}
 	}
-	if n > 0 {
-		p.meanDuration = total / time.Duration(n)
-	}
+	p.meanDuration = total / time.Duration(max(n, 1))
 	for _, seq := range p.rec.Sessions {
-		p.actions = append(p.actions, action{at: p.beginOf(seq), before: seq})
+		began := action{at: p.now, before: seq}
+		if said := p.rec.said(1, seq-1); len(said) > 0 {
+			began.at = said[len(said)-1].Saved
+		}
+		for _, s := range slices.Backward(p.rec.Summaries) {
+			if s.Trigger == compactor.OnNew && s.To == seq-1 {
+				began.at = s.Began
+			}
+		}
+		p.actions = append(p.actions, began)
 	}
 	slices.SortStableFunc(p.actions, func(a, b action) int { return a.at.Compare(b.at) })
-}
-
-// beginOf returns when the session that starts with seq was started.
-func (p *player) beginOf(seq int64) time.Time {
-	for _, s := range p.rec.Summaries {
-		if s.Trigger == compactor.OnNew && s.To == seq-1 {
-			return s.Began
-		}
-	}
-	said := p.rec.said(1, seq-1)
-	if len(said) == 0 {
-		return p.now
-	}
-	return said[len(said)-1].Saved
 }
 
 func keyOf(s compactor.Compaction) spanKey { return spanKey{s.From, s.To, s.IsRollup()} }
@@ -190,7 +183,6 @@ func (p *player) advanceTo(t time.Time) {
 	}
 }
 
-// finish ends the next slow operation.
 func (p *player) finish() {
 	next := p.tasks[0]
 	p.tasks = p.tasks[1:]

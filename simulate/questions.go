@@ -1,10 +1,19 @@
 package simulate
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
 	"slices"
 	"strings"
 
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -104,4 +113,177 @@ func SetOf(terms []string) map[string]bool {
 		set[term] = true
 	}
 	return set
+}
+
+// Rarity is the weight of terms: the logarithm of how rare they are among messages.
+type Rarity map[string]float64
+
+// RarityOf returns the weights of the terms of messages.
+func RarityOf(bodies []string) Rarity {
+	weight := Rarity{}
+	for _, body := range bodies {
+		for term := range SetOf(words.Content(body)) {
+			weight[term]++
+		}
+	}
+	for term, n := range weight {
+		weight[term] = math.Log(1 + float64(len(bodies))/n)
+	}
+	return weight
+}
+
+// Found is which part of the answers is available at the end, as shares, 0 to 1.
+type Found struct {
+	Questions int   `json:"questions"`
+	Context   Share `json:"context"` // in the prompt: verbatim or in a summary
+	Recall    Share `json:"recall"`  // in the prompt, or among the ten messages that recall finds
+}
+
+// Share is the share of words and of messages that were found.
+type Share struct {
+	Answer   float64 `json:"answer"`   // of the words of the answers
+	Evidence float64 `json:"evidence"` // of the messages that answer
+
+	questions, answers int // of the sums so far; answers have words
+}
+
+// Ask adds a question to the sums. It needs words and messages; has and there report which are found.
+func (s *Share) Ask(need []string, has func(term string) bool, seqs []int64, there func(seq int64) bool) {
+	s.questions++
+	if len(need) > 0 {
+		s.answers++
+	}
+	for _, term := range need {
+		if has(term) {
+			s.Answer += 1 / float64(len(need))
+		}
+	}
+	for _, seq := range seqs {
+		if there(seq) {
+			s.Evidence += 1 / float64(len(seqs))
+		}
+	}
+}
+
+// Add adds the sums of another share.
+func (s *Share) Add(o Share) {
+	*s = Share{s.Answer + o.Answer, s.Evidence + o.Evidence, s.questions + o.questions, s.answers + o.answers}
+}
+
+// Mean converts the sums into shares.
+func (s *Share) Mean() {
+	s.Answer /= float64(max(s.answers, 1))
+	s.Evidence /= float64(max(s.questions, 1))
+}
+
+// recalled is how many messages recall returns for a question.
+const recalled = 10
+
+// searched is what recall finds for each question; it is the same for all variants.
+type searched struct {
+	asked  []asked
+	rarity Rarity
+}
+
+// asked is a question, and what recall finds for it.
+type asked struct {
+	need  []string        // terms of the answer
+	seqs  []int64         // of the evidence
+	found map[int64]bool  // messages
+	said  map[string]bool // their terms
+}
+
+// search asks the questions in a temporary database.
+func search(ctx context.Context, rec Recording, questions []Question) (s *searched, err error) {
+	if len(questions) == 0 || len(rec.Messages) == 0 {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "cairn-simulate")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to search in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := store.Open(ctx, store.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conversation, err := db.Conversation(ctx, "simulate:questions")
+	if err != nil {
+		return nil, err
+	}
+	place := map[string]int64{} // seqs, the same in both, by the messages' ids
+	bodies, past := make([]string, len(rec.Messages)), make([]store.Inbound, len(rec.Messages))
+	for i, m := range rec.Messages {
+		author := authorOf(m.Message)
+		place[m.ID], bodies[i] = m.Seq, m.Body()
+		past[i] = store.Inbound{
+			ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time,
+		}
+	}
+	if _, err := conversation.Past().Import(ctx, past); err != nil { // in one transaction, because nobody else uses this database
+		return nil, err
+	}
+	s = &searched{rarity: RarityOf(bodies)}
+	for _, q := range questions {
+		seqs := q.Seqs(place)
+		if q.Category == NoAnswer || len(seqs) == 0 {
+			continue
+		}
+		hits, err := memory.Of(conversation).Recall(ctx, memory.Question{Text: q.Text, Limit: recalled, Now: rec.Messages[len(rec.Messages)-1].Time.AddDate(0, 0, 1)})
+		if err != nil {
+			return nil, err
+		}
+		found, said := map[int64]bool{}, []string{}
+		for _, m := range hits {
+			found[m.Seq] = true
+			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
+		}
+		s.asked = append(s.asked, asked{words.Content(q.AnswerText()), seqs, found, SetOf(said)})
+	}
+	return s, nil
+}
+
+// ask determines which part of the answers is in the prompt at the end, and what recall adds.
+func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
+	prompt, err := p.engine.Request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	for _, m := range prompt.Messages {
+		text.WriteString(m.Text + "\n")
+	}
+	shown := SetOf(words.Content(text.String()))
+	var summaries []string
+	head, _, err := p.records.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range head.Stack {
+		summaries = append(summaries, row.Text)
+	}
+	told, verbatim := NewTold(s.rarity, summaries...), p.engine.History().Shows()
+	there := func(seq int64) bool {
+		if verbatim(seq) {
+			return true
+		}
+		said := p.rec.said(seq, seq)
+		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
+	}
+	f := &Found{Questions: len(s.asked)}
+	for _, q := range s.asked {
+		f.Context.Ask(q.need, func(term string) bool { return shown[term] }, q.seqs, there)
+		f.Recall.Ask(q.need, func(term string) bool { return shown[term] || q.said[term] }, q.seqs, func(seq int64) bool { return q.found[seq] || there(seq) })
+	}
+	f.Context.Mean()
+	f.Recall.Mean()
+	return f, nil
+}
+
+func authorOf(m chat.Message) string {
+	if m.Role == llm.RoleAssistant {
+		return "bot"
+	}
+	return m.Author
 }

@@ -76,14 +76,10 @@ type Spent struct {
 	Share float64 `json:"cached_share"` // of the input, 0 to 1
 }
 
-// sums are the player's running totals.
+// sums are the player's running totals beside its result.
 type sums struct {
-	turns, worker        Spent
-	checks               int64
-	used, head, verbatim int64
-	least                int
-	points               []chart.Point
-	effects              map[int64][2]int // tokens used before and after a row was applied, by its id
+	checks, used, head, verbatim int64
+	effects                      map[int64][2]int // tokens used before and after a row was applied, by its id
 }
 
 func (s *Spent) add(p promptcache.Priced, output int) {
@@ -95,100 +91,77 @@ func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
-// recordApplied records an applied row and how full the window is then.
-func (p *player) recordApplied(e compactor.Event) {
-	if e.State != compactor.EventApplied {
-		return
-	}
-	p.sums.effects[e.ID] = [2]int{e.BeforeTokens, e.AfterTokens}
-	p.point()
-}
-
 // recordUsage records how full the window is after a message.
 func (p *player) recordUsage() {
-	s := &p.sums
+	s, least := &p.sums, &p.result.Verbatim.Least
 	used, head, verbatim := p.engine.Usage()
 	s.checks++
 	s.used, s.head, s.verbatim = s.used+int64(used), s.head+int64(head), s.verbatim+int64(verbatim)
-	if len(s.effects) > 0 && (verbatim < s.least || s.least == 0) {
-		s.least = verbatim
+	if len(s.effects) > 0 && (verbatim < *least || *least == 0) {
+		*least = verbatim
 	}
 	p.point()
 }
 
 func (p *player) point() {
 	used, head, _ := p.engine.Usage()
-	p.sums.points = append(p.sums.points, chart.Point{At: p.said.Seq, Used: used, Head: head})
+	p.result.Used = append(p.result.Used, chart.Point{At: p.said.Seq, Used: used, Head: head})
 }
 
-// result returns the player's result.
-func (p *player) result(o Options) Result {
-	s := &p.sums
-	r := Result{
-		Name: p.v.Name, Settings: p.settings(), Window: p.v.window(), Compactions: []Compaction{},
-		Verbatim: Verbatim{Mean: int(s.verbatim / max(s.checks, 1)), Least: s.least},
-		Worker:   s.worker, Turns: s.turns, Used: s.points, policy: p.v.policy,
-	}
-	if s.used > 0 {
-		r.Summaries = float64(s.head) / float64(s.used)
-	}
+// levels are those that can be acted on, in rising order.
+var levels = []compactor.Trigger{"", compactor.OnBackground, compactor.OnAggressive, compactor.OnEmergency}
+
+// finishResult fills in what the end shows.
+func (p *player) finishResult(v Variant) {
+	s, r := &p.sums, &p.result
+	r.Name, r.Settings, r.Window, r.policy = v.Name, p.settings(v), p.o.Engine.Window(), p.o.Policy
+	r.Verbatim.Mean = int(s.verbatim / max(s.checks, 1))
+	r.Summaries = float64(s.head) / float64(max(s.used, 1))
+	r.Compactions = []Compaction{}
 	var last int64
-	level := ""
+	var level int
+	var acted [4]int // by level
 	for _, row := range p.records.Applied() {
 		effect := s.effects[row.ID]
 		r.Compactions = append(r.Compactions, Compaction{
 			row.Trigger, row.Kind, row.From, row.To, row.Messages, effect[0], effect[1], row.At, row.Newest,
 		})
 		if row.Version != last {
-			r.Levels.count(level)
-			last, level = row.Version, ""
+			acted[level]++
+			last, level = row.Version, 0
 		}
-		level = higher(level, string(p.v.policy.Level(effect[0], r.Window)))
+		reached := r.policy.Level(effect[0], r.Window)
 		if row.Trigger == compactor.OnEmergency {
-			level = string(compactor.OnEmergency)
+			reached = row.Trigger
 		}
+		level = max(level, slices.Index(levels, reached))
 	}
-	r.Levels.count(level)
-	r.Money = s.money(o)
-	return r
+	acted[level]++
+	r.Levels = Levels{acted[1], acted[2], acted[3]}
+	r.Money = r.money(p.o)
 }
-
-func (l *Levels) count(level string) {
-	switch compactor.Trigger(level) {
-	case compactor.OnBackground:
-		l.Background++
-	case compactor.OnAggressive:
-		l.Aggressive++
-	case compactor.OnEmergency:
-		l.Emergency++
-	}
-}
-
-var levels = []string{"", string(compactor.OnBackground), string(compactor.OnAggressive), string(compactor.OnEmergency)}
-
-func higher(a, b string) string { return levels[max(slices.Index(levels, a), slices.Index(levels, b))] }
 
 // settings returns those that differ from the defaults.
-func (p *player) settings() map[string]string {
-	set := map[string]string{WindowKey: strconv.Itoa(p.v.window())}
-	built, now := compactor.DefaultPolicy(), p.v.policy
+func (p *player) settings(v Variant) map[string]string {
+	set := map[string]string{WindowKey: strconv.Itoa(p.o.Engine.Window())}
+	built, now := compactor.DefaultPolicy(), p.o.Policy
 	now.ExtractMemories = p.extract
 	for _, key := range compactor.Keys() {
 		if value := now.Value(key); value != built.Value(key) {
 			set[key] = value
 		}
 	}
-	maps.Copy(set, p.v.Set)
+	maps.Copy(set, v.Set)
 	return set
 }
 
 // money returns the cost of turns and worker; nil if a needed price is unknown.
-func (s *sums) money(o Options) *float64 {
+func (v *Result) money(o Options) *float64 {
 	sum := 0.0
 	for _, part := range []struct {
 		spent Spent
 		price *prices.Price
-	}{{s.turns, o.Turns}, {s.worker, o.Worker}} {
+	}{{v.Turns, o.Turns}, {v.Worker, o.Worker}} {
 		switch {
 		case part.spent.Requests == 0:
 		case part.price == nil:
@@ -200,25 +173,18 @@ func (s *sums) money(o Options) *float64 {
 	return &sum
 }
 
-// what identifies a compaction.
-type what struct {
-	trigger  compactor.Trigger
-	kind     compactor.Kind
-	from, to int64
-}
-
-// equal counts the recorded compactions, and those of them that a result has too.
+// equal counts the recorded compactions, and those of them that a result has too: trigger, kind and span.
 func (r Recording) equal(made Result) (equal, happened int) {
-	left := map[what]int{}
+	left := map[Compaction]int{}
 	for _, c := range made.Compactions {
-		left[what{c.Trigger, c.Kind, c.From, c.To}]++
+		left[Compaction{Trigger: c.Trigger, Kind: c.Kind, From: c.From, To: c.To}]++
 	}
 	for _, s := range r.Summaries {
 		if s.Version == 0 {
 			continue
 		}
 		happened++
-		if key := (what{s.Trigger, s.Kind, s.From, s.To}); left[key] > 0 {
+		if key := (Compaction{Trigger: s.Trigger, Kind: s.Kind, From: s.From, To: s.To}); left[key] > 0 {
 			left[key]--
 			equal++
 		}
@@ -256,3 +222,43 @@ func (v Result) lines() (lines []chart.Level) {
 	}
 	return lines
 }
+
+// Rows returns the figures as a table: the first row has the names of the variants, each following
+// row one figure.
+func (r Report) Rows() (rows [][]string) {
+	for _, name := range []string{
+		"", "window", "compactions", "  rollups", "  at background", "  at aggressive", "  emergencies",
+		"verbatim tokens, mean", "verbatim tokens, least", "summaries, of what is used",
+		"turn requests", "  input tokens", "  output tokens", "  input from cache",
+		"worker requests", "  input tokens", "  output tokens", "money", "questions", "  found in context", "  found with recall too",
+	} {
+		rows = append(rows, []string{name})
+	}
+	for _, v := range r.Variants {
+		rollups, money := 0, "no price"
+		for _, c := range v.Compactions {
+			if c.Kind == compactor.Rollup {
+				rollups++
+			}
+		}
+		if v.Money != nil {
+			money = prices.Money(*v.Money)
+		}
+		column := []any{
+			v.Name, v.Window, len(v.Compactions), rollups, v.Levels.Background, v.Levels.Aggressive, v.Levels.Emergency,
+			v.Verbatim.Mean, v.Verbatim.Least, percent(v.Summaries),
+			v.Turns.Requests, v.Turns.Input, v.Turns.Output, percent(v.Turns.Share),
+			v.Worker.Requests, v.Worker.Input, v.Worker.Output, money,
+		}
+		if f := v.Found; f != nil {
+			column = append(column, f.Questions, percent(f.Context.Evidence), percent(f.Recall.Evidence))
+		}
+		rows = rows[:len(column)] // without questions there are no rows about them
+		for i, value := range column {
+			rows[i] = append(rows[i], fmt.Sprint(value))
+		}
+	}
+	return rows
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

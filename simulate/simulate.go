@@ -11,7 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -28,7 +31,6 @@ type Recording struct {
 	Imported  int64                    // messages up to this seq were imported: written in batches, without answers
 }
 
-// said returns the messages of a span.
 func (r *Recording) said(from, to int64) []Message {
 	by := func(m Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
 	i, _ := slices.BinarySearchFunc(r.Messages, from, by)
@@ -70,36 +72,29 @@ type Options struct {
 	Progress func(done, total int) // messages of all variants; may be nil
 }
 
-// variant is a validated Variant.
-type variant struct {
-	Variant
-	policy compactor.Policy
-	window func() int
-}
-
 // Check returns an error if a variant has unknown keys or invalid values.
 func (o Options) Check(v Variant) error {
-	_, err := o.variant(v)
+	_, err := o.with(v)
 	return err
 }
 
-func (o Options) variant(v Variant) (variant, error) {
-	made := variant{Variant: v, policy: o.Policy, window: o.Engine.Window}
+// with returns the options with the policy and the window of a variant.
+func (o Options) with(v Variant) (Options, error) {
 	set := maps.Clone(v.Set)
 	if text, given := set[WindowKey]; given {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < leastWindow || n > mostWindow {
-			return made, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, leastWindow, mostWindow)
+			return o, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, leastWindow, mostWindow)
 		}
-		made.window = func() int { return n }
+		o.Engine.Window = func() int { return n }
 		delete(set, WindowKey)
 	}
 	var wrong []*compactor.FieldError
-	made.policy, wrong = set.Over(made.policy)
-	if wrong = append(wrong, made.policy.Validate()...); len(wrong) > 0 {
-		return made, wrong[0]
+	o.Policy, wrong = set.Over(o.Policy)
+	if wrong = append(wrong, o.Policy.Validate()...); len(wrong) > 0 {
+		return o, wrong[0]
 	}
-	return made, nil
+	return o, nil
 }
 
 // InForce is the name of the first variant: the settings in force.
@@ -108,46 +103,29 @@ const InForce = "in force"
 // Run simulates a recording under the settings in force and under each variant. The error is about
 // a variant or the recording, or the context's.
 func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Report, error) {
-	all := []variant{{Variant: Variant{Name: InForce}, policy: o.Policy, window: o.Engine.Window}}
-	for _, v := range variants {
-		made, err := o.variant(v)
-		if err != nil {
-			return Report{}, err
-		}
-		if made.Name == "" {
-			made.Name = nameOf(v)
-		}
-		all = append(all, made)
-	}
-	if o.Cache == "" {
-		o.Cache = llm.CachePrefix
-	}
+	o.Cache = cmp.Or(o.Cache, llm.CachePrefix)
 	report := Report{Name: rec.Name, Messages: len(rec.Messages)}
 	asked, err := search(ctx, rec, o.Questions)
 	if err != nil {
-		return Report{}, fmt.Errorf("search the recording: %w", err)
+		return report, fmt.Errorf("search the recording: %w", err)
 	}
-	total := len(all) * len(rec.Messages)
+	all := append([]Variant{{Name: InForce}}, variants...)
 	for i, v := range all {
-		p, err := newPlayer(ctx, rec, v, o)
+		v.Name = cmp.Or(v.Name, nameOf(v))
+		made, err := o.with(v)
 		if err != nil {
-			return Report{}, fmt.Errorf("simulate %s: %w", v.Name, err)
+			return report, err
 		}
-		p.progress = func(done int) {
+		progress := func(done int) {
 			if o.Progress != nil {
-				o.Progress(i*len(rec.Messages)+done, total)
+				o.Progress(i*len(rec.Messages)+done, len(all)*len(rec.Messages))
 			}
 		}
-		if err := p.play(ctx); err != nil {
-			return Report{}, fmt.Errorf("simulate %s: %w", v.Name, err)
+		result, err := replay(ctx, rec, v, made, asked, progress)
+		if err != nil {
+			return report, fmt.Errorf("simulate %s: %w", v.Name, err)
 		}
-		made := p.result(o)
-		if asked != nil {
-			if made.Found, err = p.ask(ctx, asked); err != nil {
-				return Report{}, fmt.Errorf("ask in %s: %w", v.Name, err)
-			}
-		}
-		report.Variants = append(report.Variants, made)
+		report.Variants = append(report.Variants, result)
 	}
 	report.Equal, report.Happened = rec.equal(report.Variants[0])
 	return report, nil
@@ -162,4 +140,89 @@ func nameOf(v Variant) string {
 		parts = append(parts, key+"="+v.Set[key])
 	}
 	return strings.Join(parts, " ")
+}
+
+// importedAfter is the minimum delay between a message's time and its storage in an import.
+const importedAfter = time.Hour
+
+// Read reads a conversation of the database as a recording. It writes nothing.
+func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
+	rec := Recording{Name: c.Name()}
+	said, err := c.Transcript().Recorded(ctx)
+	if err != nil {
+		return rec, err
+	}
+	for _, m := range said {
+		if m.Seq == rec.Imported+1 && m.Role == llm.RoleUser && !m.Addressed && m.Saved.Sub(m.Time) > importedAfter {
+			rec.Imported = m.Seq
+		}
+	}
+	rec.Messages = said
+	turns, err := c.Turns().Usages(ctx, time.Time{}, 0, 0)
+	if err != nil {
+		return rec, err
+	}
+	rec.Requests = make(map[int64]compactor.Sent, len(turns))
+	for _, t := range turns {
+		rec.Requests[t.Seq] = t.Sent
+	}
+	rec.Summaries, rec.Sessions, err = c.Compactions().Recorded(ctx)
+	return rec, err
+}
+
+// FromFile makes a recording of messages that were never in a conversation: those by bot are the
+// bot's answers to the message before them. If bot is "" there are no answers, and all messages
+// count as imported.
+func FromFile(name string, said []store.Inbound, bot string) Recording {
+	rec := Recording{Name: name}
+	seen := map[string]int64{}
+	for _, in := range said {
+		if seen[in.ID] > 0 {
+			continue
+		}
+		m := chat.Message{
+			Seq: int64(len(rec.Messages) + 1), ID: in.ID, Role: llm.RoleUser, AuthorID: in.AuthorID, Author: in.Author,
+			Text: in.Text, Attachments: in.Attachments, Time: in.Time,
+		}
+		m.Turn = m.Seq
+		seen[in.ID] = m.Seq
+		if n := len(rec.Messages); bot != "" && strings.EqualFold(in.Author, bot) && n > 0 {
+			before := &rec.Messages[n-1]
+			if before.Role == llm.RoleUser {
+				before.Addressed = true
+			}
+			m.Role, m.Author, m.AuthorID, m.Turn = llm.RoleAssistant, "", "", before.Turn
+		}
+		m.Tokens = chat.TokensOf(m)
+		rec.Messages = append(rec.Messages, Message{Message: m, Saved: m.Time})
+	}
+	if bot == "" {
+		rec.Imported = int64(len(rec.Messages))
+	}
+	return rec
+}
+
+// HasBot reports whether a person of that name speaks in a recording.
+func HasBot(said []store.Inbound, bot string) bool {
+	return slices.ContainsFunc(said, func(in store.Inbound) bool { return strings.EqualFold(in.Author, bot) })
+}
+
+// OptionsOf returns the options for an agent, with its models' prices.
+func OptionsOf(ctx context.Context, agent channel.Agent, policy compactor.Policy, list prices.List) Options {
+	o := Options{Engine: agent.Engine(ctx), Policy: policy, Cache: llm.CachePrefix}
+	if c, ok := agent.Model.(llm.Cacher); ok {
+		o.Cache = c.CacheRule()
+	}
+	o.Turns, o.Worker = priceOf(list, agent.Model), priceOf(list, agent.Worker)
+	return o
+}
+
+func priceOf(list prices.List, model llm.Model) *prices.Price {
+	if model == nil {
+		return nil
+	}
+	if p, known := list.Of(model.Name()); known {
+		return &p
+	}
+	return nil
 }

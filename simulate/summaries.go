@@ -52,7 +52,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 		}
 	}
 	if byModel {
-		p.sums.worker.add(promptcache.Priced{Uncached: p.material(row)}, tokens.Estimate(made.Text)+p.memories())
+		p.result.Worker.add(promptcache.Priced{Uncached: p.material(row)}, tokens.Estimate(made.Text)+p.memories())
 	}
 	return made, nil
 }
@@ -90,7 +90,7 @@ const (
 // asLong returns a text about as long as an extract of row would be.
 func (p *player) asLong(row compactor.Compaction, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
-		target = min(target, max(p.rec.tokens(row)*p.v.policy.TargetPct/100, summarize.MinSummary))
+		target = min(target, max(p.rec.tokens(row)*p.o.Policy.TargetPct/100, summarize.MinSummary))
 	}
 	return p.filler(target*filled/100 + compactor.ContextTokens(""))
 }
@@ -108,7 +108,6 @@ func (p *player) material(row compactor.Compaction) int {
 	return n
 }
 
-// tokens returns the tokens of the messages that row covers.
 func (r *Recording) tokens(row compactor.Compaction) (n int) {
 	for _, m := range r.said(row.From, row.To) {
 		n += m.Tokens
@@ -121,7 +120,7 @@ func (p *player) memories() int {
 	if !p.extract {
 		return 0
 	}
-	return min(p.v.policy.MaxMemories, usualMemories) * tokensOfMemory
+	return min(p.o.Policy.MaxMemories, usualMemories) * tokensOfMemory
 }
 
 const usualMemories, tokensOfMemory = 6, 45

@@ -1,4 +1,4 @@
-// The HTTP API: one table of routes, from which they are registered, documented and checked.
+// The HTTP API: its routes are registered, documented and checked from one table.
 
 package web
 
@@ -9,11 +9,9 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"net/url"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"cairn/memory"
 	"cairn/store"
@@ -21,101 +19,80 @@ import (
 
 // route is one route of the API.
 type route struct {
-	method, path string
-	summary      string
-	query        []param
-	body         any                         // zero value of the request body; nil: none
-	answers      map[int]any                 // zero value of the response body, by status; nil: a stream
-	handle       func(*request) (any, error) // returns the response body; nil: 204
-	events       handler                     // handles the request instead, with a stream
-	slow         bool                        // no time limit
+	pattern, summary string
+	query            []param
+	statuses         []int                       // of its answers; the first one unless its handler sets another
+	body, answer     reflect.Type                // nil: none
+	handle           func(*request) (any, error) // returns the answer
+	events           handler                     // handles the request instead, with a stream
+	fresh            bool                        // the conversation in the path may be new
+	slow             bool                        // no time limit
 }
 
-func (r route) pattern() string { return r.method + " " + r.path }
-
-// param is a query parameter.
 type param struct{ name, text string }
 
-// Parameters of several routes.
-var (
-	limitParam  = param{"limit", "at most this many, 1 to 200 (50)"}
-	offsetParam = param{"offset", "skip this many"}
-	sinceParam  = param{"since", "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
-	beforeParam = param{"before", "only messages with a smaller seq"}
-)
-
-// routes returns all routes of the API.
-func (s *Server) routes() []route {
-	return slices.Concat(s.conversationRoutes(), s.messageRoutes(), s.actionRoutes(), s.memoryRoutes(), s.simulateRoutes(), []route{
-		{
-			method: "GET", path: "/api/recall", summary: "Search memories and messages, best first, without a model", handle: s.recall,
-			query: []param{
-				{"q", "a question or words; required"},
-				{"conversation", "its name; required"},
-				{"as", "name of the person who asks, whom \"I\" means"},
-				sinceParam, limitParam,
-			}, answers: map[int]any{200: recalled{}},
-		},
-		{
-			method: "GET", path: "/api/usage", summary: "What models were used for, and what it cost", handle: s.usage,
-			query: append([]param{{"by", "day, conversation or model (day)"}, sinceParam}, cutParams...), answers: map[int]any{200: usageAnswer{}},
-		},
-		{
-			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events", events: s.watch,
-			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")}},
-		},
-		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
-	})
+// read returns a route that reads a T.
+func read[T any](path, summary string, handle func(*request) (T, error), query ...param) route {
+	r := act("GET "+path, summary, handle, http.StatusOK)
+	r.query = query
+	return r
 }
 
-// answered is a response with another status than 200.
-type answered struct {
-	status int
-	body   any
+// act returns a route that changes something and needs no body.
+func act[T any](pattern, summary string, handle func(*request) (T, error), statuses ...int) route {
+	return route{
+		pattern: pattern, summary: summary, statuses: statuses, answer: reflect.TypeFor[T](),
+		handle: func(r *request) (any, error) { return handle(r) },
+	}
 }
 
-// apiRoutes registers the routes of the API.
+// send returns a route that changes something, with a B as its body.
+func send[B, T any](pattern, summary string, handle func(*request, B) (T, error), statuses ...int) route {
+	r := act(pattern, summary, func(r *request) (answer T, err error) {
+		var body B
+		if err := r.decode(&body); err != nil {
+			return answer, err
+		}
+		return handle(r, body)
+	}, statuses...)
+	r.body = reflect.TypeFor[B]()
+	return r
+}
+
 func (s *Server) apiRoutes() {
 	for _, r := range s.routes() {
-		checked := func(w http.ResponseWriter, req *http.Request) error {
-			if err := r.checkQuery(req); err != nil {
-				return err
+		serve := s.handle
+		if r.slow || r.events != nil {
+			serve = s.stream
+		}
+		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
+			q := requestOf(req)
+			for name := range q.Values { // so that a typo is not ignored
+				if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
+					return bad("There is no parameter %q here: correct its name, or leave it out.", name)
+				}
 			}
 			if r.events != nil {
 				return r.events(w, req)
 			}
-			q := requestOf(req)
-			v, err := r.handle(q)
+			if strings.Contains(r.pattern, "{name}") && !r.fresh {
+				var err error
+				if q.conversation, err = s.find(req.Context(), req.PathValue("name")); err != nil {
+					return err
+				}
+			}
+			answer, err := r.handle(q)
 			if err := cmp.Or(q.wrong, err); err != nil {
 				return err
 			}
-			a, other := v.(answered)
-			switch {
-			case other:
-				writeJSON(w, a.status, "application/json", a.body)
-			case v == nil:
-				w.WriteHeader(http.StatusNoContent)
-			default:
-				writeJSON(w, http.StatusOK, "application/json", v)
+			if status := cmp.Or(q.status, r.statuses[0]); status == http.StatusNoContent {
+				w.WriteHeader(status)
+			} else {
+				writeJSON(w, status, "application/json", answer)
 			}
 			return nil
-		}
-		if r.slow || r.events != nil {
-			s.stream(r.pattern(), checked)
-		} else {
-			s.handle(r.pattern(), checked)
-		}
+		})
 	}
-}
-
-// checkQuery rejects unknown parameters, so that a typo is not ignored.
-func (r route) checkQuery(req *http.Request) error {
-	for name := range req.URL.Query() {
-		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
-			return bad("There is no parameter %q here: correct its name, or leave it out.", name)
-		}
-	}
-	return nil
 }
 
 // decode reads a JSON body. An empty body counts as an empty object.
@@ -143,111 +120,81 @@ func (r *request) decode(into any) error {
 	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// request is a request to the API, with its query. wrong is the first mistake in what was read of it;
-// what is wrong counts as missing.
-type request struct {
-	*http.Request
-	url.Values
-	wrong error
-}
-
-func requestOf(r *http.Request) *request { return &request{Request: r, Values: r.URL.Query()} }
-
-func (r *request) reject(format string, args ...any) { r.wrong = cmp.Or(r.wrong, bad(format, args...)) }
-
-// number reads an integer from low to high.
-func (r *request) number(name string, defaultValue, low, high int) int {
-	text := r.Get(name)
-	if text == "" {
-		return defaultValue
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < low || n > high {
-		r.reject("%s = %q: must be a whole number from %d to %d.", name, text, low, high)
-		return defaultValue
-	}
-	return n
-}
-
-const (
-	maxSeq    = 1<<32 - 1
-	maxOffset = 1_000_000_000
-)
-
-// seq reads the number of a message.
-func (r *request) seq(name string, defaultValue int) int64 {
-	return int64(r.number(name, defaultValue, 1, maxSeq))
-}
-
-// page reads limit and offset.
-func (r *request) page() (limit, offset int) {
-	return r.number("limit", pageSize, 1, 200), r.number("offset", 0, 0, maxOffset)
-}
-
-// oneOf reads one of several words.
-func (r *request) oneOf(name, defaultValue string, known []string) string {
-	text := r.Get(name)
-	if text == "" {
-		return defaultValue
-	}
-	if !slices.Contains(known, text) {
-		r.reject("%s = %q: must be one of %s.", name, text, strings.Join(known, ", "))
-	}
-	return text
-}
-
-// someOf reads several words, separated by commas; by default all.
-func (r *request) someOf(name string, known []string) []string {
-	if r.Get(name) == "" {
-		return known
-	}
-	words := strings.Split(r.Get(name), ",")
-	for _, word := range words {
-		if !slices.Contains(known, word) {
-			r.reject("%s = %q: must be one or more of %s, separated by commas.", name, r.Get(name), strings.Join(known, ", "))
-		}
-	}
-	return words
-}
-
-// since reads the time since; zero: all time.
-func (r *request) since() (at time.Time) {
-	if text := r.Get("since"); text != "" {
-		var err error
-		if at, err = memory.Ago(text, time.Now()); err != nil {
-			r.reject("since: %v.", err)
-		}
-	}
-	return at
-}
-
-// Parameters of lists that are usually short: without them the whole list is returned.
-var cutParams = []param{{"limit", "at most this many (all)"}, offsetParam}
-
-// cut returns the page of list that limit and offset select.
-func cut[T any](r *request, list []T) []T {
-	limit, from := r.number("limit", max(len(list), 1), 1, maxOffset), min(r.number("offset", 0, 0, maxOffset), len(list))
-	return append([]T{}, list[from:min(from+limit, len(list))]...)
-}
-
-// in looks up the conversation in the path, and passes it to do.
-func (s *Server) in(do func(*request, *store.Conversation) (any, error)) func(*request) (any, error) {
-	return func(r *request) (any, error) {
-		c, err := s.find(r.Context(), r.PathValue("name"))
-		if err != nil {
-			return nil, err
-		}
-		return do(r, c)
-	}
-}
-
 func (s *Server) find(ctx context.Context, name string) (*store.Conversation, error) {
 	if name == "" {
-		return nil, problem(http.StatusUnprocessableEntity, "Name a conversation, such as terminal:general.")
+		return nil, invalid("Name a conversation, such as terminal:general.")
 	}
 	c, err := s.o.Store.Find(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
 	}
 	return c, err
+}
+
+var (
+	limitParam  = param{"limit", "at most this many, 1 to 200 (50)"}
+	offsetParam = param{"offset", "skip this many"}
+	sinceParam  = param{"since", "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
+	beforeParam = param{"before", "only messages with a smaller seq"}
+	allParam    = param{"limit", "at most this many (all)"} // of lists that are usually short
+)
+
+const simulatePath = "/api/simulate"
+
+func (s *Server) routes() []route {
+	const one, memories, memoryOne = "/api/conversations/{name}", "/api/memories", "/api/memories/{id}"
+	const ok, accepted, conflict, unfit = http.StatusOK, http.StatusAccepted, http.StatusConflict, http.StatusUnprocessableEntity
+	post := send("POST "+one+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
+		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit)
+	post.fresh = true
+	simulation := send("POST "+simulatePath, "What other settings would have done with a conversation, without a model; "+
+		"the settings in force come first. One runs at a time, others wait", s.simulate, ok, unfit)
+	simulation.slow = true
+	return []route{
+		read("/api/conversations", "List conversations, the one with the newest message first", s.listConversations,
+			param{"q", "only those with these words in their name"}, limitParam, offsetParam),
+		read(one, "One conversation: how full its window is and of what, its agent and its policy with origins", s.showConversation),
+		read(one+"/usage", "What its models were used for, what that cost, and what summaries saved", s.conversationUsage),
+		read(one+"/history", "Tokens used over its messages, and its compactions", s.history, sinceParam, beforeParam),
+		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", s.messages,
+			beforeParam, param{"q", "search for these words"}, limitParam),
+		read(one+"/summaries", "The summaries in the prompt, oldest first", s.summaries, allParam, offsetParam),
+		read(one+"/summaries/{id}", "A summary, and the summaries or messages behind it", s.summary,
+			param{"from", "seq of the first message to show"}, limitParam),
+		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", s.tasks),
+		read(one+"/settings", "The values by which it is compacted, with origins", s.showSettings),
+		post,
+		send("POST "+one+"/compact", "Summarize older messages: 202 with the job, 200 with what was applied immediately "+
+			"or why there is nothing to do, 409 if one runs", s.compact, ok, accepted, conflict),
+		act("POST "+one+"/undo", "Undo what was applied last; memories stay", s.undo, ok, conflict),
+		act("POST "+one+"/new", "Start a new session; the old one is summarized: "+
+			"202 if it starts once the earlier messages are answered", s.newSession, ok, accepted),
+		act("POST "+one+"/pause", "Call no model until it is resumed; messages are still saved", s.pause, ok),
+		act("POST "+one+"/resume", "Answer again", s.resume, ok),
+		send("POST "+one+"/approvals/{code}", "Allow or deny a tool call that waits; 404 if it no longer does", s.approve, ok),
+		send("PUT "+one+"/settings", `Set values, all or none: {"background_threshold": 0.7, "focus": null}; null resets one`,
+			s.putSettings, ok, unfit),
+		read(memories, "List memories, newest first; with q the best first", s.listMemories,
+			param{"q", "search for these words"}, param{"conversation", "only those of this one, by name"},
+			param{"kind", strings.Join(memory.Kinds, ", ")}, param{"about", "only those about this person, by name or id"}, sinceParam,
+			param{"state", strings.Join(memory.States, ", ") + " (current)"}, param{"sort", strings.Join(memory.Sorts, ", ")},
+			limitParam, offsetParam),
+		send("POST "+memories, "Remember something: 201, or 200 if it was already known",
+			s.createMemory, ok, http.StatusCreated, conflict, unfit),
+		read(memoryOne, "A memory, the messages it came from, and what superseded what", s.showMemory),
+		send("PATCH "+memoryOne, "Change a memory's text, pin or unpin it, forget or restore it", s.patchMemory, ok, conflict, unfit),
+		act("DELETE "+memoryOne, `Delete a memory for good; PATCH with state "forgotten" can be undone`,
+			s.purgeMemory, http.StatusNoContent),
+		simulation,
+		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
+			param{"q", "a question or words; required"}, param{"conversation", "its name; required"},
+			param{"as", "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
+		read("/api/usage", "What models were used for, and what it cost", s.usage,
+			param{"by", "day, conversation or model (day)"}, sinceParam, allParam, offsetParam),
+		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
+			{"conversation", "only those of this one, by name"},
+			{"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+		}},
+		read("/api/openapi.json", "This description", s.openAPI),
+	}
 }

@@ -1,65 +1,23 @@
-// API routes: reading conversations.
+// API routes: reading conversations, and simulating other settings on one.
 
 package web
 
 import (
 	"cmp"
 	"context"
-	"net/http"
+	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/memory"
+	"cairn/simulate"
 	"cairn/store"
 )
 
-func (s *Server) conversationRoutes() []route {
-	const one = "/api/conversations/{name}"
-	return []route{
-		{
-			method: "GET", path: "/api/conversations", summary: "List conversations, the one with the newest message first", handle: s.listConversations,
-			query: []param{{"q", "only those with these words in their name"}, limitParam, offsetParam}, answers: map[int]any{200: conversationList{}},
-		},
-		{
-			method: "GET", path: one, summary: "One conversation: how full its window is and of what, its agent and its policy with origins", handle: s.in(s.showConversation),
-			answers: map[int]any{200: conversationAnswer{}},
-		},
-		{
-			method: "GET", path: one + "/usage", summary: "What its models were used for, what that cost, and what summaries saved", handle: s.in(s.conversationUsage),
-			answers: map[int]any{200: channel.Spending{}},
-		},
-		{
-			method: "GET", path: one + "/history", summary: "Tokens used over its messages, and its compactions", handle: s.in(s.history),
-			query: []param{sinceParam, beforeParam}, answers: map[int]any{200: historyAnswer{}},
-		},
-		{
-			method: "GET", path: one + "/messages", summary: "Messages: the newest page, oldest first; with q the best first", handle: s.in(s.messages),
-			query: []param{beforeParam, {"q", "search for these words"}, limitParam}, answers: map[int]any{200: messageList{}},
-		},
-		{
-			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.in(s.summaries), query: cutParams,
-			answers: map[int]any{200: summaryList{}},
-		},
-		{
-			method: "GET", path: one + "/summaries/{id}", summary: "A summary, and the summaries or messages behind it", handle: s.in(s.summary),
-			query: []param{{"from", "seq of the first message to show"}, limitParam}, answers: map[int]any{200: summaryAnswer{}},
-		},
-		{
-			method: "GET", path: one + "/tasks", summary: "The newest tasks that it gave to other agents, oldest first", handle: s.in(s.tasks),
-			answers: map[int]any{200: taskList{}},
-		},
-		{
-			method: "GET", path: one + "/settings", summary: "The values by which it is compacted, with origins", handle: s.in(s.showSettings),
-			answers: map[int]any{200: settingsAnswer{}},
-		},
-	}
-}
-
-// conversationList is a page of conversations.
 type conversationList struct {
 	Conversations []listedConversation `json:"conversations"`
 	Total         int                  `json:"total"`
@@ -76,19 +34,12 @@ type listedConversation struct {
 	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
 }
 
-func (s *Server) listConversations(r *request) (any, error) {
+func (s *Server) listConversations(r *request) (list conversationList, err error) {
+	ctx := r.Context()
 	limit, offset := r.page()
-	return s.conversations(r.Context(), r.Get("q"), limit, offset)
-}
-
-// conversations returns a page of the conversations whose names contain words.
-func (s *Server) conversations(ctx context.Context, words string, limit, offset int) (list conversationList, err error) {
-	places, total, err := s.o.Store.Places(ctx, words, limit, offset)
-	if err != nil {
-		return list, err
-	}
-	paused, err := s.o.Store.Pauses().List(ctx)
-	if err != nil {
+	places, total, e1 := s.o.Store.Places(ctx, r.Get("q"), limit, offset)
+	paused, e2 := s.o.Store.Pauses().List(ctx)
+	if err := cmp.Or(e1, e2); err != nil {
 		return list, err
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
@@ -135,30 +86,25 @@ type conversationAnswer struct {
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 }
 
-func (s *Server) showConversation(r *request, c *store.Conversation) (any, error) {
-	var a conversationAnswer
-	var err error
-	if a.Context, err = s.operator.Context(r.Context(), c.Name()); err != nil {
-		return nil, err
-	}
-	if a.Settings, _, err = s.operator.Settings(r.Context(), c.Name()); err != nil {
-		return nil, err
-	}
-	here, all, err := s.operator.Paused(r.Context(), c.Name())
-	if err != nil {
-		return nil, err
-	}
-	now, _ := s.operator.Activity(c.Name())
-	a.Silent, a.Answering = here || all, now.Answering
-	a.Approvals = s.operator.Approvals(c.Name())
-	return a, nil
+func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
+	name := r.conversation.Name()
+	var e1, e2 error
+	a.Context, e1 = s.operator.Context(r.Context(), name)
+	a.Settings, _, e2 = s.operator.Settings(r.Context(), name)
+	here, all, e3 := s.operator.Paused(r.Context(), name)
+	now, _ := s.operator.Activity(name)
+	a.Silent, a.Answering, a.Approvals = here || all, now.Answering, s.operator.Approvals(name)
+	return a, cmp.Or(e1, e2, e3)
 }
 
-func (s *Server) conversationUsage(r *request, c *store.Conversation) (any, error) {
-	return s.operator.Spending(r.Context(), c.Name())
+func (s *Server) conversationUsage(r *request) (spent channel.Spending, err error) {
+	now, err := s.operator.Spending(r.Context(), r.conversation.Name())
+	if err == nil {
+		spent = *now
+	}
+	return spent, err
 }
 
-// messageList is a page of messages.
 type messageList struct {
 	Messages []messageAnswer `json:"messages"`
 	Before   int64           `json:"before,omitempty" jsonschema:"for the next page, of older ones; absent: there is none"`
@@ -171,63 +117,47 @@ type messageAnswer struct {
 }
 
 func foundMessages(found []memory.Found) []messageAnswer {
-	all := []messageAnswer{}
-	for _, m := range found {
-		all = append(all, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
-	}
-	return all
+	return each(found, func(m memory.Found) messageAnswer {
+		return messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)}
+	})
 }
 
 // matchShown is how many characters of a message or a file a search result contains.
 const matchShown = 600
 
-func (s *Server) messages(r *request, c *store.Conversation) (any, error) {
+func (s *Server) messages(r *request) (messageList, error) {
 	limit, _ := r.page()
 	before := r.seq("before", 0)
 	if q := r.Get("q"); q != "" {
-		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
-		if err != nil {
-			return nil, err
-		}
-		return messageList{Messages: foundMessages(found)}, nil
+		found, err := memory.Of(r.conversation).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
+		return messageList{Messages: foundMessages(found)}, err
 	}
-	list := messageList{Messages: []messageAnswer{}}
-	found, more, err := c.Transcript().Earlier(r.Context(), before, limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range found {
-		list.Messages = append(list.Messages, messageAnswer{Record: chat.RecordOf(m)})
-	}
+	found, more, err := r.conversation.Transcript().Earlier(r.Context(), before, limit)
+	list := messageList{Messages: each(found, func(m chat.Message) messageAnswer { return messageAnswer{Record: chat.RecordOf(m)} })}
 	if more {
 		list.Before = found[0].Seq
 	}
-	return list, nil
+	return list, err
 }
 
-// summaryList has the summaries in the prompt.
 type summaryList struct {
 	Stack []channel.StackEntry `json:"stack" jsonschema:"of this session, oldest first"`
 	Total int                  `json:"total" jsonschema:"how many the stack has"`
 	Past  channel.Past         `json:"past" jsonschema:"of the time before it"`
 }
 
-func (s *Server) summaries(r *request, c *store.Conversation) (any, error) {
-	now, err := s.operator.Context(r.Context(), c.Name())
-	if err != nil {
-		return nil, err
-	}
-	part := cut(r, now.Stack)
-	return summaryList{part, len(now.Stack), now.Past}, nil
+func (s *Server) summaries(r *request) (summaryList, error) {
+	now, err := s.operator.Context(r.Context(), r.conversation.Name())
+	return summaryList{listOf(cut(r, now.Stack)), len(now.Stack), now.Past}, err
 }
 
 type taskList struct {
 	Tasks []channel.Task `json:"tasks"`
 }
 
-func (s *Server) tasks(r *request, c *store.Conversation) (any, error) {
-	all, err := c.Tasks().List(r.Context())
-	return taskList{append([]channel.Task{}, all...)}, err
+func (s *Server) tasks(r *request) (taskList, error) {
+	all, err := r.conversation.Tasks().List(r.Context())
+	return taskList{listOf(all)}, err
 }
 
 // summaryAnswer is a summary, with what it covers.
@@ -238,28 +168,76 @@ type summaryAnswer struct {
 	From     int64                `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
 }
 
-func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
+func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
-	e, err := c.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: []channel.StackEntry{}, Messages: []chat.Record{}, From: e.Next}
-	for _, row := range e.Children {
-		a.Children = append(a.Children, channel.StackEntryOf(row))
-	}
-	for _, m := range e.Messages {
-		a.Messages = append(a.Messages, chat.RecordOf(m))
-	}
-	return a, nil
+	return summaryAnswer{channel.StackEntryOf(e.Row), each(e.Children, channel.StackEntryOf), each(e.Messages, chat.RecordOf), e.Next}, nil
 }
 
-// id returns the {id} in the path of a request; 0, which nothing has, if it is none.
-func (r *request) id() int64 {
-	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil || n < 1 {
-		r.wrong = cmp.Or(r.wrong, error(problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))))
-		return 0
+type simulateBody struct {
+	Conversation string        `json:"conversation"`
+	Variants     []variantBody `json:"variants" jsonschema:"at most 8; none: the settings in force alone"`
+}
+
+type variantBody struct {
+	Name     string                     `json:"name,omitempty" jsonschema:"absent: made of its settings"`
+	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over those in force: {\"background_threshold\": 0.7}; keys of [defaults.compaction], or context_window"`
+}
+
+const maxVariants = 8
+
+func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, err error) {
+	if len(b.Variants) > maxVariants {
+		return report, invalid("variants: at most %d are compared at once.", maxVariants)
 	}
-	return n
+	c, err := s.find(r.Context(), b.Conversation)
+	if err != nil {
+		return report, err
+	}
+	var variants []simulate.Variant
+	for _, v := range b.Variants {
+		made := simulate.Variant{Name: v.Name, Set: compactor.Patch{}}
+		for key, raw := range v.Settings {
+			text, err := settingText(raw)
+			if err != nil || text == nil {
+				return report, invalid("%s: must be a number, a text, true or false.", key)
+			}
+			made.Set[key] = *text
+		}
+		variants = append(variants, made)
+	}
+	return s.simulation(r.Context(), c, variants)
+}
+
+// simulation simulates variants on a conversation. Only one runs at a time, because it occupies a
+// CPU and keeps the conversation in memory.
+func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
+	agent, err := s.operator.Agent(ctx, c)
+	if err != nil {
+		return report, err
+	}
+	policy, err := agent.PolicyOf(ctx, c)
+	if err != nil {
+		return report, err
+	}
+	o := simulate.OptionsOf(ctx, agent, policy, s.o.Settings().Money().Prices)
+	for _, v := range variants {
+		if err := o.Check(v); err != nil {
+			return report, invalid("%v.", err)
+		}
+	}
+	select {
+	case s.simulating <- struct{}{}:
+		defer func() { <-s.simulating }()
+	case <-ctx.Done():
+		return report, ctx.Err()
+	}
+	rec, err := simulate.Read(ctx, c)
+	if err != nil {
+		return report, err
+	}
+	return simulate.Run(ctx, rec, variants, o)
 }

@@ -12,39 +12,12 @@ import (
 	"cairn/memory"
 )
 
-func (s *Server) memoryRoutes() []route {
-	const one = "/api/memories/{id}"
-	return []route{
-		{
-			method: "GET", path: "/api/memories", summary: "List memories, newest first; with q the best first", handle: s.listMemories,
-			query: []param{
-				{"q", "search for these words"},
-				{"conversation", "only those of this one, by name"},
-				{"kind", strings.Join(memory.Kinds, ", ")},
-				{"about", "only those about this person, by name or id"},
-				sinceParam,
-				{"state", strings.Join(memory.States, ", ") + " (current)"},
-				{"sort", strings.Join(memory.Sorts, ", ")},
-				limitParam, offsetParam,
-			}, answers: map[int]any{200: memoryList{}},
-		},
-		{
-			method: "POST", path: "/api/memories", summary: "Remember something: 201, or 200 if it was already known", handle: s.createMemory,
-			body: memoryNew{}, answers: map[int]any{200: memory.Details{}, 201: memory.Details{}, 409: nil, 422: nil},
-		},
-		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memory.Details{}}},
-		{method: "PATCH", path: one, summary: "Change a memory's text, pin or unpin it, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memory.Details{}, 409: nil, 422: nil}},
-		{method: "DELETE", path: one, summary: "Delete a memory for good; PATCH with state \"forgotten\" can be undone", handle: s.purgeMemory, answers: map[int]any{204: nil}},
-	}
-}
-
-// memoryList is a page of memories.
 type memoryList struct {
 	Memories []memory.Memory `json:"memories"`
 	Total    int             `json:"total"`
 }
 
-func (s *Server) listMemories(r *request) (any, error) {
+func (s *Server) listMemories(r *request) (memoryList, error) {
 	limit, offset := r.page()
 	f := memory.Filter{
 		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.oneOf("kind", "", memory.Kinds), About: r.Get("about"), Since: r.since(),
@@ -52,18 +25,17 @@ func (s *Server) listMemories(r *request) (any, error) {
 	}
 	if f.Conversation != "" {
 		if _, err := s.find(r.Context(), f.Conversation); err != nil {
-			return nil, err
+			return memoryList{}, err
 		}
 	}
 	found, total, err := memory.In(s.o.Store).List(r.Context(), f)
-	return memoryList{append([]memory.Memory{}, found...), total}, err
+	return memoryList{listOf(found), total}, err
 }
 
-func (s *Server) showMemory(r *request) (any, error) {
+func (s *Server) showMemory(r *request) (memory.Details, error) {
 	return memory.In(s.o.Store).Details(r.Context(), r.id())
 }
 
-// memoryNew is a memory to save.
 type memoryNew struct {
 	Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general; required"`
 	Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone; required"`
@@ -72,45 +44,32 @@ type memoryNew struct {
 	Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1; 0: as usual for the kind"`
 }
 
-func (s *Server) createMemory(r *request) (any, error) {
-	var b memoryNew
-	if err := r.decode(&b); err != nil {
-		return nil, err
-	}
+func (s *Server) createMemory(r *request, b memoryNew) (m memory.Details, err error) {
 	c, err := s.find(r.Context(), b.Conversation)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
 	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
 	switch {
 	case err != nil:
-		return nil, err
+		return m, err
 	case saved.Unwanted:
-		return nil, problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
-	}
-	status := http.StatusOK
-	if saved.Fresh {
-		status = http.StatusCreated
+		return m, problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
+	case saved.Fresh:
+		r.status = http.StatusCreated
 		s.o.Events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)
 	}
-	m, err := memory.In(s.o.Store).Details(r.Context(), saved.ID)
-	return answered{status, m}, err
+	return memory.In(s.o.Store).Details(r.Context(), saved.ID)
 }
 
-// memoryPatch is a change of a memory.
 type memoryPatch struct {
 	Content *string `json:"content,omitempty" jsonschema:"another text; its sources stay"`
 	Pinned  *bool   `json:"pinned,omitempty" jsonschema:"true: it neither expires nor fades"`
 	State   string  `json:"state,omitempty" jsonschema:"forgotten: it is not recalled any more; active: it is again"`
 }
 
-func (s *Server) patchMemory(r *request) (any, error) {
-	var p memoryPatch
-	err := r.decode(&p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err error) {
 	id, memories, change := r.id(), memory.In(s.o.Store), "changed"
 	switch {
 	case p.Content != nil && p.Pinned == nil && p.State == "":
@@ -122,17 +81,15 @@ func (s *Server) patchMemory(r *request) (any, error) {
 	case p.Content == nil && p.Pinned == nil && p.State == "active":
 		change, err = "restored", memories.Restore(r.Context(), id)
 	default:
-		return nil, problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state, which is \"forgotten\" or \"active\": {\"pinned\": true}.")
+		return m, invalid("Change one of content, pinned and state, which is \"forgotten\" or \"active\": {\"pinned\": true}.")
 	}
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	m, err := memories.Details(r.Context(), id)
-	if err != nil {
-		return nil, err
+	if m, err = memories.Details(r.Context(), id); err == nil {
+		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
 	}
-	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
-	return m, nil
+	return m, err
 }
 
 func (s *Server) purgeMemory(r *request) (any, error) {
@@ -141,11 +98,10 @@ func (s *Server) purgeMemory(r *request) (any, error) {
 	if err == nil {
 		err = memories.Purge(r.Context(), m.ID)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
 	}
-	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
-	return nil, nil
+	return nil, err
 }
 
 // recalled has the results of a search, best first.
@@ -154,20 +110,17 @@ type recalled struct {
 	Messages []messageAnswer `json:"messages"`
 }
 
-func (s *Server) recall(r *request) (any, error) {
-	if strings.TrimSpace(r.Get("q")) == "" || r.Get("conversation") == "" {
-		return nil, bad("Name a question and a conversation.")
+func (s *Server) recall(r *request) (found recalled, err error) {
+	q, asker, since := r.Get("q"), r.Get("as"), r.since()
+	if strings.TrimSpace(q) == "" || r.Get("conversation") == "" {
+		return found, bad("Name a question and a conversation.")
 	}
 	limit, _ := r.page()
-	from := r.since()
 	c, err := s.find(r.Context(), r.Get("conversation"))
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: r.Get("q"), Asker: r.Get("as"), Since: from, Limit: limit})
-	if err != nil {
-		return nil, err
-	}
-	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: r.Get("q"), Asker: r.Get("as"), Since: from, Limit: limit})
-	return recalled{append([]memory.Memory{}, memories...), foundMessages(messages)}, err
+	memories, _, e1 := memory.Of(c).List(r.Context(), memory.Filter{Query: q, Asker: asker, Since: since, Limit: limit})
+	messages, e2 := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Asker: asker, Since: since, Limit: limit})
+	return recalled{listOf(memories), foundMessages(messages)}, cmp.Or(e1, e2)
 }

@@ -36,31 +36,22 @@ const (
 	historyPoints      = 1000 // of turns; those of compactions come in addition
 )
 
-func (s *Server) history(r *request, c *store.Conversation) (any, error) {
+func (s *Server) history(r *request) (h historyAnswer, err error) {
 	since, before := r.since(), r.seq("before", 0)
-	ctx, h := r.Context(), historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
-	now, err := s.operator.Context(ctx, c.Name())
-	if err != nil {
-		return nil, err
-	}
-	first, err := c.Transcript().Page(ctx, 1, 1)
-	if err != nil {
-		return nil, err
-	}
-	newest, _, err := c.Transcript().Earlier(ctx, before, 1)
-	if err != nil || len(newest) == 0 {
+	ctx, c := r.Context(), r.conversation
+	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
+	now, e1 := s.operator.Context(ctx, c.Name())
+	first, e2 := c.Transcript().Page(ctx, 1, 1)
+	newest, _, e3 := c.Transcript().Earlier(ctx, before, 1)
+	turns, e4 := c.Turns().Usages(ctx, since, before, historyTurns+1)
+	applied, _, e5 := s.o.Store.Compactions(ctx, store.CompactionFilter{
+		Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions,
+	})
+	if err := cmp.Or(e1, e2, e3, e4, e5); err != nil || len(newest) == 0 {
 		return h, err
 	}
-	turns, err := c.Turns().Usages(ctx, since, before, historyTurns+1)
-	if err != nil {
-		return nil, err
-	}
-	applied, _, err := s.o.Store.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions})
-	if err != nil {
-		return nil, err
-	}
 	steps := store.StepsOf(applied)
-	h.Compactions = append(h.Compactions, steps...)
+	h.Compactions = listOf(steps)
 	if len(turns) > historyTurns {
 		turns = turns[1:]
 		h.Before = turns[0].Seq
@@ -120,9 +111,9 @@ func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.
 		return now, nil
 	}
 	f.mu.Lock()
-	known, found := f.known[p.Channel]
+	known := f.known[p.Channel]
 	f.mu.Unlock()
-	if found && known.next == p.Next && known.version == p.Version {
+	if known.next == p.Next && known.version == p.Version {
 		return known.activity, nil
 	}
 	now, err := operator.Context(ctx, p.Channel)
@@ -139,14 +130,13 @@ func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.
 	return known.activity, nil
 }
 
-// usageAnswer has the usage of models, and the current budgets.
 type usageAnswer struct {
 	channel.UsageReport
 	Count   int              `json:"count" jsonschema:"how many rows there are"`
 	Budgets []channel.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
-func (s *Server) usage(r *request) (any, error) {
+func (s *Server) usage(r *request) (a usageAnswer, err error) {
 	by, from := r.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), r.since()
 	day := ""
 	if !from.IsZero() {
@@ -154,12 +144,10 @@ func (s *Server) usage(r *request) (any, error) {
 	}
 	used, err := s.o.Store.Usage(r.Context(), day)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	money := s.o.Settings().Money()
-	a := usageAnswer{UsageReport: channel.NewUsageReport(used, day, by, money.Prices), Budgets: []channel.Budget{}}
-	a.Count = len(a.Rows)
-	a.Rows = cut(r, a.Rows)
-	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
+	a.UsageReport = channel.NewUsageReport(used, day, by, s.o.Settings().Money().Prices)
+	a.Count, a.Budgets = len(a.Rows), listOf(s.operator.Budgets())
+	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
 }

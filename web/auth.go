@@ -13,6 +13,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 const (
@@ -31,31 +34,22 @@ func newAuth(token string) auth {
 	return auth{needed: token != "", token: sha256.Sum256([]byte(token)), key: sha256.Sum256([]byte("cairn session\x00" + token))}
 }
 
-// valid compares a token in constant time.
-func (a auth) valid(token string) bool {
-	hash := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1
-}
-
 // session returns the cookie value of a session that ends at until: the time and its signature.
 func (a auth) session(until time.Time) string {
 	end := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
-	return base64.RawURLEncoding.EncodeToString(append(end, a.sign(end)...))
-}
-
-func (a auth) sign(end []byte) []byte {
 	mac := hmac.New(sha256.New, a.key[:])
 	mac.Write(end)
-	return mac.Sum(nil)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(end))
 }
 
 // open reports whether value is the cookie of a session that has not expired.
 func (a auth) open(value string, now time.Time) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(value)
-	if err != nil || len(raw) != 8+sha256.Size || !hmac.Equal(raw[8:], a.sign(raw[:8])) {
+	if err != nil || len(raw) < 8 {
 		return false
 	}
-	return now.Before(time.Unix(int64(binary.BigEndian.Uint64(raw)), 0))
+	end := time.Unix(int64(binary.BigEndian.Uint64(raw)), 0)
+	return hmac.Equal([]byte(value), []byte(a.session(end))) && now.Before(end)
 }
 
 // authenticate rejects requests without full access. Wrong tokens are rate limited.
@@ -82,7 +76,7 @@ func (s *Server) guess(r *http.Request, token string) error {
 	if guesses.Tokens() < 1 {
 		return tooMany(time.Minute / guessesPerMinute)
 	}
-	if s.auth.valid(token) {
+	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], s.auth.token[:]) == 1 {
 		return nil
 	}
 	guesses.Allow()
@@ -112,7 +106,7 @@ func localPath(next string) string {
 
 func (s *Server) authRoutes() {
 	s.serve("GET /login", func(w http.ResponseWriter, r *http.Request) error {
-		return s.showLogin(w, http.StatusOK, localPath(r.FormValue("next")), "")
+		return s.loginPage(w, http.StatusOK, localPath(r.FormValue("next")), "")
 	})
 	s.serve("POST /login", s.login)
 	s.serve("POST /logout", func(w http.ResponseWriter, r *http.Request) error {
@@ -130,7 +124,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if s.auth.needed {
 		if err := s.guess(r, strings.TrimSpace(r.PostForm.Get("token"))); err != nil {
 			p := s.problemOf(r, err)
-			return s.showLogin(w, p.Status, next, p.Detail)
+			return s.loginPage(w, p.Status, next, p.Detail)
 		}
 		http.SetCookie(w, cookie(r, s.auth.session(time.Now().Add(sessionTime)), int(sessionTime.Seconds())))
 	}
@@ -145,6 +139,15 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	}
 }
 
-func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) error {
-	return writePage(w, status, s.frame("Log in", "", loginView(next, why)))
+// loginPage asks for the token; why tells what was wrong with the last one.
+func (s *Server) loginPage(w http.ResponseWriter, status int, next, why string) error {
+	return writePage(w, status, s.frame("Log in", "", h.Form(
+		h.Method("post"), h.Action("/login"), h.Class("login"),
+		h.H1(g.Text("Log in")),
+		faint(g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")), g.Text(" names, or in CAIRN_WEB_TOKEN.")),
+		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
+		hidden("next", next),
+		h.Label(g.Text("Token "), h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus())),
+		button("main", "Log in"),
+	)))
 }

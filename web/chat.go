@@ -4,9 +4,9 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,9 +37,6 @@ func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
 	return &chatWriter{events: c.events, conversation: conversation, often: rate.Sometimes{Interval: showInterval}}
 }
 
-// kindReply is the kind of events about a reply in progress.
-const kindReply = "reply"
-
 // replyEvent is a reply, complete or partial.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
@@ -58,17 +55,10 @@ func (e *Events) publishReply(r replyEvent) {
 }
 
 // notices returns the notices of a conversation since the start, oldest first.
-func (e *Events) notices(conversation string) (all []replyEvent) {
-	for _, one := range e.ofKind(kindReply) {
-		var r replyEvent
-		if one.Conversation == conversation && json.Unmarshal(one.Data, &r) == nil {
-			all = append(all, r)
-		}
-	}
-	return all
+func (e *Events) notices(conversation string) []replyEvent {
+	return slices.DeleteFunc(keptOf[replyEvent](e), func(r replyEvent) bool { return r.Conversation != conversation })
 }
 
-// chatWriter publishes one reply.
 type chatWriter struct {
 	events       *Events
 	conversation string
@@ -99,70 +89,51 @@ func (w *chatWriter) Cancel() {
 // validChatName matches what may follow "web:" in a name. Words of Hindi and Thai have marks (M).
 var validChatName = lazy.Pattern(`^[\pL\pN][\pL\pM\pN ._-]{0,63}$`)
 
-// unknownCommand matches a line that looks like a command.
 var unknownCommand = lazy.Pattern(`^/([a-zA-Z]+)(?:\s|$)`)
 
-// maxMessage limits a message, in characters.
 const maxMessage = 100_000
-
-func (v *visit) chatName() (string, error) {
-	name := v.PathValue("name")
-	if !validChatName().MatchString(name) {
-		return "", errName
-	}
-	return name, nil
-}
 
 var errName = bad("A conversation's name may have at most 64 letters, digits, spaces, dots, dashes and underscores.")
 
 // owner is who uses the browser.
 var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
-// messageRoutes returns the routes for programs that chat with the bot.
-func (s *Server) messageRoutes() []route {
-	return []route{{
-		method: "POST", path: "/api/conversations/{name}/messages", handle: s.postMessage,
-		summary: "Send a message or a command to a web conversation, web:NAME, which may be new: 202 once the message is on disk; 200 with a command's answer",
-		body:    messageNew{}, answers: map[int]any{200: messageTaken{}, 202: messageTaken{}, 400: nil, 409: nil, 422: nil},
-	}}
-}
-
-// messageNew is a message to deliver.
 type messageNew struct {
 	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
 	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
 	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
 }
 
-// messageTaken is the receipt of a message.
 type messageTaken struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
 }
 
-func (s *Server) postMessage(r *request) (any, error) {
+func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err error) {
 	name := r.PathValue("name")
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
-		return nil, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+		return taken, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
 	}
 	if !validChatName().MatchString(chat) {
-		return nil, errName
+		return taken, errName
 	}
-	var b messageNew
-	if err := r.decode(&b); err != nil {
-		return nil, err
-	}
-	if err := b.check(); err != nil {
-		return nil, err
+	switch b.Text = strings.TrimSpace(b.Text); {
+	case b.Text == "":
+		return taken, bad("Write something first: text is missing or empty.")
+	case utf8.RuneCountInString(b.Text) > maxMessage:
+		return taken, bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
+	case b.ID == "" || len(b.ID) > 100:
+		return taken, bad("A message needs an id of at most 100 bytes, unique in its conversation.")
 	}
 	settings, err := channel.PatchOf(b.Compaction)
 	if err != nil {
-		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
+		return taken, invalid("%v", err)
 	}
+	taken.ID = b.ID
 	if channel.IsCommand(b.Text) {
 		said, _, err := s.o.Hub.Run(r.Context(), name, owner, b.Text)
-		taken := messageTaken{b.ID, said.String()}
+		taken.Answer = said.String()
 		if said.Awaited && said.Then != nil {
 			taken.Answer = said.Then(r.Context())
 		}
@@ -170,41 +141,26 @@ func (s *Server) postMessage(r *request) (any, error) {
 	}
 	if word := unknownCommand().FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
 		_, err := channel.FindCommand(word[1])
-		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
+		return taken, invalid("%v", err)
 	}
 	if strings.HasPrefix(b.Text, "//") {
 		b.Text = b.Text[1:]
 	}
+	r.status = http.StatusAccepted
 	_, err = s.o.Hub.Deliver(r.Context(), name, channel.Inbound{
 		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
-	return answered{http.StatusAccepted, messageTaken{ID: b.ID}}, err
+	return taken, err
 }
 
-// check trims the message and returns an error if it is invalid.
-func (b *messageNew) check() error {
-	switch b.Text = strings.TrimSpace(b.Text); {
-	case b.Text == "":
-		return bad("Write something first: text is missing or empty.")
-	case utf8.RuneCountInString(b.Text) > maxMessage:
-		return bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
-	case b.ID == "" || len(b.ID) > 100:
-		return bad("A message needs an id of at most 100 bytes, unique in its conversation.")
+func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
+	if !validChatName().MatchString(r.PathValue("name")) {
+		return errName
 	}
-	return nil
-}
-
-// suggest completes the argument of a command.
-func suggest(v *visit) error {
-	name, err := v.chatName()
-	if err != nil {
-		return err
+	q := r.URL.Query()
+	choices, err := s.o.Hub.Suggest(r.Context(), config.WebName+":"+r.PathValue("name"), owner, q.Get("command"), q.Get("typed"))
+	if err == nil {
+		writeJSON(w, http.StatusOK, "application/json", listOf(choices))
 	}
-	q := v.URL.Query()
-	choices, err := v.s.o.Hub.Suggest(v.Context(), config.WebName+":"+name, owner, q.Get("command"), q.Get("typed"))
-	if err != nil {
-		return err
-	}
-	writeJSON(v.w, http.StatusOK, "application/json", append([]channel.Choice{}, choices...))
-	return nil
+	return err
 }

@@ -32,7 +32,10 @@ func TestChatAPI(t *testing.T) {
 	check.Equal(t, "messages", list[0].Text+" "+list[1].Text, "I prefer green tea. Noted <b>well</b>.")
 
 	check.HasPrefix(t, "the chat", r.request("GET", "/chat", "").Header.Get("Location"), "/chat/general")
-	check.Contains(t, "an empty chat", r.page(200, "/chat/general"), "Nobody has said anything here yet.")
+	for _, path := range []string{"/chat/general", pageOf(pane), pageOf(pane) + "/messages", pageOf(pane) + "/settings"} {
+		check.Contains(t, path+" of an empty chat", r.page(200, path), "Nobody has said anything here yet.", "Overview")
+	}
+	check.Contains(t, "memories of an empty chat", r.page(200, "/memories?conversation="+pane), "No memories match.")
 	check.Contains(t, "page", r.page(200, "/chat/shop?fragment=messages"), "I prefer green tea.", "Noted &lt;b&gt;well&lt;/b&gt;.")
 	check.Contains(t, "suggestions", r.page(200, "/chat/shop/suggest?command=settings&typed=keep"), "keep_last_n")
 }
@@ -71,8 +74,8 @@ func TestReplyIsStreamed(t *testing.T) {
 		must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
 		for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
 			got := <-w.events
-			check.Equal(t, "event kind", got.Kind, kindReply)
-			check.Contains(t, "event data", string(got.Data), want)
+			check.Equal(t, "event kind", got.kind, kindReply)
+			check.Contains(t, "event data", string(got.json), want)
 		}
 	})
 }

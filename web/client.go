@@ -23,18 +23,14 @@ type trusted struct{}
 
 // API returns the API for calls within the process, with full access.
 func (s *Server) API() API {
-	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-		r, err := newCall(context.WithValue(ctx, trusted{}, true), method, path, query, body)
-		if err != nil {
-			return nil, bad("%v", err)
-		}
+	return apiAt("", func(r *http.Request) (int, []byte, error) {
 		reply := &reply{header: http.Header{}, status: http.StatusOK}
-		s.mux.ServeHTTP(reply, r)
-		if reply.problem != nil {
-			return nil, reply.problem
+		s.mux.ServeHTTP(reply, r.WithContext(context.WithValue(r.Context(), trusted{}, true)))
+		if reply.body.Len() == 0 { // fail wrote nothing, because nobody waits any more, or there is nothing
+			return reply.status, nil, r.Context().Err()
 		}
-		return answerOf(reply.status, reply.body.Bytes())
-	}
+		return reply.status, reply.body.Bytes(), nil
+	})
 }
 
 // maxResponse limits a response that is read over the network, in bytes.
@@ -42,24 +38,47 @@ const maxResponse = 64 << 20
 
 // Remote returns the API of a running bot at base, such as "http://127.0.0.1:8090".
 func Remote(client *http.Client, base, token string) API {
-	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-		r, err := newCall(ctx, method, base+path, query, body)
-		if err != nil {
-			return nil, err
-		}
+	return apiAt(base, func(r *http.Request) (int, []byte, error) {
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		resp, err := client.Do(r)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		defer resp.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
-		if err != nil {
-			return nil, err
+		return resp.StatusCode, text, err
+	})
+}
+
+// apiAt returns the API at base; do sends a request.
+func apiAt(base string, do func(*http.Request) (status int, text []byte, err error)) API {
+	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+		var sent bytes.Buffer
+		if body != nil {
+			if err := json.NewEncoder(&sent).Encode(body); err != nil {
+				return nil, fmt.Errorf("write the request: %w", err)
+			}
 		}
-		return answerOf(resp.StatusCode, text)
+		r, err := http.NewRequestWithContext(ctx, method, base+path+"?"+query.Encode(), &sent)
+		if err != nil {
+			return nil, bad("%v", err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		status, text, err := do(r)
+		p := &Problem{}
+		switch {
+		case err != nil:
+			return nil, err
+		case status < 300:
+			return text, nil
+		case status < 400: // a redirect: the path is not clean
+			return nil, problem(http.StatusNotFound, "There is nothing with that name or number.")
+		case json.Unmarshal(text, p) != nil || p.Detail == "":
+			return nil, errors.New(http.StatusText(status))
+		}
+		return nil, p
 	}
 }
 
@@ -91,40 +110,11 @@ func statusOf(err error) int {
 	return 0
 }
 
-func newCall(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
-	var sent bytes.Buffer
-	if body != nil {
-		if err := json.NewEncoder(&sent).Encode(body); err != nil {
-			return nil, fmt.Errorf("write the request: %w", err)
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, method, path+"?"+query.Encode(), &sent)
-	if err == nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	return r, err
-}
-
-func answerOf(status int, text []byte) (json.RawMessage, error) {
-	if status < 300 {
-		return text, nil
-	}
-	p := &Problem{}
-	switch err := json.Unmarshal(text, p); {
-	case status < 400: // a redirect: the path is not clean
-		return nil, problem(http.StatusNotFound, "There is nothing with that name or number.")
-	case err != nil || p.Detail == "":
-		return nil, errors.New(http.StatusText(status))
-	}
-	return nil, p
-}
-
-// reply records a response within the process: a body, or a problem.
+// reply records a response within the process.
 type reply struct {
-	header  http.Header
-	status  int
-	body    bytes.Buffer
-	problem *Problem
+	header http.Header
+	status int
+	body   bytes.Buffer
 }
 
 func (r *reply) Header() http.Header            { return r.header }

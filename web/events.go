@@ -5,7 +5,10 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,25 +26,29 @@ const (
 	kindUsage      = "usage"
 	kindCompaction = "compaction"
 	kindMemory     = "memory"
+	kindTask       = "task"
 	kindIncident   = "incident"
+	kindApproval   = "approval" // the pending approvals of tool calls have changed
+	kindReply      = "reply"
 	kindReset      = "reset" // some events were missed: reload everything
 )
 
-// Event is one event of a conversation, or of the whole bot.
-type Event struct {
-	Kind         string
-	Conversation string // "": of no single conversation
-	Data         []byte // JSON
+var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
 
-	number int64
+// event is one event of a conversation, or of the whole bot.
+type event struct {
+	kind         string
+	conversation string // "": of no single conversation
+	data         any
+	json         []byte // data
+	number       int64  // 0: it is not kept
 }
 
-// keptEvents is how many events are kept for watchers that reconnect, pendingEvents how many may be
-// queued for a slow one.
 const (
-	keptEvents    = 1024
-	pendingEvents = 256
+	keptEvents    = 1024 // for watchers that reconnect
+	pendingEvents = 256  // for a slow one
 	maxWatchers   = 100
+	heartbeat     = 15 * time.Second // interval of keep-alive comments
 )
 
 // Events sends events to watchers. It never blocks: a watcher that reads too slowly is dropped, and
@@ -50,13 +57,13 @@ type Events struct {
 	epoch string // of this process, because the next one restarts the numbers
 
 	mu       sync.Mutex // guards everything below
-	kept     []Event    // the newest events, oldest first
+	kept     []event    // the newest events, oldest first
 	last     int64      // number of the newest event
 	watchers map[*watcher]bool
 }
 
 // watcher is one subscriber. events is closed if it reads too slowly.
-type watcher struct{ events chan Event }
+type watcher struct{ events chan event }
 
 // NewEvents returns an Events that is ready to use.
 func NewEvents() *Events {
@@ -71,17 +78,17 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 	if err != nil { // a programming error: our own type cannot be encoded
 		panic(err)
 	}
-	event := Event{Kind: kind, Conversation: conversation, Data: text}
+	one := event{kind: kind, conversation: conversation, data: data, json: text}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if keep {
 		e.last++
-		event.number = e.last
-		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], event)
+		one.number = e.last
+		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], one)
 	}
 	for w := range e.watchers {
 		select {
-		case w.events <- event:
+		case w.events <- one:
 		default:
 			delete(e.watchers, w)
 			close(w.events)
@@ -92,13 +99,13 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 // watch returns a watcher and the events it has missed since the event with this id, oldest first.
 // reset is true if the id is from another process or too old. ok is false if there are too many
 // watchers.
-func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
+func (e *Events) watch(id string) (w *watcher, missed []event, reset, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
 		return nil, nil, false, false
 	}
-	w = &watcher{events: make(chan Event, pendingEvents)}
+	w = &watcher{events: make(chan event, pendingEvents)}
 	e.watchers[w] = true
 	if id == "" {
 		return w, nil, false, true
@@ -111,14 +118,18 @@ func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
 	return w, slices.Clone(e.kept[len(e.kept)-int(e.last-seen):]), false, true
 }
 
-// ofKind returns the kept events of a kind, oldest first.
-func (e *Events) ofKind(kind string) []Event {
+// keptOf returns the data of a type in the kept events, oldest first.
+func keptOf[T any](e *Events) (all []T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(e.kept), func(one Event) bool { return one.Kind != kind })
+	for _, one := range e.kept {
+		if data, ok := one.data.(T); ok {
+			all = append(all, data)
+		}
+	}
+	return all
 }
 
-// unwatch removes a watcher.
 func (e *Events) unwatch(w *watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -137,7 +148,6 @@ func (e *Events) newest() string {
 
 func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
 
-// turnEvent is the start or the end of a turn.
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
 	State        string    `json:"state" jsonschema:"started, answered, failed, stopped, passed or interrupted"`
@@ -171,7 +181,6 @@ func (e *Events) End(s *observe.Step) {
 	e.publishUsage(s.Conversation, int(s.Number("used_tokens")), int(s.Number("max_tokens")))
 }
 
-// usageEvent is the usage of a conversation's window.
 type usageEvent struct {
 	Conversation string    `json:"conversation"`
 	Used         int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
@@ -203,7 +212,6 @@ func (e *Events) Compaction(conversation string, c channel.Event) {
 	}
 }
 
-// memoryEvent is a memory that was saved or changed.
 type memoryEvent struct {
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`
@@ -212,16 +220,10 @@ type memoryEvent struct {
 	Content      string `json:"content,omitempty"`
 }
 
-// kindApproval is the kind of events about pending approvals of tool calls.
-const kindApproval = "approval"
-
 // Asked publishes that the pending approvals of a conversation have changed.
 func (e *Events) Asked(conversation string) {
 	e.publish(kindApproval, conversation, map[string]string{"conversation": conversation})
 }
-
-// kindTask is the kind of events about tasks.
-const kindTask = "task"
 
 // Task publishes the start, progress or end of a task, in the conversation that started it.
 func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
@@ -229,4 +231,68 @@ func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
 // Remembered publishes a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
+}
+
+// watch streams events until the client disconnects, reads too slowly, or the server closes.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
+	q := requestOf(r)
+	conversation, kinds := q.Get("conversation"), q.someOf("kinds", allKinds)
+	if q.wrong != nil {
+		return q.wrong
+	}
+	control := http.NewResponseController(w)
+	send := func(text string) error {
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	sendEvent := func(e event) error {
+		id := ""
+		switch {
+		case conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind):
+			return nil
+		case e.number > 0:
+			id = "id: " + s.o.Events.id(e.number) + "\n"
+		}
+		return send(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, e.kind, e.json))
+	}
+	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
+	if !ok {
+		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
+	}
+	defer s.o.Events.unwatch(watcher)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	begin := "retry: 2000\n\n" // milliseconds until a client reconnects
+	if reset {
+		begin += fmt.Sprintf("id: %s\nevent: %s\ndata: {}\n\n", s.o.Events.newest(), kindReset)
+	}
+	if send(begin) != nil {
+		return nil
+	}
+	for _, e := range missed {
+		if sendEvent(e) != nil {
+			return nil
+		}
+	}
+	alive := time.NewTicker(heartbeat)
+	defer alive.Stop()
+	for {
+		var err error
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-alive.C:
+			err = send(": alive\n\n")
+		case e, open := <-watcher.events:
+			if !open { // too slow: the client reconnects for the rest
+				return nil
+			}
+			err = sendEvent(e)
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }

@@ -4,14 +4,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
 	"time"
 )
 
-// incidentEvent is the start or the end of an incident.
 type incidentEvent struct {
 	Level      string            `json:"level" jsonschema:"warn, error; info: it is over"`
 	Name       string            `json:"name" jsonschema:"as in docs/log-events.md"`
@@ -24,58 +22,50 @@ const recovered = "_recovered"
 
 // incidents is a log handler that publishes incidents. Secrets must already be masked.
 type incidents struct {
-	slog.Handler
 	events *Events
 	attrs  []slog.Attr
 }
 
 // Incidents returns a handler that publishes warnings and errors before it passes them on.
-func (e *Events) Incidents(to slog.Handler) slog.Handler { return incidents{Handler: to, events: e} }
-
-// Enabled reports whether a record of this level may be an incident or is logged.
-func (h incidents) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelInfo || h.Handler.Enabled(ctx, level)
+func (e *Events) Incidents(to slog.Handler) slog.Handler {
+	return slog.NewMultiHandler(incidents{events: e}, to)
 }
 
+// Enabled reports whether a record of this level may be an incident.
+func (incidents) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
 // Handle publishes a record if it reports an incident.
-func (h incidents) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn || r.Level == slog.LevelInfo && strings.HasSuffix(r.Message, recovered) {
-		i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
-		for _, a := range h.attrs {
-			i.Attributes[a.Key] = a.Value.String()
-		}
-		r.Attrs(func(a slog.Attr) bool {
-			i.Attributes[a.Key] = a.Value.String()
-			return true
-		})
-		h.events.publish(kindIncident, i.Attributes["conversation"], i)
-	}
-	if !h.Handler.Enabled(ctx, r.Level) {
+func (h incidents) Handle(_ context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn && !strings.HasSuffix(r.Message, recovered) {
 		return nil
 	}
-	return h.Handler.Handle(ctx, r)
+	i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
+	add := func(a slog.Attr) bool {
+		i.Attributes[a.Key] = a.Value.String()
+		return true
+	}
+	for _, a := range h.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	h.events.publish(kindIncident, i.Attributes["conversation"], i)
+	return nil
 }
 
 // WithAttrs keeps the attributes of every record.
 func (h incidents) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return incidents{h.Handler.WithAttrs(attrs), h.events, append(h.attrs[:len(h.attrs):len(h.attrs)], attrs...)}
+	return incidents{h.events, slices.Concat(h.attrs, attrs)}
 }
 
 // WithGroup does not change the names of published attributes.
-func (h incidents) WithGroup(name string) slog.Handler {
-	return incidents{h.Handler.WithGroup(name), h.events, h.attrs}
-}
+func (h incidents) WithGroup(string) slog.Handler { return h }
 
 // keptIncidents limits the incidents on the health page.
 const keptIncidents = 50
 
 // incidents returns the newest incidents, newest first.
-func (e *Events) incidents() (all []incidentEvent) {
-	for _, one := range slices.Backward(e.ofKind(kindIncident)) {
-		var i incidentEvent
-		if len(all) < keptIncidents && json.Unmarshal(one.Data, &i) == nil {
-			all = append(all, i)
-		}
-	}
-	return all
+func (e *Events) incidents() []incidentEvent {
+	all := keptOf[incidentEvent](e)
+	slices.Reverse(all)
+	return all[:min(len(all), keptIncidents)]
 }

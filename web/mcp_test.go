@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +101,10 @@ func TestMCPReadTools(t *testing.T) {
 	} {
 		calls(t, s, c.tool, c.arguments, c.want)
 	}
+	long := mcpTools{api: func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
+		return make(json.RawMessage, maxMCPAnswer+1), nil
+	}}
+	check.ErrorContains(t, "a long answer", check.ErrorOf(long.ask(t.Context(), "GET", "", nil, nil)), "ask for less with limit")
 	tools := must(s.ListTools(t.Context(), nil)).Tools
 	check.Equal(t, "tools", len(tools), 9)
 	check.That(t, !slices.ContainsFunc(tools, func(tool *sdk.Tool) bool { return !tool.Annotations.ReadOnlyHint }), "one of them writes")

@@ -18,16 +18,14 @@ import (
 
 type object = map[string]any
 
-// openAPI returns the API as OpenAPI 3.1.
-func (s *Server) openAPI(_ *request) (any, error) {
-	paths := object{}
+func (s *Server) openAPI(*request) (object, error) {
+	paths := map[string]object{}
 	for _, r := range s.routes() {
-		item, _ := paths[r.path].(object)
-		if item == nil {
-			item = object{}
-			paths[r.path] = item
+		method, path, _ := strings.Cut(r.pattern, " ")
+		if paths[path] == nil {
+			paths[path] = object{}
 		}
-		item[strings.ToLower(r.method)] = operation(r)
+		paths[path][strings.ToLower(method)] = operation(r, path)
 	}
 	doc := object{
 		"openapi": "3.1.0",
@@ -46,40 +44,48 @@ func (s *Server) openAPI(_ *request) (any, error) {
 
 var pathParams = lazy.Pattern(`\{(\w+)\}`)
 
-func operation(r route) object {
+func operation(r route, path string) object {
 	params := []object{}
-	for _, match := range pathParams().FindAllStringSubmatch(r.path, -1) {
-		kind, text := "string", "percent-encoded: terminal:garden, discord:1%2F2"
-		if match[1] == "id" {
-			kind, text = "integer", "its number"
+	given := func(in, name, kind, text string) {
+		one := object{"name": name, "in": in, "description": text, "schema": object{"type": kind}}
+		if in == "path" {
+			one["required"] = true
 		}
-		params = append(params, object{"name": match[1], "in": "path", "required": true, "description": text, "schema": object{"type": kind}})
+		params = append(params, one)
+	}
+	for _, match := range pathParams().FindAllStringSubmatch(path, -1) {
+		if match[1] == "id" {
+			given("path", "id", "integer", "its number")
+		} else {
+			given("path", match[1], "string", "percent-encoded: terminal:garden, discord:1%2F2")
+		}
 	}
 	for _, p := range r.query {
-		params = append(params, object{"name": p.name, "in": "query", "description": p.text, "schema": object{"type": "string"}})
+		given("query", p.name, "string", p.text)
 	}
 	failed := content("application/problem+json", object{"$ref": "#/components/schemas/Problem"})
 	answers := object{"default": object{"description": "why not", "content": failed}}
-	for status, v := range r.answers {
+	for _, status := range r.statuses {
 		one := object{"description": http.StatusText(status)}
 		switch {
-		case v != nil:
-			one["content"] = content("application/json", schemaOf(reflect.TypeOf(v)))
 		case status >= http.StatusBadRequest:
 			one["content"] = failed
+		case status != http.StatusNoContent:
+			one["content"] = content("application/json", schemaOf(r.answer))
 		}
 		answers[strconv.Itoa(status)] = one
 	}
 	if r.events != nil {
-		params = append(params, object{"name": "Last-Event-ID", "in": "header", "description": "resume after this event", "schema": object{"type": "string"}})
-		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []*jsonschema.Schema{
-			schemaOf(reflect.TypeFor[turnEvent]()), schemaOf(reflect.TypeFor[usageEvent]()), schemaOf(reflect.TypeFor[compactionEvent]()),
-			schemaOf(reflect.TypeFor[memoryEvent]()), schemaOf(reflect.TypeFor[incidentEvent]()), schemaOf(reflect.TypeFor[channel.Task]()), schemaOf(reflect.TypeFor[replyEvent]()),
-		}})}
+		given("header", "Last-Event-ID", "string", "resume after this event")
+		var all []*jsonschema.Schema
+		for _, event := range []any{turnEvent{}, usageEvent{}, compactionEvent{}, memoryEvent{}, incidentEvent{}, channel.Task{}, replyEvent{}} {
+			all = append(all, schemaOf(reflect.TypeOf(event)))
+		}
+		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": all})}
 	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}
 	if r.body != nil {
-		op["requestBody"] = object{"content": content("application/json", schemaOf(reflect.TypeOf(r.body)))}
+		op["requestBody"] = object{"content": content("application/json", schemaOf(r.body))}
 	}
 	return op
 }

@@ -1,6 +1,9 @@
+// The pages of the dashboard: they show what the API answers, and scripts make changes through it.
+
 package web
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"io/fs"
@@ -12,31 +15,41 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"cairn/config"
 	"cairn/internal/chart"
 )
 
 //go:embed static
 var files embed.FS
 
-// pageTable returns the pages. The preview, a part of one, is not among them, because it may be slow.
-func pageTable() map[string]func(*visit) error {
-	return map[string]func(*visit) error{
-		"GET /{$}":                     conversationsPage,
-		"GET /c/{name}":                conversationPage,
-		"GET /c/{name}/messages":       messagesPage,
-		"GET /c/{name}/summaries/{id}": summaryPage,
-		"GET /c/{name}/settings":       settingsPage,
-		"GET /memories":                memoriesPage,
-		"GET /memories/{id}":           memoryPage,
-		"GET /usage":                   usagePage,
-		"GET /health":                  healthPage,
-		"GET /chat":                    openChat,
-		"GET /chat/{name}":             chatPage,
-		"GET /chat/{name}/suggest":     suggest,
-	}
+// pages are the pages. The preview, a part of one, is not among them, because it may be slow.
+var pages = map[string]func(*visit) page{
+	"GET /{$}":                     conversationsPage,
+	"GET /c/{name}":                tab("Overview", overview),
+	"GET /c/{name}/messages":       tab("Messages", messages),
+	"GET /c/{name}/settings":       tab("Settings", settings),
+	"GET /c/{name}/summaries/{id}": summaryPage,
+	"GET /memories":                memoriesPage,
+	"GET /memories/{id}":           memoryPage,
+	"GET /usage":                   usagePage,
+	"GET /health":                  healthPage,
+	"GET /chat/{name}":             chatPage,
 }
 
-// pageRoutes registers the pages.
+// page is what a visitor sees below the navigation.
+type page struct {
+	title   string
+	content g.Node
+	part    g.Node // of the content: scripts read it alone, with the parameter fragment; nil: none
+}
+
+// visit is a request for a page.
+type visit struct {
+	*http.Request
+	s   *Server
+	err error // the first one; the page is not shown
+}
+
 func (s *Server) pageRoutes() {
 	static, _ := fs.Sub(files, "static") // embedded, so it exists
 	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
@@ -45,53 +58,68 @@ func (s *Server) pageRoutes() {
 		_, _ = w.Write([]byte(chart.CSS)) // the client may be gone
 		return nil
 	})
-	for path, page := range pageTable() {
-		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
-			return page(&visit{r, s, w})
+	for pattern, show := range pages {
+		s.handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
+			v := &visit{Request: r, s: s}
+			switch p := show(v); {
+			case v.err != nil:
+				return v.err
+			case !r.URL.Query().Has("fragment"):
+				return writePage(w, http.StatusOK, s.frame(p.title, section(r), p.content))
+			case p.part == nil:
+				return bad("This page has no part that is read alone.")
+			default:
+				return writePage(w, http.StatusOK, p.part)
+			}
 		})
 	}
-	s.stream("GET /c/{name}/settings/preview", func(w http.ResponseWriter, r *http.Request) error {
-		return previewPage(&visit{r, s, w})
+	s.stream("GET /c/{name}/settings/preview", s.previewSettings)
+	s.handle("GET /chat", func(w http.ResponseWriter, r *http.Request) error { // leads to the chat that the form names
+		http.Redirect(w, r, chatPageOf(cmp.Or(strings.TrimSpace(r.URL.Query().Get("name")), "general")), http.StatusSeeOther)
+		return nil
 	})
+	s.handle("GET /chat/{name}/suggest", s.suggest)
 	s.serve("/", func(http.ResponseWriter, *http.Request) error {
 		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
 	})
 }
 
-// visit is a request for a page.
-type visit struct {
-	*http.Request
-	s *Server
-	w http.ResponseWriter
+func (v *visit) fail(err error) { v.err = cmp.Or(v.err, err) }
+
+// ask reads a T from the API, within the process; after an error it is empty.
+func ask[T any](v *visit, path string, query url.Values) (answer T) {
+	text, err := v.s.API()(v.Context(), http.MethodGet, path, query, nil)
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	v.fail(err)
+	return answer
 }
 
-// name returns the conversation in the path.
 func (v *visit) name() string { return v.PathValue("name") }
+
+func (v *visit) param(name string) string { return v.URL.Query().Get(name) }
 
 // offset returns the offset of the current page of a list.
 func (v *visit) offset() int {
-	n, err := strconv.Atoi(v.URL.Query().Get("offset"))
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+	n, _ := strconv.Atoi(v.param("offset"))
+	return max(n, 0)
 }
 
-// show writes a page, or only the part that the query selects: scripts fetch parts.
-func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) error {
-	if wanted := v.URL.Query().Get("fragment"); wanted != "" {
-		part, known := parts[wanted]
-		if !known {
-			return bad("This page has no part with that name.")
-		}
-		return writePage(v.w, http.StatusOK, g.Group{part})
+// unspoken reports whether a page has nothing to show because nobody has written in its chat yet, which is
+// no error.
+func (v *visit) unspoken(name string) bool {
+	chat, isChat := strings.CutPrefix(name, config.WebName+":")
+	if !isChat || !validChatName().MatchString(chat) || statusOf(v.err) != http.StatusNotFound {
+		return false
 	}
-	return writePage(v.w, http.StatusOK, v.s.frame(title, v.section(), content...))
+	v.err = nil
+	return true
 }
 
-// section returns the path of the section that the page belongs to.
-func (v *visit) section() string {
-	here, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
+// section returns the path of the section that a page belongs to.
+func section(r *http.Request) string {
+	here, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if here == "c" { // the pages of a conversation
 		here = ""
 	}
@@ -113,26 +141,4 @@ func (v *visit) pager(total int) g.Node {
 	))
 }
 
-// showProblem shows why a request was rejected, and links back.
-func showProblem(v *visit, p *Problem) error {
-	return writePage(v.w, p.Status, v.s.frame("This did not work", v.section(),
-		heading("This did not work"),
-		h.P(g.Text(p.Detail)),
-		h.P(h.A(h.Href("/"), g.Text("Conversations"))),
-	))
-}
-
-// get reads what a page shows from the API, within the process. Scripts make changes through the API.
-func (v *visit) get(path string, query url.Values, into any) error {
-	text, err := v.s.API()(v.Context(), http.MethodGet, path, query, nil)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
-}
-
-// apiOf returns the API path of a conversation.
 func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
-
-// bad returns a Problem with status 400.
-func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }

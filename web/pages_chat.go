@@ -3,10 +3,7 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
-	"net/http"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -16,43 +13,30 @@ import (
 	"cairn/store"
 )
 
-// openChat leads to the chat that the form names.
-func openChat(v *visit) error {
-	http.Redirect(v.w, v.Request, chatPageOf(cmp.Or(strings.TrimSpace(v.URL.Query().Get("name")), "general")), http.StatusSeeOther)
-	return nil
-}
-
-func chatPage(v *visit) error {
-	name, err := v.chatName()
-	if err != nil {
-		return err
+func chatPage(v *visit) page {
+	name := v.name()
+	if !validChatName().MatchString(name) {
+		v.fail(errName)
 	}
 	conversation := config.WebName + ":" + name
-	var said messageList
+	list := ask[messageList](v, apiOf(conversation)+"/messages", query("limit", 100))
 	var waiting []store.Inbound
-	c, err := v.s.find(v.Context(), conversation)
-	if err == nil {
-		err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &said)
-	}
-	if err == nil {
-		waiting, err = c.Inbox().Oldest(v.Context(), pageSize)
-	}
-	if err != nil && statusOf(err) != http.StatusNotFound { // a new chat has none
-		return err
-	}
-	paused, err := v.pausedView(conversation)
-	if err != nil {
-		return err
+	if !v.unspoken(conversation) && v.err == nil {
+		c, err := v.s.find(v.Context(), conversation)
+		if err == nil {
+			waiting, err = c.Inbox().Oldest(v.Context(), pageSize)
+		}
+		v.fail(err)
 	}
 	now, _ := v.s.operator.Activity(conversation)
-	messages := g.Group{
-		saidView(conversation, said, v.s.o.Events.notices(conversation)),
+	said := g.Group{
+		saidView(conversation, list, v.s.o.Events.notices(conversation)),
 		waitingView(waiting),
-		paused,
+		v.pausedView(conversation),
 		approvalsView(conversation, v.s.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}
-	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, messages))
+	return page{name, chatView(name, conversation, said), said}
 }
 
 // saidView shows the newest messages, and the bot's notices between them.
@@ -60,7 +44,7 @@ func saidView(conversation string, said messageList, notices []replyEvent) g.Nod
 	if len(said.Messages) == 0 {
 		return faint(g.Text("Nobody has said anything here yet."))
 	}
-	view := g.Group{g.If(said.Before > 0, h.P(h.A(h.Href(messagesBefore(conversation, said.Before)), g.Text("↑ Earlier messages"))))}
+	view := g.Group{earlierLink(conversation, said)}
 	for i, m := range said.Messages {
 		m.Calls = nil // they are on the page of the messages
 		view = append(view, g.If(m.Role != "tool" && m.Text != "", messageView(conversation, m.Record, "")))
@@ -115,6 +99,6 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 			return h.Li(h.Data("name", c.Name), h.Data("usage", c.Usage()), h.Data("help", c.Help), h.Data("suggests", suggests))
 		})),
 		h.Script(h.Src("/static/chat.js"), h.Defer()),
-		h.Form(h.Class("search"), h.Action("/chat"), h.Method("get"), h.Label(g.Text("Another conversation "), h.Input(h.Name("name"), h.MaxLength("64"))), button("", "Open")),
+		searchForm(h.Action("/chat"), h.Label(g.Text("Another conversation "), h.Input(h.Name("name"), h.MaxLength("64"))), button("", "Open")),
 	}
 }

@@ -4,7 +4,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -14,126 +13,105 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/compactor"
+	"cairn/config"
+	"cairn/internal/chart"
 )
 
 const pageSize = 50
 
-func conversationsPage(v *visit) error {
-	q := v.URL.Query().Get("q")
-	var list conversationList
-	if err := v.get("/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize), &list); err != nil {
-		return err
-	}
-	table := conversationsView(list, v.pager(list.Total))
-	return v.show("Conversations", map[string]g.Node{"live": table},
-		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
-		live("conversations", v.URL.RequestURI(), table),
-	)
-}
-
-var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
-
-func conversationsView(list conversationList, pager g.Node) g.Node {
-	if list.Total == 0 {
-		return h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
-	}
-	return g.Group{
-		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
+func conversationsPage(v *visit) page {
+	q := v.param("q")
+	list := ask[conversationList](v, "/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize))
+	columns := []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
+	all := g.Node(g.Group{
+		table("list", columns, list.Conversations, func(c listedConversation) []g.Node {
+			full, newest := percentOf(c.Used, c.Max), h.Span(h.Class("faint"), g.Text("never"))
+			if !c.Last.IsZero() {
+				newest = timeView(c.Last)
+			}
 			return []g.Node{
 				g.Group{
 					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
 				},
-				windowFill{c.Used, c.Max}.view(),
+				h.Span(h.Class("fill"), bar(full), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", full))),
 				grouped(c.Messages),
-				c.newest(),
-				c.state(),
+				newest,
+				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
 			}
 		}),
 		faint(grouped(list.Total), g.Text(" in all")),
-		pager,
+		v.pager(list.Total),
+	})
+	if list.Total == 0 {
+		all = h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
 	}
+	return page{"Conversations", g.Group{
+		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
+		live("conversations", v.URL.RequestURI(), all),
+	}, all}
 }
 
-func (c listedConversation) newest() g.Node {
-	if c.Last.IsZero() {
-		return h.Span(h.Class("faint"), g.Text("never"))
+// tab returns a page of a conversation; a chat in which nobody has written yet has an empty one.
+func tab(name string, show func(*visit) page) func(*visit) page {
+	return func(v *visit) page {
+		p, here := show(v), v.name()
+		called := here
+		if v.unspoken(here) {
+			p = page{content: h.P(g.Text("Nobody has said anything here yet."))}
+		} else if c, err := v.s.find(v.Context(), here); err != nil {
+			v.fail(err)
+		} else {
+			called, err = c.Transcript().Called(v.Context())
+			v.fail(err)
+		}
+		head := heading(called, g.If(called != here, h.Span(h.Class("faint"), g.Text(here))), conversationTabs(here, name))
+		return page{name + " · " + called, g.Group{head, p.content}, p.part}
 	}
-	return timeView(c.Last)
-}
-
-func (c listedConversation) state() g.Node {
-	switch c.State {
-	case "idle":
-		return nil
-	case "paused":
-		return tag("warn", c.State)
-	}
-	return tag("", c.State)
-}
-
-// showConversation shows a page of a conversation.
-func (v *visit) showConversation(tab string, parts map[string]g.Node, content ...g.Node) error {
-	name := v.name()
-	c, err := v.s.find(v.Context(), name)
-	if err != nil {
-		return err
-	}
-	called, err := c.Transcript().Called(v.Context())
-	if err != nil {
-		return err
-	}
-	head := heading(called, g.If(called != name, h.Span(h.Class("faint"), g.Text(name))), conversationTabs(name, tab))
-	return v.show(tab+" · "+called, parts, head, g.Group(content))
 }
 
 // conversationTabs link the pages of a conversation; here is the name of the current one.
 func conversationTabs(name, here string) g.Node {
-	chat, isChat := strings.CutPrefix(name, "web:")
-	tab := func(name, href string) g.Node {
+	chat, isChat := strings.CutPrefix(name, config.WebName+":")
+	link := func(name, href string) g.Node {
 		return g.Group{h.A(h.Href(href), current(name == here), g.Text(name)), g.Text(" ")}
 	}
 	return h.Nav(
 		h.Class("tabs"), h.Aria("label", "This conversation"),
-		tab("Overview", pageOf(name)),
-		tab("Messages", pageOf(name)+"/messages"),
-		tab("Memories", "/memories?conversation="+url.QueryEscape(name)),
-		tab("Settings", pageOf(name)+"/settings"),
-		g.If(isChat, tab("Chat", chatPageOf(chat))),
+		link("Overview", pageOf(name)),
+		link("Messages", pageOf(name)+"/messages"),
+		link("Memories", "/memories?conversation="+url.QueryEscape(name)),
+		link("Settings", pageOf(name)+"/settings"),
+		g.If(isChat, link("Chat", chatPageOf(chat))),
 	)
 }
 
-func conversationPage(v *visit) error {
-	var d conversationAnswer
-	var past historyAnswer
-	var tasks taskList
-	here := apiOf(v.name())
-	if err := errors.Join(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
-		return err
-	}
-	paused, err := v.pausedView(v.name())
-	if err != nil {
-		return err
+func overview(v *visit) page {
+	name, here := v.name(), apiOf(v.name())
+	d, past := ask[conversationAnswer](v, here, nil), ask[historyAnswer](v, here+"/history", nil)
+	tasks := ask[taskList](v, here+"/tasks", nil)
+	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))
+	if stack := append(d.Past.Earlier, d.Stack...); len(stack) > 0 {
+		summaries = summariesView(name, stack)
 	}
 	state := g.Group{
 		cardsView(d),
-		paused,
+		v.pausedView(name),
 		g.Iff(d.Running != "", func() g.Node {
 			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
 		}),
-		approvalsView(v.name(), d.Approvals),
+		approvalsView(name, d.Approvals),
 		g.If(d.Paused != "", warning(d.Paused)),
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
-		h.Figure(sawtooth(d, past)),
-		h.Figure(composition(d)),
+		sawtooth(d, past),
+		composition(d),
 		tasksView(tasks.Tasks),
-		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
+		h.H2(g.Text("Summaries at the top of the prompt")),
+		summaries,
 	}
-	return v.showConversation("Overview", map[string]g.Node{"live": state},
-		live(v.name(), v.URL.RequestURI(), state),
-		actionsView(v.name()),
-	)
+	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
 }
 
 func actionsView(name string) g.Node {
@@ -168,22 +146,21 @@ func cardsView(d conversationAnswer) g.Node {
 	}
 	return h.Div(
 		h.Class("cards"),
-		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), windowFill{d.Used, d.Max}.bar()),
+		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), bar(percentOf(d.Used, d.Max))),
 		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
 		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
 		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),
 	)
 }
 
-var taskColumns = []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What to do"}}
-
 func tasksView(all []channel.Task) g.Node {
 	if len(all) == 0 {
 		return nil
 	}
+	columns := []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What to do"}}
 	return g.Group{
 		h.H2(g.Text("Tasks of other agents")),
-		table("list tasks", taskColumns, all, func(t channel.Task) []g.Node {
+		table("list tasks", columns, all, func(t channel.Task) []g.Node {
 			return []g.Node{
 				h.A(h.Href(pageOf(t.Conversation)), g.Text(strconv.FormatInt(t.Number, 10))),
 				g.Text(t.Agent),
@@ -193,4 +170,64 @@ func tasksView(all []channel.Task) g.Node {
 			}
 		}),
 	}
+}
+
+// levelsOf returns the levels of a window, from the settings.
+func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
+	given := make(compactor.Patch)
+	for _, s := range settings {
+		if share, number := s.Value.(float64); number && strings.HasSuffix(s.Key, "_threshold") {
+			given[s.Key] = strconv.FormatFloat(share, 'g', -1, 64)
+		}
+	}
+	p, _ := given.Over(compactor.Policy{})
+	p = p.At(window)
+	for _, l := range []struct {
+		name  string
+		share float64
+	}{{"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
+		levels = append(levels, chart.Level{Name: l.name, Kind: l.name, Tokens: int(l.share * float64(window))})
+	}
+	return levels
+}
+
+// figure shows a chart, drawn once for wide screens and once for narrow ones.
+func figure(id string, drawn interface{ SVG(chart.Options) string }) g.Node {
+	return h.Figure(
+		h.Div(h.Class("if-wide"), g.Raw(drawn.SVG(chart.Options{ID: id}))), // the chart escapes its input
+		h.Div(h.Class("if-narrow"), g.Raw(drawn.SVG(chart.Options{ID: id + "-narrow", Width: 480}))),
+	)
+}
+
+func sawtooth(d conversationAnswer, h historyAnswer) g.Node {
+	return figure("sawtooth", chart.Sawtooth{
+		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
+		Panels: []chart.Panel{panelOf("", d, h)},
+	})
+}
+
+func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
+	panel := chart.Panel{Name: name, Window: d.Max, Levels: levelsOf(d.Settings, d.Max)}
+	for _, u := range h.Used {
+		panel.Points = append(panel.Points, chart.Point{At: u.Seq, Used: u.Tokens})
+	}
+	for _, c := range h.Compactions { // the line falls at the last message before it
+		panel.Marks = append(panel.Marks, chart.Mark{
+			At: c.Next - 1, Kind: c.Trigger,
+			Tip: fmt.Sprintf("%s: #%d to #%d, %d → %d tokens, %s", c.Trigger, c.From, c.To, c.BeforeTokens, c.AfterTokens, day(c.Time)),
+		})
+	}
+	return panel
+}
+
+func composition(d conversationAnswer) g.Node {
+	return figure("composition", chart.Composition{
+		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
+		Parts: []chart.Part{
+			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
+			{Name: "summaries and pins", Value: float64(d.Parts.Head)},
+			{Name: "messages", Value: float64(d.Parts.Verbatim)},
+			{Name: "reserved for the reply", Value: float64(d.Parts.Reserve)},
+		},
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -15,13 +16,11 @@ import (
 	"cairn/memory"
 )
 
-func memoriesPage(v *visit) error {
+func memoriesPage(v *visit) page {
 	query := v.URL.Query()
 	query.Set("limit", strconv.Itoa(pageSize))
-	var list memoryList
-	if err := v.get("/api/memories", query, &list); err != nil {
-		return err
-	}
+	list := ask[memoryList](v, "/api/memories", query)
+	v.unspoken(query.Get("conversation")) // has no memories
 	found := g.Node(h.P(g.Text("No memories match. They are saved when messages are summarized, and by /remember.")))
 	if list.Total > 0 {
 		found = g.Group{
@@ -30,19 +29,21 @@ func memoriesPage(v *visit) error {
 			v.pager(list.Total),
 		}
 	}
-	return v.show("Memories", nil,
+	choose := func(label, name string, choices ...g.Node) g.Node {
+		return h.Label(g.Text(label+" "), h.Select(h.Name(name), h.Aria("label", label), g.Group(choices)))
+	}
+	return page{title: "Memories", content: g.Group{
 		heading("Memories"),
-		h.Form(
-			h.Class("search filters"), h.Role("search"),
+		searchForm(
 			searchBox(query.Get("q"), "Search"),
-			h.Label(g.Text("Kind "), h.Select(h.Name("kind"), h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, query.Get("kind")))),
-			h.Label(g.Text("State "), h.Select(h.Name("state"), options(memory.States, cmp.Or(query.Get("state"), "current")))),
+			choose("Kind", "kind", h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, query.Get("kind"))),
+			choose("State", "state", options(memory.States, cmp.Or(query.Get("state"), "current"))),
 			h.Label(g.Text("About "), h.Input(h.Name("about"), h.Value(query.Get("about")), g.Attr("size", "10"))),
 			h.Label(g.Text("Conversation "), h.Input(h.Name("conversation"), h.Value(query.Get("conversation")), g.Attr("size", "16"))),
 			button("", "Show"),
 		),
 		found,
-	)
+	}}
 }
 
 func memoryPageOf(id int64) string { return fmt.Sprint("/memories/", id) }
@@ -59,24 +60,21 @@ func listedMemory(m memory.Memory) g.Node {
 		memoryLink(m),
 		h.Div(
 			h.Class("faint"),
-			g.If(m.Speaker != "", g.Group{h.Span(h.Dir("auto"), g.Text(m.Speaker)), g.Text(" · ")}),
+			g.If(!strings.Contains(m.Content, m.Speaker), g.Group{h.Span(h.Dir("auto"), g.Text(m.Speaker)), g.Text(" · ")}),
 			timeView(m.SaidAt), g.Text(" · "+m.Conversation),
 			g.If(m.Confirmed > 1, g.Textf(" · said %d times", m.Confirmed)),
 		),
 	)
 }
 
-func memoryPage(v *visit) error {
-	var m memory.Details
-	if err := v.get("/api/memories/"+url.PathEscape(v.PathValue("id")), nil, &m); err != nil {
-		return err
-	}
+func memoryPage(v *visit) page {
+	m := ask[memory.Details](v, "/api/memories/"+url.PathEscape(v.PathValue("id")), nil)
 	from := g.Node(messageViews(m.Conversation, m.Messages))
 	if len(m.Messages) == 0 {
 		from = faint(g.Text("Its messages are gone, or it was saved by hand."))
 	}
 	title := fmt.Sprint("Memory ", m.ID)
-	return v.show(title, nil,
+	return page{title: title, content: g.Group{
 		heading(title, h.A(h.Href("/memories"), g.Text("all memories"))),
 		h.BlockQuote(h.Class("text"), h.Dir("auto"), g.Text(m.Content)),
 		factsView(m.Memory),
@@ -86,22 +84,19 @@ func memoryPage(v *visit) error {
 		g.If(len(m.Chain) > 0, g.Group{h.H2(g.Text("Versions")), h.Ol(g.Map(m.Chain, func(old memory.Memory) g.Node {
 			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "), timeView(old.SaidAt)))
 		}))}),
-	)
+	}}
 }
 
 func factsView(m memory.Memory) g.Node {
 	fact := func(name string, value ...g.Node) g.Node { return g.Group{h.Dt(g.Text(name)), h.Dd(value...)} }
-	state, times := m.State, "1 time"
-	if m.Pinned {
-		state += ", pinned"
-	}
+	times := "1 time"
 	if m.Confirmed != 1 {
 		times = fmt.Sprintf("%d times", m.Confirmed)
 	}
 	return h.Dl(
 		h.Class("facts"),
 		fact("Kind", g.Text(m.Kind)),
-		fact("State", g.Text(state)),
+		fact("State", g.Text(m.State), g.If(m.Pinned, g.Text(", pinned"))),
 		fact("Said by", h.Dir("auto"), g.Text(cmp.Or(m.Speaker, "nobody named"))),
 		g.If(m.About != "", fact("About", g.Text(m.About))),
 		fact("Said", timeView(m.SaidAt), g.Text(", "+times)),

@@ -1,9 +1,10 @@
-// The page of a conversation's messages.
+// The pages of a conversation's messages, and of a summary.
 
 package web
 
 import (
 	"fmt"
+	"net/url"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -11,40 +12,38 @@ import (
 	"cairn/channel"
 )
 
-func messagesPage(v *visit) error {
-	q, before := v.URL.Query().Get("q"), v.URL.Query().Get("before")
-	var list messageList
-	if err := v.get(apiOf(v.name())+"/messages", query("limit", pageSize, "q", q, "before", before), &list); err != nil {
-		return err
-	}
-	var stack summaryList
+func messages(v *visit) page {
+	here, q, before := pageOf(v.name())+"/messages", v.param("q"), v.param("before")
+	list := ask[messageList](v, apiOf(v.name())+"/messages", query("limit", pageSize, "q", q, "before", before))
+	var stack []channel.StackEntry
 	if q == "" {
-		if err := v.get(apiOf(v.name())+"/summaries", nil, &stack); err != nil {
-			return err
+		all := ask[summaryList](v, apiOf(v.name())+"/summaries", nil)
+		stack = append(all.Past.Earlier, all.Stack...)
+	}
+	view := g.Node(h.P(g.Text("Nothing found.")))
+	var later g.Node // if the page does not end with the newest message
+	if n := len(list.Messages); n > 0 {
+		view = messagesView(v.name(), list.Messages, stack)
+		if end := list.Messages[n-1].Seq + 1; before == fmt.Sprint(end) {
+			later = h.A(h.Href(messagesBefore(v.name(), end+pageSize)), g.Text("↓ Later messages"))
 		}
 	}
-	stack.Stack = append(stack.Past.Earlier, stack.Stack...)
-	all := h.P(g.Text("Nothing found."))
-	if len(list.Messages) > 0 {
-		all = messagesView(v.name(), list.Messages, stack.Stack)
-	}
-	here := pageOf(v.name()) + "/messages"
-	var later g.Node // if the page does not end with the newest message
-	if n := len(list.Messages); n > 0 && before == fmt.Sprint(list.Messages[n-1].Seq+1) {
-		later = h.A(h.Href(messagesBefore(v.name(), list.Messages[n-1].Seq+1+pageSize)), g.Text("↓ Later messages"))
-	}
-	return v.showConversation("Messages", nil,
+	return page{content: g.Group{
 		searchForm(searchBox(q, "Search messages"), button("", "Search")),
 		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(here), g.Text("All messages")))),
-		g.If(list.Before > 0, h.P(h.A(h.Href(messagesBefore(v.name(), list.Before)), g.Text("↑ Earlier messages")))),
-		all,
+		earlierLink(v.name(), list),
+		view,
 		g.If(before != "", h.P(h.Class("pager"), later, h.A(h.Href(here), g.Text("The newest messages")))),
-	)
+	}}
+}
+
+// earlierLink links the messages before a list, if there are any.
+func earlierLink(conversation string, list messageList) g.Node {
+	return g.If(list.Before > 0, h.P(h.A(h.Href(messagesBefore(conversation, list.Before)), g.Text("↑ Earlier messages"))))
 }
 
 // messagesView shows messages, and each summary after those that it covers.
-func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) g.Node {
-	var view g.Group
+func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) (view g.Group) {
 	for i, m := range all {
 		view = append(view, messageView(name, m.Record, m.Match))
 		for _, s := range stack {
@@ -58,4 +57,52 @@ func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) 
 		}
 	}
 	return view
+}
+
+func summaryPageOf(name string, id int64) string {
+	return fmt.Sprintf("%s/summaries/%d", pageOf(name), id)
+}
+
+// summariesView shows summaries. Opening one reads what it stands for.
+func summariesView(name string, all []channel.StackEntry) g.Node {
+	return h.Ol(h.Class("stack"), g.Map(all, func(s channel.StackEntry) g.Node {
+		kind, href := string(s.Kind), summaryPageOf(name, s.ID)
+		if s.Level > 0 {
+			kind += fmt.Sprint(" ", s.Level)
+		}
+		return h.Li(h.Class("entry "+string(s.Kind)), h.Details(
+			h.Data("src", href+"?fragment=summary"),
+			h.Summary(
+				h.Span(h.Class("span"), g.Textf("#%d – #%d", s.From, s.To)), g.Text(" "),
+				tag(string(s.Kind), kind), g.Text(" "),
+				h.Span(
+					h.Class("faint"), timeView(s.FromTime), g.If(day(s.FromTime) != day(s.ToTime), g.Group{g.Text(" to "), timeView(s.ToTime)}),
+					g.Text(" · "+thousands(s.Tokens)+" tokens · by "+string(s.By)),
+				),
+			),
+			longText("", s.Text),
+			h.P(h.A(h.Href(href), g.Text("Open: the messages behind it"))),
+		))
+	}))
+}
+
+func summaryPage(v *visit) page {
+	name, from := v.name(), query("limit", pageSize, "from", v.param("from"))
+	a := ask[summaryAnswer](v, apiOf(name)+"/summaries/"+url.PathEscape(v.PathValue("id")), from)
+	s, kind := a.Summary, string(a.Summary.Kind)
+	view := g.Group{
+		h.P(tag(kind, kind), g.Textf(" of messages #%d to #%d, by %s, %s tokens", s.From, s.To, s.By, thousands(s.Tokens))),
+		longText("boxed", s.Text),
+	}
+	if len(a.Children) > 0 {
+		view = append(view, h.H2(g.Text("Made of")), summariesView(name, a.Children))
+	}
+	if len(a.Messages) > 0 {
+		view = append(view, h.H2(g.Text("Stands for")), messageViews(name, a.Messages))
+	}
+	if a.From > 0 {
+		view = append(view, h.P(h.A(h.Href(fmt.Sprintf("%s?from=%d", summaryPageOf(name, s.ID), a.From)), g.Text("More messages →"))))
+	}
+	back := h.A(h.Href(pageOf(name)), g.Text("back to "+name))
+	return page{name, g.Group{heading(fmt.Sprint("Summary ", s.ID), back), view}, view}
 }

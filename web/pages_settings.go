@@ -1,82 +1,34 @@
+// The page of a conversation's settings, and the preview of others.
+
 package web
 
 import (
 	"fmt"
 	"math"
-	"strconv"
+	"net/http"
 	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/chart"
+	"cairn/simulate"
 )
 
-// settingControl is a setting on the page, with the control that changes it.
-type settingControl struct {
-	channel.Setting
-	Help    string
-	Control string // share: a slider from 0 to 1; number, switch or text; "": read-only, set only in the settings file
-	Now     string // the value in force
-}
-
-// settingControls returns the settings of the conversation.
-func (v *visit) settingControls() (all []settingControl, ignored []string, err error) {
-	var a settingsAnswer
-	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
-		return nil, nil, err
-	}
-	for _, one := range a.Settings {
-		k := settingControl{Setting: one, Help: helpFor(one.Key), Now: fmt.Sprint(one.Value), Control: "text"}
-		switch value := one.Value.(type) {
-		case float64:
-			k.Now, k.Control = strconv.FormatFloat(value, 'g', -1, 64), "number"
-			share := strings.Contains(one.Key, "threshold") || strings.Contains(one.Key, "fraction") || one.Key == "stack_budget"
-			if hundredths := value * 100; share && value >= 0 && math.Abs(hundredths-math.Round(hundredths)) < 1e-9 {
-				k.Control = "share"
-			}
-		case bool:
-			k.Control = "switch"
-		}
-		if !one.Settable {
-			k.Control = ""
-		}
-		all = append(all, k)
-	}
-	return all, a.Ignored, nil
-}
-
-func settingsPage(v *visit) error {
-	all, ignored, err := v.settingControls()
-	if err != nil {
-		return err
-	}
-	return v.showConversation("Settings", nil,
-		g.Map(ignored, func(why string) g.Node {
+// settings is a form of all settings. A script shows the effect of what is typed, and applies it.
+func settings(v *visit) page {
+	here, api := pageOf(v.name())+"/settings", apiOf(v.name())+"/settings"
+	a := ask[settingsAnswer](v, api, nil)
+	return page{content: g.Group{
+		g.Map(a.Ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),
-		settingsView(v.name(), all),
-	)
-}
-
-// helpFor returns the description of a compaction setting.
-func helpFor(key string) string {
-	for _, s := range config.Reference() {
-		if s.Key == "defaults.compaction."+key {
-			return s.Description
-		}
-	}
-	return ""
-}
-
-// settingsView is a form of all settings. A script shows the effect of what is typed, and applies it.
-func settingsView(name string, all []settingControl) g.Node {
-	here := pageOf(name) + "/settings"
-	return g.Group{
 		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
 		h.Form(
-			h.ID("settings"), h.AutoComplete("off"), h.Data("api", apiOf(name)+"/settings"), h.Data("preview", here+"/preview"),
+			h.ID("settings"), h.AutoComplete("off"), h.Data("api", api), h.Data("preview", here+"/preview"),
 			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview")),
 			h.P(
 				h.Class("apply"),
@@ -84,44 +36,101 @@ func settingsView(name string, all []settingControl) g.Node {
 				h.Button(g.Text("Apply to this conversation")),
 				h.A(h.Href(here), g.Text("Start over")),
 			),
-			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, all, settingControl.cells),
+			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, a.Settings, settingCells),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
-	}
+	}}
 }
 
-func (k settingControl) cells() []g.Node {
-	origin := g.Text(k.Origin)
-	if k.Here {
-		origin = g.Group{
-			h.B(origin), g.Text(" "),
-			h.Button(h.Class("quiet"), h.Value(k.Key), g.Text("Take back")),
+func settingCells(s channel.Setting) []g.Node {
+	help := ""
+	for _, one := range config.Reference() {
+		if one.Key == "defaults.compaction."+s.Key {
+			help = one.Description
 		}
 	}
+	origin := g.Text(s.Origin)
+	if s.Here {
+		origin = g.Group{h.B(origin), g.Text(" "), h.Button(h.Class("quiet"), h.Value(s.Key), g.Text("Take back"))}
+	}
 	return []g.Node{
-		g.Group{h.Label(h.For("set-"+k.Key), g.Text(k.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(k.Help))},
-		k.input(),
+		g.Group{h.Label(h.For("set-"+s.Key), g.Text(s.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(help))},
+		settingControl(s),
 		origin,
-		h.ID(k.Key),
+		h.ID(s.Key),
 	}
 }
 
-func (k settingControl) input() g.Node {
-	id, value := "set-"+k.Key, h.Value(k.Now)
-	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(k.Key), value, g.Group(more)) }
-	switch k.Control {
-	case "share":
+// settingControl changes a setting, by a slider if it is a share from 0 to 1.
+func settingControl(s channel.Setting) g.Node {
+	id, now := "set-"+s.Key, fmt.Sprint(s.Value)
+	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(s.Key), h.Value(now), g.Group(more)) }
+	number, isNumber := s.Value.(float64)
+	_, isSwitch := s.Value.(bool)
+	isShare := strings.Contains(s.Key, "threshold") || strings.Contains(s.Key, "fraction") || s.Key == "stack_budget"
+	switch {
+	case !s.Settable:
+		return g.Group{h.Code(g.Text(now)), g.Text(" "), h.Span(h.Class("faint"), g.Text("in the settings file only"))}
+	case isNumber && isShare && number >= 0 && math.Abs(100*number-math.Round(100*number)) < 1e-9:
 		return h.Span(
 			h.Class("slider"),
 			field(h.Type("range"), h.Min("0"), h.Max("1"), h.Step("0.01")),
-			g.El("output", h.For(id), g.Text(k.Now)),
+			g.El("output", h.For(id), g.Text(now)),
 		)
-	case "number":
+	case isNumber:
 		return field(h.Type("number"), h.Step("any"))
-	case "switch":
-		return h.Select(h.ID(id), h.Name(k.Key), options([]string{"true", "false"}, k.Now))
-	case "text":
-		return field(h.MaxLength("500"))
+	case isSwitch:
+		return h.Select(h.ID(id), h.Name(s.Key), options([]string{"true", "false"}, now))
 	}
-	return g.Group{h.Code(g.Text(k.Now)), g.Text(" "), h.Span(h.Class("faint"), g.Text("in the settings file only"))}
+	return field(h.MaxLength("500"))
+}
+
+// previewSettings shows the effect that the settings in the query would have had on the conversation, or why
+// it cannot.
+func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
+	v, tried := &visit{Request: r, s: s}, simulate.Variant{Set: compactor.Patch{}}
+	for key, values := range r.URL.Query() {
+		tried.Set[key] = strings.TrimSpace(values[0])
+	}
+	effect := warning("Nothing to compare yet: move a slider or type another value.")
+	if len(tried.Set) > 0 {
+		effect = v.preview(tried)
+	}
+	if v.err != nil {
+		p := s.problemOf(r, v.err)
+		if p.Status >= http.StatusInternalServerError || p.Status == http.StatusNotFound {
+			return p
+		}
+		effect = warning(p.Detail)
+	}
+	return writePage(w, http.StatusOK, effect)
+}
+
+func (v *visit) preview(tried simulate.Variant) g.Node {
+	d, past := ask[conversationAnswer](v, apiOf(v.name()), nil), ask[historyAnswer](v, apiOf(v.name())+"/history", nil)
+	c, err := v.s.find(v.Context(), v.name())
+	if err != nil {
+		v.fail(err)
+		return nil
+	}
+	report, err := v.s.simulation(v.Context(), c, []simulate.Variant{tried})
+	if err != nil {
+		v.fail(err)
+		return nil
+	}
+	drawn := report.Chart()
+	drawn.Title, drawn.Desc = "As it happened, and with "+report.Variants[1].Name, "tokens of the next request, over the messages"
+	drawn.Panels = []chart.Panel{panelOf("as it happened", d, past), drawn.Panels[1]}
+	rows := report.Rows()
+	columns := []column{{Name: "Simulated"}}
+	for _, name := range rows[0][1:] {
+		columns = append(columns, column{name, true})
+	}
+	return g.Group{
+		figure("preview", drawn),
+		h.Div(h.Class("scroll"), table("figures", columns, rows[1:], func(row []string) []g.Node {
+			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
+		})),
+		g.If(report.Happened > 0, faint(g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal))),
+	}
 }

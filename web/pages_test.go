@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	g "maragu.dev/gomponents"
+
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/memory"
 	"cairn/simulate"
 	"cairn/store"
 	"cairn/words/wordstest"
@@ -20,7 +23,7 @@ import (
 
 func TestPages(t *testing.T) {
 	r := hostileRig(t)
-	memory := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
+	fact := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
 	evil := "terminal:" + hostile
 	task := get[taskList](r, at(evil, "/tasks")).Tasks[0]
@@ -48,7 +51,7 @@ func TestPages(t *testing.T) {
 		fmt.Sprintf("%s/summaries/%d", p, summary.ID):    {summary.Text[:10]},
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
-		fmt.Sprintf("/memories/%d", memory.ID):                 {"Origin", "Forget"},
+		fmt.Sprintf("/memories/%d", fact.ID):                   {"Origin", "Forget"},
 		"/usage":                                               {"Usage and cost", "Total"},
 		"/usage?by=model&since=7d":                             {"Usage and cost"},
 		"/health":                                              {"All is well"},
@@ -149,11 +152,22 @@ func TestSimulations(t *testing.T) {
 	}
 }
 
-func rendered(t *testing.T, m chat.Record) string {
+func TestMemoryNamesItsSpeakerOnce(t *testing.T) {
+	for _, content := range []string{"Ada: I prefer green tea", "The gate is green"} {
+		check.Equal(t, content, strings.Count(textOf(t, listedMemory(memory.Memory{Speaker: "Ada", Content: content})), "Ada"), 1)
+	}
+}
+
+func textOf(t *testing.T, node g.Node) string {
 	t.Helper()
 	var page strings.Builder
-	check.NoError(t, messageView(here, m, "").Render(&page))
+	check.NoError(t, node.Render(&page))
 	return page.String()
+}
+
+func rendered(t *testing.T, m chat.Record) string {
+	t.Helper()
+	return textOf(t, messageView(here, m, ""))
 }
 
 func TestMarkdownOfTheAssistantIsRendered(t *testing.T) {

@@ -3,7 +3,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -93,28 +92,24 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 	s.running.Go(func() { // the first page of the list must not wait for its windows
-		_, _ = s.conversations(streams, "", pageSize, 0) // the next request reports an error
+		_, _ = s.API()(streams, http.MethodGet, "/api/conversations", nil, nil) // the next request reports an error
 	})
-	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(closed)
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		if server.Shutdown(within) != nil {
-			_ = server.Close() // the client is slow or gone
-		}
-	})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(s.o.Listener) }()
 	s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.o.Token != "")
-	err := server.Serve(s.o.Listener)
-	if stop() { // Serve failed by itself
+	select {
+	case err := <-ended:
 		return fmt.Errorf("web: %w", err)
+	case <-ctx.Done():
 	}
-	<-closed
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if server.Shutdown(within) != nil {
+		_ = server.Close() // the client is slow or gone
+	}
+	<-ended
 	s.running.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	}
-	return err
+	return nil
 }
 
 // handler handles a request. An error is sent as a problem, see fail.
@@ -173,11 +168,11 @@ func (s *Server) healthRoutes() {
 	if s.o.Health != nil {
 		s.mux.Handle("GET /healthz", s.o.Health)
 		s.mux.Handle("GET /readyz", s.o.Health)
+		register := s.handle
 		if s.o.OpenMetrics {
-			s.mux.Handle("GET /metrics", s.o.Health)
-		} else {
-			s.handle("GET /metrics", plain(s.o.Health))
+			register = s.serve
 		}
+		register("GET /metrics", plain(s.o.Health))
 	}
 	if s.o.Debug != nil {
 		s.stream("/debug/", plain(s.o.Debug)) // a profile takes a while

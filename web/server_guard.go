@@ -51,15 +51,14 @@ func (s *Server) guarded(h http.Handler) http.Handler {
 }
 
 func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	if p == http.ErrAbortHandler {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
 		panic(p) // handled by net/http
+	default:
+		s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
+		s.fail(w, r, problem(http.StatusInternalServerError, "This is a bug in Cairn; the log has the details."))
 	}
-	s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
-	s.fail(w, r, problem(http.StatusInternalServerError, "This is a bug in Cairn; the log has the details."))
 }
 
 // check rejects requests that come too fast, with a foreign host name, from a foreign page, or with

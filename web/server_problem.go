@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"time"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"cairn/channel"
 	"cairn/memory"
 	"cairn/store"
@@ -31,6 +34,14 @@ func (p *Problem) Error() string { return p.Detail }
 
 func problem(status int, format string, args ...any) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// bad returns a Problem with status 400: the request cannot be understood.
+func bad(format string, args ...any) *Problem { return problem(http.StatusBadRequest, format, args...) }
+
+// invalid returns a Problem with status 422: a value cannot be accepted.
+func invalid(format string, args ...any) *Problem {
+	return problem(http.StatusUnprocessableEntity, format, args...)
 }
 
 func tooMany(wait time.Duration) *Problem {
@@ -59,7 +70,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong), errors.As(err, &out):
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
+		return invalid("It cannot be remembered: %v.", err)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case errors.Is(err, memory.ErrSaid):
@@ -68,7 +79,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return problem(http.StatusServiceUnavailable, "The answer took too long. Try again, or ask for less.")
 	}
 	if words, ok := channel.Words(err); ok {
-		return problem(http.StatusUnprocessableEntity, "%s", words)
+		return invalid("%s", words)
 	}
 	s.o.Log.Warn("web_request_failed", "route", r.Pattern, "error", err)
 	return problem(http.StatusInternalServerError, "The request failed; the log says why.")
@@ -90,14 +101,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(p.retry.Seconds())))
 	}
-	switch in, within := w.(*reply); {
-	case within: // a page asked the API; it shows the problem
-		in.problem = p
-	case wantsPage(r):
-		_ = showProblem(&visit{r, s, w}, p) // only rendering can fail
-	default:
+	if !wantsPage(r) {
 		writeJSON(w, p.Status, "application/problem+json", p)
+		return
 	}
+	_ = writePage(w, p.Status, s.frame("This did not work", section(r), // only rendering can fail
+		heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
+	))
 }
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -180,6 +181,7 @@ func TestProblemIsAPage(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	for path, says := range map[string]string{
 		"/c/terminal:nope":          "404 There is no conversation &#34;terminal:nope&#34;.",
+		"/c/web:nope/summaries/1":   "404 There is no conversation",
 		"/c/terminal:nope/messages": "404 There is no conversation &#34;terminal:nope&#34;.",
 		"/memories/999":             "404 There is nothing with that name or number.",
 		"/memories?kind=foo":        "400 kind = &#34;foo&#34;: must be one of",
@@ -191,7 +193,7 @@ func TestProblemIsAPage(t *testing.T) {
 		check.Contains(t, path, text, says[4:], "Skip to the content", `<a href="/">Conversations</a>`)
 		check.Lacks(t, path, text, "GET /api/", `"detail"`)
 	}
-	r.page(400, "/?fragment=summary")
+	r.page(400, "/usage?fragment=live")
 	text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
 	check.Contains(t, "problem of the API", text, `"status":404`, "There is no conversation")
 }
@@ -252,6 +254,9 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	defer conn.Close()
 	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\nzz\r\n", chat))
 	check.Equal(t, "status", must(http.ReadResponse(bufio.NewReader(conn), nil)).StatusCode, 400)
+	gone, cancel := context.WithCancel(t.Context()) // whoever asked for a page has gone to another one
+	cancel()
+	r.server.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
 	check.Len(t, "incidents", r.events.incidents(), 0)
 	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error {
 		return check.ErrorOf(tx.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END"))

@@ -59,7 +59,6 @@ func (s *Server) frame(title, here string, content ...g.Node) g.Node {
 	))
 }
 
-// writePage writes a page or a part of one.
 func writePage(w http.ResponseWriter, status int, page g.Node) error {
 	var out strings.Builder
 	if err := page.Render(&out); err != nil {
@@ -69,19 +68,6 @@ func writePage(w http.ResponseWriter, status int, page g.Node) error {
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(out.String())) // the client may be gone
 	return nil
-}
-
-// loginView asks for the token; why tells what was wrong with the last one.
-func loginView(next, why string) g.Node {
-	return h.Form(
-		h.Method("post"), h.Action("/login"), h.Class("login"),
-		h.H1(g.Text("Log in")),
-		faint(g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")), g.Text(" names, or in CAIRN_WEB_TOKEN.")),
-		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
-		hidden("next", next),
-		h.Label(g.Text("Token "), h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus())),
-		button("main", "Log in"),
-	)
 }
 
 func current(here bool) g.Node { return g.If(here, h.Aria("current", "page")) }
@@ -161,22 +147,15 @@ func live(in, from string, content g.Node) g.Node {
 	return h.Section(h.Data("live", in), h.Data("src", from), content)
 }
 
-// windowFill is how full a window is.
-type windowFill struct{ Used, Max int }
+// percentOf returns how full a window is, in percent, with one decimal.
+func percentOf(used, window int) float64 { return float64(used*1000/max(window, 1)) / 10 }
 
-// Percent returns the fill in percent, with one decimal.
-func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
-
-// bar is coloured by the browser: another colour from 80 % on, and from 95 % on.
-func (f windowFill) bar() g.Node {
+// bar shows how full a window is. The browser colours it: otherwise from 80 % on, and again from 95 % on.
+func bar(percent float64) g.Node {
 	return h.Meter(
-		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprint(f.Percent())),
+		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprintf("%.1f", percent)),
 		h.Aria("label", "how full the window is"),
 	)
-}
-
-func (f windowFill) view() g.Node {
-	return h.Span(h.Class("fill"), f.bar(), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", f.Percent())))
 }
 
 // messageView shows a message, with a link to it among its conversation's messages. match is the part
@@ -231,22 +210,22 @@ func approvalsView(conversation string, all []channel.Approval) g.Node {
 }
 
 // pausedView says so if the bot does not answer in a conversation.
-func (v *visit) pausedView(conversation string) (g.Node, error) {
+func (v *visit) pausedView(conversation string) g.Node {
 	here, all, err := v.s.operator.Paused(v.Context(), conversation)
+	v.fail(err)
 	switch {
 	case all:
-		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that."), err
+		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.")
 	case here:
 		return h.Div(
 			h.Class("note warn"),
 			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends that.")),
 			command(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
-		), err
+		)
 	}
-	return nil, err
+	return nil
 }
 
-// pageOf returns the path of a conversation's page.
 func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
 
 // messagesBefore returns the path of the page of messages before the one with this seq.
@@ -271,7 +250,6 @@ func timeView(t time.Time) g.Node {
 	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(day(t)))
 }
 
-// thousands inserts spaces between thousands.
 func thousands[N int | int64](n N) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

@@ -142,4 +142,5 @@ func (Silent) Split(text string) []string                                   { re
 func (s Silent) Reply(string, []string) channel.Writer                      { return s }
 func (Silent) Show(string)                                                  {}
 func (Silent) Cancel()                                                      {}
+func (Silent) Run(context.Context, *channel.Hub) error                      { return nil }
 func (Silent) Send(_ context.Context, p channel.Piece) (id string, _ error) { return p.Reply, nil }

@@ -5,6 +5,7 @@
 package chart
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
@@ -25,32 +26,29 @@ type Options struct {
 	// ID is the prefix of the ids of the chart's title and description; it must be unique in a page.
 	// "": "chart".
 	ID string
+	// Width is in units, which have the size of a pixel where the chart has its natural size; 0: 880. A
+	// narrow chart is legible on a narrow screen, because its text is not smaller.
+	Width int
 	// Standalone makes a self-contained file, with CSS inside. Otherwise the page must include CSS.
 	Standalone bool
 }
 
-// drawing is an SVG that is being written.
+func (o Options) width() int { return cmp.Or(o.Width, 880) }
+
+// drawing is the content of an SVG.
 type drawing struct{ b strings.Builder }
 
-// open starts an SVG of width by height units; it scales to the width of its place.
-func (d *drawing) open(o Options, width, height int, title, desc string) {
-	id := o.ID
-	if id == "" {
-		id = "chart"
-	}
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
-		width, height, text(id), text(id))
-	d.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", text(id), text(title), text(id), text(desc))
+// svg returns the SVG, which scales to the width of its place.
+func (d *drawing) svg(o Options, height int, title, desc string) string {
+	id := text(cmp.Or(o.ID, "chart"))
+	var all drawing
+	all.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
+		o.width(), height, id, id)
+	all.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", id, text(title), id, text(desc))
 	if o.Standalone {
-		d.printf("<style>\n%s</style>\n", CSS)
-		d.printf(`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", width, height)
+		all.printf("<style>\n%s</style>\n"+`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", CSS, o.width(), height)
 	}
-}
-
-// close ends the SVG and returns it.
-func (d *drawing) close() string {
-	d.b.WriteString("</svg>\n")
-	return d.b.String()
+	return all.b.String() + d.b.String() + "</svg>\n"
 }
 
 // printf writes markup. Texts among the arguments must have passed text.
@@ -120,4 +118,55 @@ func steps(most float64, wanted int) (at []float64) {
 		at = append(at, float64(i)*step)
 	}
 	return at
+}
+
+// Composition is one bar that shows the parts of a whole.
+type Composition struct {
+	Title, Desc string
+	Total       float64 // the whole bar, such as the window; if less than the sum of the parts: that sum
+	Parts       []Part  // from the left
+}
+
+// Part is a piece of a bar.
+type Part struct {
+	Name  string
+	Value float64
+}
+
+const (
+	barHigh    = 26
+	barEdge    = 10
+	colours    = 4   // classes chart-part-0 to chart-part-3
+	entryWidth = 215 // of a legend's entry
+)
+
+// SVG draws the bar and its legend; the remainder is free.
+func (c Composition) SVG(o Options) string {
+	sum := 0.0
+	for _, p := range c.Parts {
+		sum += p.Value
+	}
+	whole := max(c.Total, sum)
+	inBar := o.width() - 2*barEdge
+	inRow := inBar / entryWidth
+	var d drawing
+	d.words(barEdge, 20, "chart-name", "start", c.Title)
+	x := float64(barEdge)
+	piece := func(i int, class, name string, value float64) {
+		share := value / max(whole, 1e-9)
+		wide := share * float64(inBar)
+		name = fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), 100*share)
+		d.printf(`<rect class="%s" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n", class, num(x), num(wide), barHigh, text(name))
+		x += wide
+		left, line := barEdge+entryWidth*(i%inRow), 30+barHigh+20*(1+i/inRow) // of the entry in the legend
+		d.printf(`<rect class="%s" x="%d" y="%d" width="11" height="9"/>`+"\n", class, left, line-9)
+		d.words(float64(left+16), float64(line), "chart-tick", "start", name)
+	}
+	for i, p := range c.Parts {
+		piece(i, fmt.Sprintf("chart-part chart-part-%d", i%colours), p.Name, p.Value)
+	}
+	if whole > sum {
+		piece(len(c.Parts), "chart-free", "free", whole-sum)
+	}
+	return d.svg(o, 44+barHigh+20*(1+len(c.Parts)/inRow), c.Title, c.Desc)
 }

@@ -39,13 +39,17 @@ func within(marks []Mark, s scale) (shown []Mark) {
 	return shown
 }
 
-// legend explains what is drawn in the panels.
-func (d *drawing) legend(panels []Panel, s scale, y float64) {
+// legend explains what is drawn in the panels, in rows from y on. It returns the place of the last row.
+func (d *drawing) legend(panels []Panel, s scale, y float64) float64 {
 	x := float64(sawLeft)
 	entry := func(name string, symbol func()) {
+		wide := 30 + 6.2*float64(len(name))
+		if x+wide > sawLeft+s.wide+sawRight {
+			x, y = sawLeft, y+16
+		}
 		symbol()
 		d.words(x+16, y, "chart-tick", "start", name)
-		x += 30 + 6.2*float64(len(name))
+		x += wide
 	}
 	box := func(class string) func() {
 		return func() {
@@ -64,18 +68,15 @@ func (d *drawing) legend(panels []Panel, s scale, y float64) {
 	if any(func(p Point) bool { return p.Said > 0 }) {
 		entry("all messages", func() { d.printf(`<path class="chart-said" d="M%s %sh11"/>`+"\n", num(x), num(y-4)) })
 	}
-	for _, kind := range kindsOf(panels, s) {
-		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
-	}
-}
-
-// kindsOf returns the kinds of the marks that are drawn: the levels, then the others by name.
-func kindsOf(panels []Panel, s scale) []string {
-	kinds := map[string]bool{}
+	kinds := map[string]bool{} // of the marks that are drawn
 	for _, p := range panels {
 		for _, m := range within(p.Marks, s) {
 			kinds[m.Kind] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
+	order := func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) }
+	for _, kind := range slices.SortedFunc(maps.Keys(kinds), order) {
+		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
+	}
+	return y
 }

@@ -50,10 +50,8 @@ type Sawtooth struct {
 
 // Sizes, in units of the view box.
 const (
-	sawWidth             = 880
 	sawLeft, sawRight    = 48, 150
-	plotWidth            = sawWidth - sawLeft - sawRight
-	sawTop, sawBottom    = 28, 56 // the title; the axis and the legend
+	sawTop, sawBottom    = 28, 44 // the title; the axis above the legend
 	nameHeight           = 32     // with the marks of the panel above
 	aloneHigh, amongHigh = 270, 130
 	headroom             = 1.06
@@ -63,11 +61,12 @@ const (
 type scale struct {
 	first, last int64
 	most        float64 // tokens at the top of a panel
+	wide        float64 // of all panels
 	top, high   float64 // of the panel
 }
 
 func (s scale) x(at int64) float64 {
-	return sawLeft + plotWidth*float64(at-s.first)/float64(max(s.last-s.first, 1))
+	return sawLeft + s.wide*float64(at-s.first)/float64(max(s.last-s.first, 1))
 }
 
 func (s scale) y(tokens float64) float64 {
@@ -77,21 +76,19 @@ func (s scale) y(tokens float64) float64 {
 // SVG draws the panels below each other.
 func (w Sawtooth) SVG(o Options) string {
 	s := w.scale()
-	high := float64(amongHigh)
+	s.wide, s.high = float64(o.width()-sawLeft-sawRight), amongHigh
 	if len(w.Panels) == 1 {
-		high = aloneHigh
+		s.high = aloneHigh
 	}
-	s.high = high
 	var d drawing
-	height := sawTop + sawBottom + len(w.Panels)*(int(high)+nameHeight)
-	d.open(o, sawWidth, height, w.Title, w.Desc)
 	d.words(sawLeft, 20, "chart-name", "start", w.Title)
+	s.top = sawTop
 	for i, p := range w.Panels {
-		s.top = float64(sawTop + nameHeight + i*(int(high)+nameHeight))
+		s.top += nameHeight
 		d.panel(p, s, i == len(w.Panels)-1)
+		s.top += s.high
 	}
-	d.legend(w.Panels, s, float64(height)-12)
-	return d.close()
+	return d.svg(o, int(d.legend(w.Panels, s, s.top+sawBottom))+12, w.Title, w.Desc)
 }
 
 // scale returns the common scale of all panels: the first and the last message, and the most tokens
@@ -122,7 +119,7 @@ func (d *drawing) panel(p Panel, s scale, axis bool) {
 	}
 	d.printf(`<g class="chart-panel">` + "\n")
 	for _, at := range steps(s.most, int(s.high)/30) {
-		d.printf(`<path class="chart-grid" d="M%d %sh%d"/>`+"\n", sawLeft, num(s.y(at)), plotWidth)
+		d.printf(`<path class="chart-grid" d="M%d %sh%s"/>`+"\n", sawLeft, num(s.y(at)), num(s.wide))
 		d.words(sawLeft-6, s.y(at)+4, "chart-tick", "end", Short(at))
 	}
 	points := thin(p.Points, s)
@@ -214,10 +211,10 @@ func (d *drawing) levels(p Panel, s scale) {
 		label[i] = min(label[i], bottom)
 		bottom = label[i] - lineHeight
 	}
-	const end = sawLeft + plotWidth
+	end := sawLeft + s.wide
 	for i, l := range lines {
 		at := s.y(float64(l.Tokens))
-		d.printf(`<path class="chart-level chart-level-%s" d="M%d %sH%dL%d %s"/>`+"\n", text(l.Kind), sawLeft, num(at), end, end+8, num(label[i]))
+		d.printf(`<path class="chart-level chart-level-%s" d="M%d %sH%sL%s %s"/>`+"\n", text(l.Kind), sawLeft, num(at), num(end), num(end+8), num(label[i]))
 		d.words(end+11, label[i]+4, "chart-tick", "start", fmt.Sprintf("%s %s", l.Name, Short(float64(l.Tokens))))
 	}
 }

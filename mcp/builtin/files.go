@@ -139,7 +139,10 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 				fmt.Fprintf(&b, "[more than %d lines; look for something rarer]\n", maxHits)
 				return fs.SkipAll
 			}
-			fmt.Fprintf(&b, "%s:%d: %s\n", name, n, clipLine(strings.TrimSpace(line)))
+			if line = strings.TrimSpace(line); len(line) > maxLine {
+				line = strings.ToValidUTF8(line[:maxLine], "") + "…" // without half a character
+			}
+			fmt.Fprintf(&b, "%s:%d: %s\n", name, n, line)
 		}
 		return ctx.Err()
 	})
@@ -147,18 +150,6 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 		return "", err
 	}
 	return cmp.Or(b.String(), "No shared file contains this."), nil
-}
-
-// clipLine shortens a line at a rune boundary.
-func clipLine(line string) string {
-	if len(line) <= maxLine {
-		return line
-	}
-	end := maxLine
-	for !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return line[:end] + "…"
 }
 
 // describeError explains an error about a path, without the path of the folder.

@@ -31,7 +31,7 @@
   }
   for (const e of document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a")) {
     if (!visible(e)) continue;
-    const name = e.getAttribute("aria-label") || e.labels?.[0]?.textContent || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent : "");
+    const name = e.getAttribute("aria-label") || e.labels?.[0]?.textContent.replace(e.textContent, "") || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent : "");
     if (!name.trim()) wrong.push("no label: " + e.outerHTML.slice(0, 120));
   }
   let level = 0;
@@ -43,6 +43,7 @@
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
   for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) wrong.push("id twice: " + id);
   if (!document.documentElement.lang || !document.querySelector("main") || !document.title) wrong.push("no lang, main or title");
+  for (const e of document.querySelectorAll("figure")) if (e.scrollWidth > e.clientWidth + 1) wrong.push("a chart is cut: " + e.textContent.trim().slice(0, 40));
   if (document.documentElement.scrollWidth > innerWidth + 1) wrong.push(`wider than the window: ${document.documentElement.scrollWidth} of ${innerWidth}`);
   return wrong;
 })();

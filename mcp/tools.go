@@ -1,18 +1,20 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"unicode"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/tokens"
 	"cairn/llm"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Limits of a server's tools: they are part of every prompt.
@@ -23,11 +25,6 @@ const (
 	maxSchema      = 1500 // estimated tokens
 	maxName        = 64   // characters, a limit of the providers
 )
-
-// sameTool reports whether a tool of a server was not redefined.
-func sameTool(a, b Tool) bool {
-	return a.Original == b.Original && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
-}
 
 // readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the
 // others; and problems of allowed tools that cannot be used.
@@ -119,11 +116,81 @@ func ToolName(server, tool string) string {
 	return fmt.Sprintf("%s_%x", name[:maxName-9], sha256.Sum256([]byte(tool)))[:maxName]
 }
 
-// names returns the tools' names on the server.
 func names(tools []Tool) []string {
 	all := make([]string, 0, len(tools))
 	for _, tool := range tools {
 		all = append(all, tool.Original)
 	}
 	return all
+}
+
+// call calls a tool. Its errors are read by the model.
+func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
+	c.mu.Lock()
+	session, why := c.session, c.why
+	c.mu.Unlock()
+	if session == nil {
+		return "", fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", why)
+	}
+	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	result, err := session.CallTool(limited, &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case limited.Err() != nil:
+		return "", fmt.Errorf("the tool did not answer within %v", c.Timeout)
+	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF):
+		return "", errors.New("the server of this tool died during the call. Whether it did anything is unknown")
+	case err != nil:
+		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(c.describe(err), 200))
+	case result.NeedsInput():
+		return "", errors.New("the tool asks for more input, which is not possible here")
+	}
+	text := tokens.Clip(resultText(result), c.MaxResultTokens)
+	if result.IsError {
+		return "", errors.New(text)
+	}
+	return text, nil
+}
+
+// resultText returns a result as text. Other content is only described.
+func resultText(result *sdk.CallToolResult) string {
+	var parts []string
+	for _, content := range result.Content {
+		switch part := content.(type) {
+		case *sdk.TextContent:
+			parts = append(parts, part.Text)
+		case *sdk.ImageContent:
+			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data)))
+		case *sdk.EmbeddedResource:
+			if part.Resource != nil && part.Resource.Text != "" {
+				parts = append(parts, part.Resource.Text)
+				continue
+			}
+			parts = append(parts, "[a file, which is not shown]")
+		default:
+			parts = append(parts, "[a sound or a link, which is not shown]")
+		}
+	}
+	if len(parts) == 0 && result.StructuredContent != nil {
+		if text, err := json.Marshal(result.StructuredContent); err == nil {
+			parts = append(parts, string(text))
+		}
+	}
+	text := strings.TrimSpace(printable(strings.Join(parts, "\n")))
+	if text == "" {
+		return "The tool returned nothing."
+	}
+	return text
+}
+
+// printable removes broken UTF-8 and control characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
 }
