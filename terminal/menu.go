@@ -18,7 +18,6 @@ func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
 // menu is the state of the menu.
 type menu struct {
 	selected int
-	moved    bool // the person has moved the selection
 	closed   bool // the person has closed the menu
 }
 
@@ -54,16 +53,16 @@ func (s *screen) menuKey(name string) bool {
 	switch name {
 	case "up", "down":
 		step := map[string]int{"up": -1, "down": 1}[name]
-		s.menu.selected, s.menu.moved = (s.menu.selected+step+len(found))%len(found), true
+		s.menu.selected = (s.menu.selected + step + len(found)) % len(found)
 	case "esc":
 		s.menu.closed = true
 	case "tab":
 		s.set("/" + found[s.menu.selected].Name + " ")
 	case "enter":
-		if !s.menu.moved {
-			return false
-		}
 		chosen := found[s.menu.selected]
+		if strings.EqualFold(s.input.Value(), "/"+chosen.Name) {
+			return false // there is nothing to complete
+		}
 		s.set("/" + chosen.Name)
 		s.menu.closed = true
 		if len(chosen.Args) > 0 {
@@ -97,7 +96,7 @@ func (s *screen) menuRows() (rows []string) {
 		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), c.Help)))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Tab completes, Esc closes", more)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Enter completes, Esc closes", more)))
 	}
 	return rows
 }

@@ -242,6 +242,7 @@ func TestProtocolRefusals(t *testing.T) {
 		{"two objects", `{"text":"a"}{"text":"b"}`, `there is text after the JSON object`},
 		{"no text", `{"id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: text is missing or empty"`},
 		{"an unknown key", `{"text":"a","colour":1,"id":"7"}`, `"to":["7"],"text":"line 1: unknown field \"colour\""`},
+		{"a key in another case", `{"text":"a","ID":"7"}`, `line 1: unknown field \"ID\"`},
 		{"a wrong type", `{"text":1,"id":"7"}`, `"to":["7"],"text":"line 1: a value of type number is not accepted for \"text\""`},
 		{"no time", `{"text":"a","time":"yesterday","id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: time must be a text like 2026-01-31T15:04:05Z"`},
 		{"a time that is a number", `{"time":5,"id":"7"}`, `"to":["7"],"text":"line 1: a value of type number is not accepted for \"time\""`},

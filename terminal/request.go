@@ -34,6 +34,10 @@ type request struct {
 	immediate    bool          // the command does not wait for earlier lines
 }
 
+var requestKeys = map[string]bool{
+	"channel": true, "user": true, "text": true, "id": true, "time": true, "mention": true, "dm": true, "compaction": true,
+}
+
 // commandKey identifies a command within a conversation; names contain no NUL.
 func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 
@@ -78,6 +82,13 @@ func decode(text string) (r request, err error) {
 		return r, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	case dec.More():
 		return r, errors.New("there is text after the JSON object: send one object per line")
+	}
+	var keys map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(text), &keys) // it was decoded before
+	for key := range keys {
+		if !requestKeys[key] { // the decoder ignores case
+			return r, fmt.Errorf("unknown field %q", key)
+		}
 	}
 	return r, nil
 }

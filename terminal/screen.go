@@ -39,7 +39,6 @@ type screen struct {
 	lines   chan<- entry // typed lines
 	waiting *atomic.Int64
 	status  func() string // may be slow
-	color   bool
 
 	input         textarea.Model
 	width, height int
@@ -55,8 +54,8 @@ type screen struct {
 	leaving            bool
 }
 
-func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64, color bool) *screen {
-	s := &screen{lines: lines, waiting: waiting, color: color, recent: recent{history: kept}, width: 80, height: 24}
+func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
+	s := &screen{lines: lines, waiting: waiting, recent: recent{history: kept}, width: 80, height: 24}
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
 	s.input.ShowLineNumbers, s.input.CharLimit, s.input.MaxWidth = false, 0, 0

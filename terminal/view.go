@@ -49,10 +49,7 @@ func (s *screen) dimmed(text string) string {
 	if runes := []rune(text); len(runes) > s.width-1 {
 		text = string(runes[:max(s.width-2, 0)]) + "…"
 	}
-	if s.color {
-		return styled(dim, text)
-	}
-	return text
+	return styled(dim, text)
 }
 
 // tail returns the last rows of the unfinished and the queued output, at most limit.
