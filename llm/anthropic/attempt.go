@@ -24,12 +24,12 @@ type attempt struct {
 func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
 	c := a.compose()
 	a.sent = c
-	answer := answer{Said: provider.NewSaid(show, c.MaxTokens, a.Options.MaxAnswer), identity: a.identity()}
-	resp, err := a.Exchange(ctx, a.Options.BaseURL+"/v1/messages", c.body, a.req, &answer)
+	received := provider.NewAnswer(show, c.MaxTokens, a.Options.MaxAnswer)
+	resp, err := a.Exchange(ctx, a.Options.BaseURL+"/v1/messages", c.body, a.req, &answer{Answer: received, identity: a.identity()})
 	if err != nil || c.Thinking != nil || c.room > 0 {
 		return resp, err
 	}
-	if a.LacksRoom(a.req, resp, answer.thought || answer.Thought(), func() bool { return a.compose().room > 0 }) {
+	if a.LacksRoom(a.req, resp, received.Reasoned, func() bool { return a.compose().room > 0 }) {
 		return a.Send(ctx, show)
 	}
 	return resp, nil

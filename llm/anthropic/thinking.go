@@ -87,9 +87,9 @@ func returned(m llm.Message, identity string) []thought {
 	return n.Blocks
 }
 
-// native returns the thinking of the answer, as written by identity; nil if there is none.
-func (a *answer) native(identity string) json.RawMessage {
-	n := native{Provider: identity}
+// Native implements provider.Wire. Thinking without calls is never sent back.
+func (a *answer) Native(calls []llm.Call) json.RawMessage {
+	n := native{Provider: a.identity}
 	for _, b := range a.blocks {
 		t := b.at
 		switch b.kind {
@@ -102,7 +102,7 @@ func (a *answer) native(identity string) json.RawMessage {
 		}
 		n.Blocks = append(n.Blocks, t)
 	}
-	if n.Blocks == nil {
+	if n.Blocks == nil || len(calls) == 0 {
 		return nil
 	}
 	raw, _ := provider.Marshal(n) // made of JSON that was parsed before

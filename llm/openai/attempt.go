@@ -26,22 +26,20 @@ type attempt struct {
 func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
 	p := a.plan(a.model)
 	a.sent = p
-	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
-	var answer provider.Answer
+	answer := provider.NewAnswer(show, p.answerTokens(a.req), a.Options.MaxAnswer)
 	var resp llm.Response
 	var err error
 	if p.wire == llm.WireResponses {
-		answer = &responsesAnswer{Said: said, provider: p.provider}
-		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), a.req, answer)
+		read := responsesAnswer{Answer: answer, provider: p.provider, texts: map[int]int{}}
+		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), a.req, &read)
 	} else {
-		answer = &chatAnswer{Said: said, provider: p.provider}
-		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
+		read := chatAnswer{Answer: answer, provider: p.provider, calls: map[*provider.Call]gathered{}}
+		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, &read)
 	}
 	if err != nil || p.Thinks {
 		return resp, err
 	}
-	reasoned := len(resp.Message.Native) > 0 || answer.Thought()
-	if a.LacksRoom(a.req, resp, reasoned, func() bool { return a.plan(a.model).answerTokens(a.req) > p.answerTokens(a.req) }) {
+	if a.LacksRoom(a.req, resp, answer.Reasoned, func() bool { return a.plan(a.model).answerTokens(a.req) > p.answerTokens(a.req) }) {
 		return a.Send(ctx, show)
 	}
 	return resp, nil

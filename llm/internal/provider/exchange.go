@@ -21,36 +21,37 @@ import (
 // maxRefusal limits how many bytes of a server's refusal are read.
 const maxRefusal = 1 << 20
 
-// Answer assembles an answer on one wire.
-type Answer interface {
+// Wire reads the events of one wire into the Answer that it embeds.
+type Wire interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
-	// Complete reports whether the server has marked the answer as complete.
-	Complete() bool
-	// Response returns the whole answer.
-	Response() (llm.Response, error)
-	// Over returns the limit of an answer that was exceeded, nil if none.
-	Over() error
-	// Counted returns what the server has counted so far.
-	Counted() llm.Usage
-	// Thought reports whether the text began with a thought in tags.
-	Thought() bool
+	// Native returns what the provider added to the message with these calls, to be sent back; nil if
+	// nothing.
+	Native(calls []llm.Call) json.RawMessage
+
+	answer() *Answer
+}
+
+// Whole is a Wire on which some servers answer with one piece of JSON, and end a stream without a
+// finish reason.
+type Whole interface {
+	IsWhole(body []byte) bool
 }
 
 // Exchange posts body, the form of req on a wire, and reads the whole answer. With an error the
 // response contains what the server counted, if anything.
-func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
+func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, wire Wire) (llm.Response, error) {
 	text, err := Marshal(body)
 	if err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
 	var whole llm.Response
 	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response) (err error) {
-		whole, err = read(resp, answer, c.Options.MaxAnswer)
+		whole, err = read(resp, wire, c.Options.MaxAnswer)
 		return err
 	})
 	if err != nil {
-		return llm.Response{Usage: answer.Counted()}, err
+		return llm.Response{Usage: wire.answer().Usage}, err
 	}
 	return whole, nil
 }
@@ -138,41 +139,42 @@ func drain(body io.Reader, cancel func()) {
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
 // JSON. Anything else in a response with status 200 is a refusal.
-func read(resp *http.Response, answer Answer, maxAnswer int) (llm.Response, error) {
+func read(resp *http.Response, wire Wire, maxAnswer int) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
 	first, err := firstByte(reader, maxAnswer)
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
 		return llm.Response{}, llm.TooLong(maxAnswer)
 	case err == nil && (first == '{' || first == '[' || first == '<'):
-		if err := readWhole(resp, reader, answer, maxAnswer); err != nil {
+		if err := readWhole(resp, reader, wire, maxAnswer); err != nil {
 			return llm.Response{}, err
 		}
-		return answer.Response()
+		return respond(wire)
 	}
 	// An error of firstByte recurs when the events are read.
-	events := newEvents(reader, maxAnswer)
+	events, answer := newEvents(reader, maxAnswer), wire.answer()
 	for {
 		event, err := events.next()
-		switch {
-		case err == io.EOF && !events.done && !answer.Complete(): // not errors.Is: an EOF inside another error is a broken connection
-			return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
-		case err == io.EOF:
-			return answer.Response()
-		case err != nil:
+		if err == io.EOF { // not errors.Is: an EOF inside another error is a broken connection
+			if _, ends := wire.(Whole); answer.Finish == "" && !(ends && events.done) {
+				return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
+			}
+			return respond(wire)
+		}
+		if err != nil {
 			return llm.Response{}, err
 		}
-		done, err := answer.Add(event)
-		if err = cmp.Or(err, answer.Over()); err != nil {
+		done, err := wire.Add(event)
+		if err = cmp.Or(err, answer.over); err != nil {
 			return llm.Response{}, err
 		}
 		if done {
-			return answer.Response()
+			return respond(wire)
 		}
 	}
 }
 
-func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer int) error {
+func readWhole(resp *http.Response, reader io.Reader, wire Wire, maxAnswer int) error {
 	body, err := io.ReadAll(io.LimitReader(reader, int64(maxAnswer)+1))
 	switch {
 	case err != nil:
@@ -185,15 +187,11 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	if err := errorIn(resp, body); err != nil {
 		return err
 	}
-	if whole, is := answer.(interface {
-		Whole(body []byte) (bool, error)
-	}); is { // some servers of chat completions do not stream
-		ok, err := whole.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-		if err != nil || ok {
-			return cmp.Or(err, answer.Over())
-		}
+	if whole, is := wire.(Whole); !is || !whole.IsWhole(body) {
+		return unreadable(resp, body)
 	}
-	return unreadable(resp, body)
+	_, err = wire.Add(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+	return cmp.Or(err, wire.answer().over)
 }
 
 // errorIn returns the error that a server sent with the status of a success; nil if there is none.

@@ -1,0 +1,185 @@
+// What the answers of all wires have in common: text, counts, lists of models.
+
+package provider
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"cairn/llm"
+)
+
+// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token has 4 to 5
+// bytes in most languages, so normal answers stay below.
+const (
+	leastSaid     = 64 << 10
+	bytesPerToken = 32
+)
+
+// Answer accumulates an answer on any wire, and counts its bytes: a server that sends without end must
+// not fill memory.
+type Answer struct {
+	Started  bool   // something of it was received
+	Finish   string // the finish reason, in llm's terms as far as there is one; "": the server has not finished
+	Usage    llm.Usage
+	Reasoned bool // the model has reasoned, visibly
+	calls    []*Call
+
+	show func(string) // may be nil
+
+	maxBytes, maxSaid int
+	bytes, said       int
+	over              error // the first limit that was exceeded
+
+	text    strings.Builder
+	thought thoughtFilter
+}
+
+// NewAnswer returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
+// bytes. show, if not nil, receives the text as it arrives.
+func NewAnswer(show func(string), tokens, maxBytes int) *Answer {
+	a := &Answer{show: show, maxBytes: maxBytes, maxSaid: maxBytes}
+	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
+		a.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
+	}
+	return a
+}
+
+func (a *Answer) answer() *Answer { return a }
+
+// Count counts bytes of text, call ids, names and arguments.
+func (a *Answer) Count(n int) {
+	if a.said += n; a.said > a.maxSaid {
+		a.Exceed(llm.TooLong(a.maxSaid))
+	}
+	a.CountOther(n)
+}
+
+// CountOther counts bytes of reasoning and other fields, which some servers do not count as tokens of
+// the answer.
+func (a *Answer) CountOther(n int) {
+	if a.bytes += n; a.bytes > a.maxBytes {
+		a.Exceed(llm.TooLong(a.maxBytes))
+	}
+}
+
+// Exceed records that a limit was exceeded: the answer is given up after the current event.
+func (a *Answer) Exceed(limit *llm.Error) {
+	if a.over == nil {
+		a.over = limit
+	}
+}
+
+// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in
+// tags at the start.
+func (a *Answer) Say(piece string) {
+	piece = strings.ReplaceAll(piece, "\x00", "")
+	if a.Count(len(piece)); a.over != nil {
+		return
+	}
+	piece = a.thought.next(piece)
+	a.text.WriteString(piece)
+	if a.show != nil && piece != "" {
+		a.show(piece)
+	}
+}
+
+// Text returns the text so far.
+func (a *Answer) Text() string { return a.text.String() + a.thought.rest() }
+
+// Call is a tool call that is being received.
+type Call struct {
+	Index     int // the server's number
+	ID, Name  string
+	Arguments strings.Builder
+}
+
+// Calls returns the calls so far, in order.
+func (a *Answer) Calls() []*Call { return a.calls }
+
+// Call returns the call with an index; it adds one, in order, if there is none.
+func (a *Answer) Call(index int) *Call {
+	at, found := slices.BinarySearchFunc(a.calls, index, func(c *Call, index int) int { return cmp.Compare(c.Index, index) })
+	if found {
+		return a.calls[at]
+	}
+	return a.AddCall(at, index)
+}
+
+// AddCall inserts a call before the one at a position.
+func (a *Answer) AddCall(at, index int) *Call {
+	if len(a.calls) == llm.MaxCalls {
+		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
+	}
+	c := &Call{Index: index}
+	a.calls = slices.Insert(a.calls, at, c)
+	return c
+}
+
+// Begin sets id and name of a call, unless it has them, and counts them and the arguments that come
+// with them.
+func (a *Answer) Begin(c *Call, id, name, arguments string) {
+	if len(name) > llm.MaxName {
+		a.Exceed(llm.TooMany(llm.MaxName, "bytes in the name of a tool"))
+	}
+	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
+	c.Arguments.WriteString(arguments)
+	a.Count(len(id) + len(name) + len(arguments))
+}
+
+// respond returns the whole answer, with an id for each call.
+func respond(w Wire) (llm.Response, error) {
+	a := w.answer()
+	if !a.Started {
+		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
+	}
+	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(a.Text())}
+	for _, call := range a.calls {
+		if call.Name == "" {
+			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
+		}
+		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
+	}
+	llm.NameCalls(m.Calls)
+	m.Native = w.Native(m.Calls)
+	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.thought.end != ""
+	if a.Finish = cmp.Or(a.Finish, llm.FinishStop); a.Finish == llm.FinishStop && len(m.Calls) > 0 {
+		a.Finish = llm.FinishToolCalls
+	}
+	return llm.Response{Message: m, FinishReason: a.Finish, Usage: a.Usage}, nil
+}
+
+// mostCounted is the largest count that is accepted. No window is as large.
+const mostCounted = 100_000_000
+
+// Tokens is a count of tokens. An invalid or impossible value counts as missing.
+type Tokens int
+
+// UnmarshalJSON never fails.
+func (n *Tokens) UnmarshalJSON(raw []byte) error {
+	var v float64
+	if json.Unmarshal(raw, &v) == nil && v > 0 && v <= mostCounted {
+		*n = Tokens(v)
+	}
+	return nil
+}
+
+// Listed is the window in an entry of a list of models, in the fields of various servers.
+type Listed struct {
+	MaxInputTokens   Tokens `json:"max_input_tokens"`   // Anthropic
+	MaxModelLen      Tokens `json:"max_model_len"`      // vLLM
+	ContextLength    Tokens `json:"context_length"`     // OpenRouter, Together, Fireworks, Moonshot
+	ContextWindow    Tokens `json:"context_window"`     // Groq
+	MaxContextLength Tokens `json:"max_context_length"` // Mistral
+	Meta             struct {
+		Context Tokens `json:"n_ctx"`
+	} // llama.cpp
+}
+
+// Window returns the window in tokens; 0: the server does not say.
+func (l Listed) Window() int {
+	return int(cmp.Or(l.MaxInputTokens, l.Meta.Context, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContextLength))
+}
