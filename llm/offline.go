@@ -29,7 +29,7 @@ func NewOffline(window int) *Offline {
 	if window > 0 {
 		return &Offline{Window{Tokens: window, Source: "setting"}}
 	}
-	return &Offline{Window{Tokens: DefaultWindow, Source: sourceDefault}}
+	return &Offline{GuessedWindow}
 }
 
 // Name returns "offline".

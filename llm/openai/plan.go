@@ -81,7 +81,7 @@ func (o *Model) caching(model string, refused map[string]bool) (breakpoints, ret
 // CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the
 // provider's default.
 func (o *Model) CacheTTL() time.Duration {
-	p := o.plan(o.Discovery.Model())
+	p := o.plan(o.Model())
 	switch {
 	case o.Options.CacheTTL > 0:
 		return o.Options.CacheTTL
@@ -95,7 +95,7 @@ func (o *Model) CacheTTL() time.Duration {
 
 // CacheRule returns how the provider caches prompts, by its host and model.
 func (o *Model) CacheRule() string {
-	switch p := o.plan(o.Discovery.Model()); {
+	switch p := o.plan(o.Model()); {
 	case p.breakpoints:
 		return llm.CacheBreakpoints
 	case strings.HasSuffix(o.Host, "deepseek.com"):

@@ -38,9 +38,6 @@ func (c *Client) Demands() Demands {
 func (c *Client) Demand(change func(*Demands)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.demands.Refused == nil {
-		c.demands.Refused = map[string]bool{}
-	}
 	change(&c.demands)
 }
 
@@ -57,9 +54,8 @@ type Attempt interface {
 // maxChanges limits how often one attempt is repeated in another form.
 const maxChanges = 8
 
-// Generate answers req, see llm.Model and retry, and learns from the outcome. list lists the
-// models if none is set; begin begins an attempt.
-func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string, req llm.Request) Attempt) (llm.Response, error) {
+// Generate answers req, see llm.Model and retry, and learns from the outcome.
+func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	shown := false // what was shown cannot be taken back
 	if showTo := show; show != nil {
 		show = func(delta string) {
@@ -68,11 +64,11 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		}
 	}
 	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context, req llm.Request) (llm.Response, error) {
-		model, err := c.Discovery.ModelID(ctx, list)
+		model, err := c.modelID(ctx)
 		if err != nil {
 			return llm.Response{}, err
 		}
-		a := begin(model, req)
+		a := c.Protocol.Begin(model, req)
 		for changes := 0; ; changes++ {
 			resp, err := a.Send(ctx, show)
 			refused, ok := errors.AsType[*llm.Error](err)
@@ -82,7 +78,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		}
 	})
 	if err == nil {
-		c.Discovery.Answered()
+		c.answered()
 		return resp, nil
 	}
 	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
