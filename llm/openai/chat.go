@@ -4,7 +4,6 @@ package openai
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	api "github.com/sashabaranov/go-openai"
@@ -83,9 +82,8 @@ func (p plan) chat(req llm.Request) chatBody {
 	for _, t := range req.Tools {
 		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
-	messages, _ := withoutBlank(req.Messages, 0)
-	for _, s := range spans(messages) {
-		b.Messages = append(b.Messages, p.chatMessage(s))
+	for _, t := range turns(req.Messages, req.Head) {
+		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
 	if !p.Refused[fieldStream.Name] {
 		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
@@ -124,38 +122,23 @@ func (p plan) cacheFields(req llm.Request) cacheFields {
 	return f
 }
 
-// chatMessage returns the message for a span.
-func (p plan) chatMessage(s span) any {
-	last, parts := s[len(s)-1], s.parts()
-	m := chatMessage{Role: last.Role, Content: joined(parts)}
-	if slices.ContainsFunc(parts, isPicture) {
-		content := make([]part, len(parts))
-		for i, one := range parts {
+// chatMessage returns the message for a turn.
+func (p plan) chatMessage(t turn) any {
+	m := chatMessage{Role: t.Role, Content: t.text(), CallID: t.CallID}
+	if slices.ContainsFunc(t.content, piece.isPicture) {
+		content := make([]part, len(t.content))
+		for i, one := range t.content {
 			content[i] = part{Type: "text", Text: one.Text}
-			if isPicture(one) {
-				content[i] = part{Type: "image_url", Image: map[string]string{"url": dataURL(one)}}
+			if one.isPicture() {
+				content[i] = part{Type: "image_url", Image: map[string]string{"url": dataURL(one.Part)}}
 			}
 		}
 		m.Content = content
 	}
-	if last.Role == llm.RoleTool {
-		m.CallID = last.CallID
-	}
-	n := readNative(last.Native, p.provider)
-	for _, call := range last.Calls {
+	n := readNative(t.Native, p.provider)
+	for _, call := range t.Calls {
 		c := api.ToolCall{ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)}}
 		m.Calls = append(m.Calls, withFields(c, n.Calls[call.ID]))
 	}
 	return withFields(m, n.Fields)
-}
-
-func isPicture(p provider.Part) bool { return p.MediaType != "" }
-
-// joined returns texts, separated by blank lines.
-func joined(parts []provider.Part) string {
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = part.Text
-	}
-	return strings.Join(texts, "\n\n")
 }

@@ -54,16 +54,11 @@ func (p plan) responses(req llm.Request) responsesBody {
 	for _, t := range req.Tools {
 		b.Tools = append(b.Tools, responsesTool{api.ToolTypeFunction, functionOf(t), false})
 	}
-	messages, head := withoutBlank(req.Messages, req.Head)
-	marks := p.marks(messages, head)
-	for i, s := range spans(messages) {
-		if i == 0 && s[0].Role == llm.RoleSystem {
-			b.Instructions = joined(s.parts())
+	for i, t := range turns(req.Messages, req.Head) {
+		if i == 0 && t.Role == llm.RoleSystem {
+			b.Instructions = t.text()
 		} else {
-			b.Input = append(b.Input, p.items(s, marks)...)
-		}
-		if !s.isPlaceholder() {
-			marks = marks[len(s):]
+			b.Input = append(b.Input, p.items(t)...)
 		}
 	}
 	if !p.Refused[fieldInclude.Name] {
@@ -79,67 +74,38 @@ func (p plan) responses(req llm.Request) responsesBody {
 	return b
 }
 
-// marks reports for each message whether there is a breakpoint after it: after the head, and after
-// everything that was the end of an earlier request. A request writes only the latest three, and reads
-// from any.
-func (p plan) marks(messages []llm.Message, head int) []bool {
-	marked := make([]bool, len(messages))
-	headEnd := -1 // only users and tools have breakpoints
-	for i, m := range messages {
-		next := llm.RoleAssistant
-		if i+1 < len(messages) {
-			next = messages[i+1].Role
-		}
-		user, tool := m.Role == llm.RoleUser, m.Role == llm.RoleTool
-		marked[i] = p.breakpoints && i >= head && (user && next == llm.RoleAssistant || tool && next != llm.RoleTool)
-		if i < head && (user || tool) {
-			headEnd = i
-		}
+// items returns the input items for a turn.
+func (p plan) items(t turn) []any {
+	if t.Role == llm.RoleAssistant {
+		return p.assistantItems(t)
 	}
-	if headEnd >= 0 {
-		marked[headEnd] = p.breakpoints
-	}
-	return marked
-}
-
-// items returns the input items for a span. marked reports whether a breakpoint follows a message.
-func (p plan) items(s span, marked []bool) []any {
-	switch m := s[len(s)-1]; m.Role {
-	case llm.RoleAssistant:
-		return p.assistantItems(s)
-	case llm.RoleTool:
-		output := any(m.Text)
-		if marked[0] && m.Text != "" {
-			output = []part{{Type: "input_text", Text: m.Text, Mark: breakpoint}}
+	var content []part
+	marked := false
+	for _, one := range t.content {
+		item := part{Type: "input_text", Text: one.Text}
+		if one.isPicture() {
+			item = part{Type: "input_image", Image: dataURL(one.Part)}
 		}
-		return []any{inputItem{Type: "function_call_output", CallID: m.CallID, Output: output}}
-	default:
-		item := inputItem{Type: "message", Role: m.Role}
-		for i := range s {
-			// Only the last message may represent an empty span.
-			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || len(item.Content) > 0) {
-				continue
-			}
-			for _, one := range s[i : i+1].parts() {
-				content := part{Type: "input_text", Text: one.Text}
-				if isPicture(one) {
-					content = part{Type: "input_image", Image: dataURL(one)}
-				}
-				item.Content = append(item.Content, content)
-			}
-			if !s.isPlaceholder() && marked[i] {
-				item.Content[len(item.Content)-1].Mark = breakpoint
-			}
+		if one.marked && p.breakpoints {
+			item.Mark, marked = breakpoint, true
 		}
-		return []any{item}
+		content = append(content, item)
 	}
+	switch {
+	case t.Role == llm.RoleTool && !marked:
+		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: t.Text}}
+	case t.Role == llm.RoleTool:
+		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: content}}
+	case content == nil:
+		content = []part{{Type: "input_text", Text: ""}} // servers refuse an empty message
+	}
+	return []any{inputItem{Type: "message", Role: t.Role, Content: content}}
 }
 
 // assistantItems returns the text and the calls of an assistant, each after the reasoning that led
 // to it.
-func (p plan) assistantItems(s span) (items []any) {
-	m := s[len(s)-1]
-	native := readNative(m.Native, p.provider).Items
+func (p plan) assistantItems(t turn) (items []any) {
+	native := readNative(t.Native, p.provider).Items
 	reasoning := func(calls int, text bool) {
 		for _, r := range native {
 			if r.Calls == calls && r.Text == text {
@@ -147,12 +113,12 @@ func (p plan) assistantItems(s span) (items []any) {
 			}
 		}
 	}
-	text := joined(s.parts())
+	text := t.text()
 	if text != "" {
 		reasoning(0, false)
 		items = append(items, inputItem{Type: "message", Role: llm.RoleAssistant, Content: []part{{Type: "output_text", Text: text}}})
 	}
-	for i, call := range m.Calls {
+	for i, call := range t.Calls {
 		if text == "" || i > 0 { // otherwise it precedes the text
 			reasoning(i, false)
 		}
