@@ -90,7 +90,7 @@ func (a *attempt) compose() composed {
 	if req.Reasoning == "none" || a.noThinking {
 		author = "" // no thinking is returned
 	}
-	conversation := converse(req.Messages, author)
+	conversation := converse(req, author)
 	c := composed{
 		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages},
 		control: a.cacheControl(learned.Refused),
@@ -108,7 +108,7 @@ func (a *attempt) compose() composed {
 		c.ToolChoice = &toolChoice{Type: "tool", Name: req.ForceTool}
 	}
 	if c.control != nil {
-		c.mark(conversation, req)
+		c.mark(conversation.marked)
 	}
 	return c
 }
@@ -148,33 +148,15 @@ func (m *Model) cacheControl(refused map[string]bool) *cacheControl {
 // after the head, after the last message of the previous request, where its mark was, and after the
 // last message. The server searches only 20 blocks back from a mark, so the third one finds a
 // prefix that a long tool step would hide.
-func (c *composed) mark(conversation conversation, req llm.Request) {
+func (c *composed) mark(useful []*block) {
 	if last := len(c.System) - 1; last >= 0 {
 		c.System[last].(*block).Cache = c.control
 	} else if last := len(c.Tools) - 1; last >= 0 {
 		c.Tools[last].Cache = c.control
 	}
-	behind := func(index int) {
-		if index >= 0 && index < len(conversation.ends) && conversation.ends[index] != nil {
-			conversation.ends[index].Cache = c.control
+	for i, b := range useful {
+		if i == 0 || i >= len(useful)-2 {
+			b.Cache = c.control
 		}
 	}
-	behind(req.Head - 1)
-	behind(previousEnd(req.Messages))
-	behind(len(req.Messages) - 1)
-}
-
-// previousEnd returns the index of the last message of the previous request, which precedes the
-// model's last answer; -1 if there is none.
-func previousEnd(messages []llm.Message) int {
-	answered := false
-	for i := len(messages) - 1; i >= 0; i-- {
-		switch {
-		case messages[i].Role == llm.RoleAssistant:
-			answered = true
-		case answered:
-			return i
-		}
-	}
-	return -1
 }

@@ -74,7 +74,7 @@ type part struct {
 }
 
 // dataURL returns a picture as a URL.
-func dataURL(p provider.Part) string { return "data:" + p.MediaType + ";base64," + p.Data }
+func dataURL(p provider.Piece) string { return "data:" + p.MediaType + ";base64," + p.Data }
 
 // chat returns the request on chat completions.
 func (p plan) chat(req llm.Request) chatBody {
@@ -82,7 +82,7 @@ func (p plan) chat(req llm.Request) chatBody {
 	for _, t := range req.Tools {
 		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
-	for _, t := range turns(req.Messages, req.Head) {
+	for _, t := range provider.Turns(req.Messages, req.Head) {
 		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
 	if !p.Refused[fieldStream.Name] {
@@ -123,14 +123,14 @@ func (p plan) cacheFields(req llm.Request) cacheFields {
 }
 
 // chatMessage returns the message for a turn.
-func (p plan) chatMessage(t turn) any {
-	m := chatMessage{Role: t.Role, Content: t.text(), CallID: t.CallID}
-	if slices.ContainsFunc(t.content, piece.isPicture) {
-		content := make([]part, len(t.content))
-		for i, one := range t.content {
+func (p plan) chatMessage(t provider.Turn) any {
+	m := chatMessage{Role: t.Role, Content: t.Joined(), CallID: t.CallID}
+	if slices.ContainsFunc(t.Content, provider.Piece.IsPicture) {
+		content := make([]part, len(t.Content))
+		for i, one := range t.Content {
 			content[i] = part{Type: "text", Text: one.Text}
-			if one.isPicture() {
-				content[i] = part{Type: "image_url", Image: map[string]string{"url": dataURL(one.Part)}}
+			if one.IsPicture() {
+				content[i] = part{Type: "image_url", Image: map[string]string{"url": dataURL(one)}}
 			}
 		}
 		m.Content = content

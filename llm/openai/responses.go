@@ -7,6 +7,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // leastOutput is the minimum of max_output_tokens.
@@ -54,9 +55,9 @@ func (p plan) responses(req llm.Request) responsesBody {
 	for _, t := range req.Tools {
 		b.Tools = append(b.Tools, responsesTool{api.ToolTypeFunction, functionOf(t), false})
 	}
-	for i, t := range turns(req.Messages, req.Head) {
+	for i, t := range provider.Turns(req.Messages, req.Head) {
 		if i == 0 && t.Role == llm.RoleSystem {
-			b.Instructions = t.text()
+			b.Instructions = t.Joined()
 		} else {
 			b.Input = append(b.Input, p.items(t)...)
 		}
@@ -75,18 +76,18 @@ func (p plan) responses(req llm.Request) responsesBody {
 }
 
 // items returns the input items for a turn.
-func (p plan) items(t turn) []any {
+func (p plan) items(t provider.Turn) []any {
 	if t.Role == llm.RoleAssistant {
 		return p.assistantItems(t)
 	}
 	var content []part
 	marked := false
-	for _, one := range t.content {
+	for _, one := range t.Content {
 		item := part{Type: "input_text", Text: one.Text}
-		if one.isPicture() {
-			item = part{Type: "input_image", Image: dataURL(one.Part)}
+		if one.IsPicture() {
+			item = part{Type: "input_image", Image: dataURL(one)}
 		}
-		if one.marked && p.breakpoints {
+		if one.Marked && (one.Text != "" || one.IsPicture()) && p.breakpoints {
 			item.Mark, marked = breakpoint, true
 		}
 		content = append(content, item)
@@ -104,7 +105,7 @@ func (p plan) items(t turn) []any {
 
 // assistantItems returns the text and the calls of an assistant, each after the reasoning that led
 // to it.
-func (p plan) assistantItems(t turn) (items []any) {
+func (p plan) assistantItems(t provider.Turn) (items []any) {
 	native := readNative(t.Native, p.provider).Items
 	reasoning := func(calls int, text bool) {
 		for _, r := range native {
@@ -113,7 +114,7 @@ func (p plan) assistantItems(t turn) (items []any) {
 			}
 		}
 	}
-	text := t.text()
+	text := t.Joined()
 	if text != "" {
 		reasoning(0, false)
 		items = append(items, inputItem{Type: "message", Role: llm.RoleAssistant, Content: []part{{Type: "output_text", Text: text}}})
