@@ -197,7 +197,10 @@ func TestProtocolOrder(t *testing.T) {
 		}
 		last := map[string]string{}
 		for _, text := range talkJSON(t, echo, input...).of(t, -1, "accepted") {
-			var line acceptedLine
+			var line struct {
+				acceptedLine
+				Channel string
+			}
 			check.NoError(t, json.Unmarshal([]byte(text), &line))
 			if line.Seq == 0 { // it waits, and gets its seq later
 				continue

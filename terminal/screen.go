@@ -42,7 +42,7 @@ type screen struct {
 
 	input         textarea.Model
 	width, height int
-	recent        recent
+	history       *history
 	menu          menu
 	pastes        pastes
 
@@ -55,7 +55,7 @@ type screen struct {
 }
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
-	s := &screen{lines: lines, waiting: waiting, recent: recent{history: kept}, width: 80, height: 24}
+	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24}
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
 	s.input.ShowLineNumbers, s.input.CharLimit, s.input.MaxWidth = false, 0, 0
@@ -143,7 +143,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return s.edit(k)
 	case "ctrl+r":
-		text, ok := s.recent.search(s.input.Value())
+		text, ok := s.history.search(s.input.Value())
 		if !ok {
 			s.note = "No older line contains this."
 			return nil
@@ -197,7 +197,7 @@ func (s *screen) enter() {
 		return
 	}
 	if s.submit(entry{text, s.input.Value()}) {
-		s.recent.add(text)
+		s.history.add(text)
 		s.set("")
 	}
 }
@@ -218,7 +218,7 @@ func (s *screen) submit(line entry) bool {
 
 // recall replaces the input by an earlier or later line. It returns false if there is none.
 func (s *screen) recall(step int) bool {
-	text, ok := s.recent.step(step, s.input.Value())
+	text, ok := s.history.step(step, s.input.Value())
 	if ok {
 		s.set(text)
 	}

@@ -133,15 +133,15 @@ func TestHistory(t *testing.T) {
 	h := check.Must(openHistory(file))(t)
 	for i := range maxHistory + 5 {
 		line := "line " + strconv.Itoa(i)
-		h.Add(line)
-		h.Add(line) // says nothing new
-		h.Add("  ")
+		h.add(line)
+		h.add(line) // says nothing new
+		h.add("  ")
 	}
 	check.NoError(t, h.file.Close())
 	again := check.Must(openHistory(file))(t)
 	defer again.file.Close()
-	if again.Len() != maxHistory || again.At(0) != "line 1004" || again.At(maxHistory-1) != "line 5" {
-		t.Errorf("got %d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
+	if len(again.lines) != maxHistory || again.lines[maxHistory-1] != "line 1004" || again.lines[0] != "line 5" {
+		t.Errorf("got %d lines, newest %q, oldest %q", len(again.lines), again.lines[len(again.lines)-1], again.lines[0])
 	}
 	text := check.Must(os.ReadFile(file))(t)
 	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
