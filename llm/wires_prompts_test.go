@@ -195,6 +195,13 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 			}
 			check.EqualAll(t, name, bounds, []int{16484, 8192, 8192})
 		}
+		server := w.open(t, func(x *llmtest.Exchange) { // one that allows less each time
+			x.Reject(400, "invalid_request_error", fmt.Sprint("max_output_tokens: at most ", x.Request.MaxTokens-1))
+		})
+		req := hello
+		req.MaxTokens = 5000
+		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
+		check.Len(t, "requests", server.Requests(), 9)
 	})
 }
 

@@ -76,7 +76,7 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// composed is a request with what Adapt needs to know about it.
+// composed is a request with what is known about it.
 type composed struct {
 	body
 	room    int           // of MaxTokens: for thinking, in addition to what the caller asked for
@@ -136,7 +136,7 @@ func (c *composed) limitTokens(asked, longest int) {
 // cacheControl returns the mark to set; nil if the server accepts none.
 func (m *Model) cacheControl(refused map[string]bool) *cacheControl {
 	switch {
-	case refused[marks.Name]:
+	case refused[fieldMarks]:
 		return nil
 	case m.CacheTTL() == longTTL:
 		return &cacheControl{Type: "ephemeral", TTL: "1h"}

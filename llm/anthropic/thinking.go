@@ -15,15 +15,12 @@ var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 // leastBudget is the smallest budget_tokens that the interface accepts.
 const leastBudget = 1024
 
-// kinds of thinking, each of which some models refuse.
+// The kinds of thinking, each of which some models refuse.
 const (
 	adaptive = "adaptive"
 	budgeted = "enabled"
 	disabled = "disabled"
 )
-
-// refusedThinking is the name of a kind of thinking among what a server refuses.
-func refusedThinking(kind string) string { return "thinking.type " + kind }
 
 // think sets the fields for the requested effort; "" sets nothing.
 func (c *composed) think(req llm.Request, learned provider.Demands) {
@@ -34,7 +31,7 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 	case req.Reasoning == "":
 		c.room = req.ReasoningRoom("")
 		return
-	case none && !refused[refusedThinking(disabled)]:
+	case none && !refused[fieldThinking+disabled]:
 		c.Thinking = &thinking{Type: disabled}
 		return
 	}
@@ -50,9 +47,9 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 	}
 	switch {
 	case none: // it cannot be switched off
-	case !refused[refusedThinking(adaptive)]:
+	case !refused[fieldThinking+adaptive]:
 		c.Thinking = &thinking{Type: adaptive}
-	case !refused[refusedThinking(budgeted)]:
+	case !refused[fieldThinking+budgeted]:
 		c.Thinking = &thinking{Type: budgeted, Budget: c.room}
 	}
 }

@@ -12,14 +12,6 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// cacheKey returns the key to send: only OpenAI supports the field.
-func (p plan) cacheKey(req llm.Request) string {
-	if p.host != openAIHost || p.Refused[fieldCacheKey.Name] {
-		return ""
-	}
-	return req.CacheKey
-}
-
 // chatBody is a request. What rarely changes is first: a later request of the same conversation
 // extends this one's messages.
 type chatBody struct {
@@ -85,12 +77,12 @@ func (p plan) chat(req llm.Request) chatBody {
 	for _, t := range provider.Turns(req.Messages, req.Head) {
 		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
-	if !p.Refused[fieldStream.Name] {
+	if !p.Refused[fieldStream] {
 		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
 	b.ToolChoice = p.choice(req, api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: req.ForceTool}})
 	// OpenAI's newer models refuse the old name of the limit, and most other servers know no other.
-	if b.Limit = p.answerTokens(req); p.host == openAIHost || p.Refused[fieldLimit.Name] {
+	if b.Limit = p.answerTokens(req); p.host == openAIHost || p.Refused[fieldLimit] {
 		b.Limit, b.NewLimit = 0, b.Limit
 	}
 	if p.claude {
@@ -114,8 +106,11 @@ func (p plan) choice(req llm.Request, forced any) any {
 	return forced
 }
 
-func (p plan) cacheFields(req llm.Request) cacheFields {
-	f := cacheFields{Key: p.cacheKey(req)}
+// cacheFields returns the fields of OpenAI's prompt cache, which only OpenAI supports.
+func (p plan) cacheFields(req llm.Request) (f cacheFields) {
+	if p.host == openAIHost && !p.Refused[fieldCacheKey] {
+		f.Key = req.CacheKey
+	}
 	if p.retention {
 		f.Retention = "24h"
 	}

@@ -51,7 +51,7 @@ func (o *Model) plan(model string) plan {
 	}
 	p.Base = o.base()
 	p.breakpoints, p.retention = o.caching(model, p.Refused)
-	p.claude = o.Host == "openrouter.ai" && strings.HasPrefix(model, "anthropic/") && !p.Refused[fieldCacheControl.Name]
+	p.claude = o.Host == "openrouter.ai" && strings.HasPrefix(model, "anthropic/") && !p.Refused[fieldCacheControl]
 	return p
 }
 
@@ -74,8 +74,8 @@ func (o *Model) caching(model string, refused map[string]bool) (breakpoints, ret
 	minor, _ := strconv.Atoi(found[2]) // digits or none
 	version := 100*major + minor
 	small := strings.Contains(model, "-mini") || strings.Contains(model, "-nano")
-	return version >= 506 && !refused[fieldBreakpoint.Name],
-		version >= 401 && version < 506 && !small && !refused[fieldRetention.Name]
+	return version >= 506 && !refused[fieldBreakpoint],
+		version >= 401 && version < 506 && !small && !refused[fieldRetention]
 }
 
 // CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the

@@ -62,7 +62,7 @@ func (p plan) responses(req llm.Request) responsesBody {
 			b.Input = append(b.Input, p.items(t)...)
 		}
 	}
-	if !p.Refused[fieldInclude.Name] {
+	if !p.Refused[fieldInclude] {
 		b.Include = []string{"reasoning.encrypted_content"}
 	}
 	b.ToolChoice = p.choice(req, map[string]string{"type": "function", "name": req.ForceTool})

@@ -38,9 +38,9 @@ type Answer struct {
 	thought thoughtFilter
 }
 
-// NewAnswer returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
+// newAnswer returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
 // bytes. show, if not nil, receives the text as it arrives.
-func NewAnswer(show func(string), tokens, maxBytes int) *Answer {
+func newAnswer(show func(string), tokens, maxBytes int) *Answer {
 	a := &Answer{show: show, maxBytes: maxBytes, maxSaid: maxBytes}
 	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
 		a.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
@@ -131,7 +131,7 @@ func (a *Answer) Begin(c *Call, id, name, arguments string) {
 }
 
 // respond returns the whole answer, with an id for each call.
-func respond(w Wire) (llm.Response, error) {
+func respond(w Reader) (llm.Response, error) {
 	a := w.answer()
 	if !a.Started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))

@@ -21,8 +21,8 @@ import (
 // maxRefusal limits how many bytes of a server's refusal are read.
 const maxRefusal = 1 << 20
 
-// Wire reads the events of one wire into the Answer that it embeds.
-type Wire interface {
+// Reader reads the events of one wire into the Answer that it embeds.
+type Reader interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
 	// Native returns what the provider added to the message with these calls, to be sent back; nil if
@@ -32,32 +32,26 @@ type Wire interface {
 	answer() *Answer
 }
 
-// Whole is a Wire on which some servers answer with one piece of JSON, and end a stream without a
+// Whole is a Reader on whose wire some servers answer with one piece of JSON, and end a stream without a
 // finish reason.
 type Whole interface {
 	IsWhole(body []byte) bool
 }
 
-// Exchange posts body, the form of req on a wire, and reads the whole answer. With an error the
-// response contains what the server counted, if anything.
-func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, wire Wire) (llm.Response, error) {
-	text, err := Marshal(body)
-	if err != nil {
-		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
-	}
-	var whole llm.Response
-	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response) (err error) {
-		whole, err = read(resp, wire, c.Options.MaxAnswer)
+// exchange posts a form of req, and reads the whole answer. With an error the response contains what
+// the server counted, if anything.
+func (c *Client) exchange(ctx context.Context, form Form, req llm.Request, answer *Answer) (whole llm.Response, err error) {
+	err = c.send(ctx, req.Alive, http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
+		whole, err = read(resp, form.Read(answer), c.Options.MaxAnswer)
 		return err
 	})
 	if err != nil {
-		return llm.Response{Usage: wire.answer().Usage}, err
+		return llm.Response{Usage: answer.Usage}, err
 	}
 	return whole, nil
 }
 
-// Ask gets JSON from the server. A field of another type than in into stays empty. Its errors are
-// like those of Exchange.
+// Ask gets JSON from the server. A field of another type than in into stays empty. Errors are *llm.Error.
 func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
 	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response) error {
@@ -139,7 +133,7 @@ func drain(body io.Reader, cancel func()) {
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
 // JSON. Anything else in a response with status 200 is a refusal.
-func read(resp *http.Response, wire Wire, maxAnswer int) (llm.Response, error) {
+func read(resp *http.Response, wire Reader, maxAnswer int) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
 	first, err := firstByte(reader, maxAnswer)
 	switch {
@@ -174,7 +168,7 @@ func read(resp *http.Response, wire Wire, maxAnswer int) (llm.Response, error) {
 	}
 }
 
-func readWhole(resp *http.Response, reader io.Reader, wire Wire, maxAnswer int) error {
+func readWhole(resp *http.Response, reader io.Reader, wire Reader, maxAnswer int) error {
 	body, err := io.ReadAll(io.LimitReader(reader, int64(maxAnswer)+1))
 	switch {
 	case err != nil:

@@ -29,7 +29,7 @@ type Options struct {
 	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 5 minutes
 	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
-	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See NewAnswer too
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See newAnswer too
 
 	Notebook *llm.Notebook // stores what is learned about the model; nil: nothing is stored
 
