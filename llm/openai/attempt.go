@@ -24,21 +24,20 @@ type attempt struct {
 
 // Compose implements provider.Attempt.
 func (a *attempt) Compose() provider.Form {
-	p := a.plan(a.model)
+	p := a.plan()
 	f := provider.Form{
-		Wire: p.wire, Forced: a.req.ForceTool != "" && p.forced, Effort: p.effort(a.req.Reasoning), Efforts: llm.ReasoningEfforts,
-		Tokens: p.answerTokens(a.req), Fields: optional, Tells: !p.Thinks,
+		Wire: p.wire, Forced: p.forced, Effort: p.effort, Efforts: llm.ReasoningEfforts, Tokens: p.limit, Fields: optional, Tells: !p.Thinks,
 	}
 	if p.wire == llm.WireResponses {
-		f.Address, f.Body = p.Base+"/responses", p.responses(a.req)
+		f.Address, f.Body = p.Base+"/responses", p.responses()
 		f.Read = func(to *provider.Answer) provider.Reader {
-			return &responsesAnswer{Answer: to, provider: p.provider, texts: map[int]int{}}
+			return &responsesAnswer{Answer: to, author: p.author, texts: map[int]int{}}
 		}
 		return f
 	}
-	f.Address, f.Body = p.Base+"/chat/completions", p.chat(a.req)
+	f.Address, f.Body = p.Base+"/chat/completions", p.chat()
 	f.Read = func(to *provider.Answer) provider.Reader {
-		return &chatAnswer{Answer: to, provider: p.provider, calls: map[*provider.Call]gathered{}}
+		return &chatAnswer{Answer: to, author: p.author, calls: map[*provider.Call]gathered{}}
 	}
 	return f
 }

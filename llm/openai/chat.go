@@ -4,7 +4,6 @@ package openai
 
 import (
 	"slices"
-	"time"
 
 	api "github.com/sashabaranov/go-openai"
 
@@ -28,12 +27,6 @@ type chatBody struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
-// cacheControl enables the cache of a Claude model behind OpenRouter.
-type cacheControl struct {
-	Type string `json:"type"`
-	TTL  string `json:"ttl,omitempty"`
-}
-
 func functionOf(t llm.Tool) api.FunctionDefinition {
 	return api.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: provider.Schema(t)}
 }
@@ -42,12 +35,6 @@ func functionOf(t llm.Tool) api.FunctionDefinition {
 type chatTool struct {
 	Type     api.ToolType           `json:"type"`
 	Function api.FunctionDefinition `json:"function"`
-}
-
-// cacheFields are the fields of OpenAI's prompt cache.
-type cacheFields struct {
-	Key       string `json:"prompt_cache_key,omitempty"`
-	Retention string `json:"prompt_cache_retention,omitempty"`
 }
 
 type chatMessage struct {
@@ -69,52 +56,37 @@ type part struct {
 func dataURL(p provider.Piece) string { return "data:" + p.MediaType + ";base64," + p.Data }
 
 // chat returns the request on chat completions.
-func (p plan) chat(req llm.Request) chatBody {
-	b := chatBody{Model: p.model, Stream: true, Effort: p.effort(req.Reasoning), cacheFields: p.cacheFields(req)}
-	for _, t := range req.Tools {
+func (p plan) chat() chatBody {
+	b := chatBody{Model: p.model, Stream: true, Effort: p.effort, cacheFields: p.cacheFields, CacheControl: p.cacheControl}
+	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
-	for _, t := range provider.Turns(req.Messages, req.Head) {
+	for _, t := range provider.Turns(p.Messages, p.Head) {
 		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
 	if !p.Refused[fieldStream] {
 		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
-	b.ToolChoice = p.choice(req, api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: req.ForceTool}})
+	b.ToolChoice = p.choice(api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: p.ForceTool}})
 	// OpenAI's newer models refuse the old name of the limit, and most other servers know no other.
-	if b.Limit = p.answerTokens(req); p.host == openAIHost || p.Refused[fieldLimit] {
-		b.Limit, b.NewLimit = 0, b.Limit
-	}
-	if p.claude {
-		b.CacheControl = &cacheControl{Type: "ephemeral"}
-		if p.ttl > 5*time.Minute {
-			b.CacheControl.TTL = "1h"
-		}
+	if p.openAI || p.Refused[fieldLimit] {
+		b.NewLimit = p.limit
+	} else {
+		b.Limit = p.limit
 	}
 	return b
 }
 
 // choice returns the choice of the tool that must be called: forced, unless the server refuses that;
 // nil if there is none.
-func (p plan) choice(req llm.Request, forced any) any {
+func (p plan) choice(forced any) any {
 	switch {
-	case req.ForceTool == "" || len(req.Tools) == 0:
+	case p.ForceTool == "" || len(p.Tools) == 0:
 		return nil
 	case !p.forced:
 		return "auto"
 	}
 	return forced
-}
-
-// cacheFields returns the fields of OpenAI's prompt cache, which only OpenAI supports.
-func (p plan) cacheFields(req llm.Request) (f cacheFields) {
-	if p.host == openAIHost && !p.Refused[fieldCacheKey] {
-		f.Key = req.CacheKey
-	}
-	if p.retention {
-		f.Retention = "24h"
-	}
-	return f
 }
 
 // chatMessage returns the message for a turn.
@@ -130,7 +102,7 @@ func (p plan) chatMessage(t provider.Turn) any {
 		}
 		m.Content = content
 	}
-	n := readNative(t.Native, p.provider)
+	n := readNative(t.Native, p.author)
 	for _, call := range t.Calls {
 		c := api.ToolCall{ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)}}
 		m.Calls = append(m.Calls, withFields(c, n.Calls[call.ID]))

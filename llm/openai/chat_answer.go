@@ -18,7 +18,7 @@ import (
 // finished.
 type chatAnswer struct {
 	*provider.Answer
-	provider string
+	author string
 
 	native gathered
 	calls  map[*provider.Call]gathered // what the provider added to each call
@@ -197,7 +197,7 @@ func continues(call *provider.Call, piece callPiece) bool {
 
 // Native implements provider.Wire.
 func (a *chatAnswer) Native(calls []llm.Call) json.RawMessage {
-	n := native{Provider: a.provider, Fields: a.native.object(), Calls: map[string]map[string]json.RawMessage{}}
+	n := native{Provider: a.author, Fields: a.native.object(), Calls: map[string]map[string]json.RawMessage{}}
 	for i, call := range a.Calls() {
 		if extra := a.calls[call].object(); extra != nil {
 			n.Calls[calls[i].ID] = extra

@@ -50,12 +50,12 @@ type inputItem struct {
 }
 
 // responses returns the request on Responses.
-func (p plan) responses(req llm.Request) responsesBody {
-	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields(req)}
-	for _, t := range req.Tools {
+func (p plan) responses() responsesBody {
+	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields}
+	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, responsesTool{api.ToolTypeFunction, functionOf(t), false})
 	}
-	for i, t := range provider.Turns(req.Messages, req.Head) {
+	for i, t := range provider.Turns(p.Messages, p.Head) {
 		if i == 0 && t.Role == llm.RoleSystem {
 			b.Instructions = t.Joined()
 		} else {
@@ -65,12 +65,12 @@ func (p plan) responses(req llm.Request) responsesBody {
 	if !p.Refused[fieldInclude] {
 		b.Include = []string{"reasoning.encrypted_content"}
 	}
-	b.ToolChoice = p.choice(req, map[string]string{"type": "function", "name": req.ForceTool})
-	if req.MaxTokens > 0 {
-		b.Limit = max(p.answerTokens(req), leastOutput)
+	b.ToolChoice = p.choice(map[string]string{"type": "function", "name": p.ForceTool})
+	if p.MaxTokens > 0 {
+		b.Limit = max(p.limit, leastOutput)
 	}
-	if effort := p.effort(req.Reasoning); effort != "" {
-		b.Reasoning = map[string]string{"effort": effort}
+	if p.effort != "" {
+		b.Reasoning = map[string]string{"effort": p.effort}
 	}
 	return b
 }
@@ -106,7 +106,7 @@ func (p plan) items(t provider.Turn) []any {
 // assistantItems returns the text and the calls of an assistant, each after the reasoning that led
 // to it.
 func (p plan) assistantItems(t provider.Turn) (items []any) {
-	native := readNative(t.Native, p.provider).Items
+	native := readNative(t.Native, p.author).Items
 	reasoning := func(calls int, text bool) {
 		for _, r := range native {
 			if r.Calls == calls && r.Text == text {

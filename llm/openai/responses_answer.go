@@ -16,7 +16,7 @@ import (
 // stream without that was cut off.
 type responsesAnswer struct {
 	*provider.Answer
-	provider string
+	author string
 
 	texts  map[int]int // bytes of text that arrived in pieces, by the index of the message
 	native []nativeItem
@@ -128,7 +128,7 @@ func (a *responsesAnswer) Native([]llm.Call) json.RawMessage {
 	if len(a.native) == 0 {
 		return nil
 	}
-	return encoded(native{Provider: a.provider, Items: a.native})
+	return encoded(native{Provider: a.author, Items: a.native})
 }
 
 // addItem adds an item that begins, with the id and name of a call, or that is complete: parts that
