@@ -40,35 +40,21 @@ type growing struct {
 
 // event contains the parsed fields of an event.
 type event struct {
-	Type    string `json:"type"`
-	Index   int    `json:"index"`
-	Message struct {
-		Usage json.RawMessage `json:"usage"`
-	} `json:"message"`
-	Block json.RawMessage `json:"content_block"`
-	Delta delta           `json:"delta"`
-	Usage json.RawMessage `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	Type         string
+	Index        int
+	Message      struct{ Usage json.RawMessage }
+	Block        json.RawMessage `json:"content_block"`
+	Delta        piece
+	Usage, Error json.RawMessage
 }
 
-type delta struct {
-	Type       string `json:"type"`
-	Text       string `json:"text"`
-	Thinking   string `json:"thinking"`
-	Signature  string `json:"signature"`
+// piece is the start of a block, which some servers send with all of it, or more of it.
+type piece struct {
+	Type, Text, Thinking, Signature, ID, Name string
+
+	Input      json.RawMessage
 	Arguments  string `json:"partial_json"`
 	StopReason string `json:"stop_reason"`
-}
-
-// content is a block at its start, or a complete one in an answer that is not streamed.
-type content struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"signature"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
 }
 
 // Add adds one event. Unknown types are ignored, as the interface demands, but count towards the
@@ -101,7 +87,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		return false, llm.Refused(0, nil, data)
 	case "ping", "content_block_stop":
 	default:
-		if len(e.Error) > 0 && string(e.Error) != "null" {
+		if provider.IsError(e.Error) {
 			return false, llm.Refused(0, nil, data)
 		}
 		a.CountOther(len(data))
@@ -111,17 +97,17 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 
 // block returns the block with an index; nil if it has not started.
 func (a *answer) block(index int) *growing {
-	for i := len(a.blocks) - 1; i >= 0; i-- {
-		if a.blocks[i].index == index {
-			return a.blocks[i]
+	for _, b := range slices.Backward(a.blocks) {
+		if b.index == index {
+			return b
 		}
 	}
 	return nil
 }
 
-// start starts a block. Some servers send all of it at once.
+// start starts a block.
 func (a *answer) start(index int, raw json.RawMessage) error {
-	var c content
+	var c piece
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return llm.Truncated(err)
 	}
@@ -141,7 +127,7 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 		a.CountOther(len(raw))
 	case "thinking", "text":
 		a.Reasoned = a.Reasoned || c.Type == "thinking"
-		a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
+		a.grow(b, c)
 	default:
 		a.CountOther(len(raw))
 	}
@@ -149,24 +135,24 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 }
 
 // grow adds a piece to a block.
-func (a *answer) grow(b *growing, d delta) {
+func (a *answer) grow(b *growing, p piece) {
 	switch b.kind {
 	case "text":
-		a.Say(d.Text)
+		a.Say(p.Text)
 		return
 	case "tool_use":
-		if b.whole && d.Arguments != "" {
+		if b.whole && p.Arguments != "" {
 			b.call.Arguments.Reset()
 			b.whole = false
 		}
-		b.call.Arguments.WriteString(d.Arguments)
-		a.Count(len(d.Arguments))
+		b.call.Arguments.WriteString(p.Arguments)
+		a.Count(len(p.Arguments))
 		return
 	case "thinking":
-		b.thinking.WriteString(d.Thinking)
-		b.signature.WriteString(d.Signature)
+		b.thinking.WriteString(p.Thinking)
+		b.signature.WriteString(p.Signature)
 	}
-	a.CountOther(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
+	a.CountOther(len(p.Text) + len(p.Arguments) + len(p.Thinking) + len(p.Signature))
 }
 
 // end handles the end of the answer.

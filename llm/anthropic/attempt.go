@@ -22,15 +22,12 @@ type attempt struct {
 // Compose implements provider.Attempt.
 func (a *attempt) Compose() provider.Form {
 	c := a.compose()
-	f := provider.Form{
+	return provider.Form{
 		Wire: llm.WireMessages, Address: a.Options.BaseURL + "/v1/messages", Body: c.body,
 		Read:   func(to *provider.Answer) provider.Reader { return &answer{Answer: to, identity: a.identity()} },
-		Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens, Fields: optional, Tells: c.Thinking == nil && c.room == 0,
+		Forced: c.ToolChoice != nil, Effort: c.Output["effort"], Efforts: efforts, Tokens: c.MaxTokens, Fields: optional,
+		Tells: c.Thinking == nil && c.room == 0,
 	}
-	if c.Output != nil {
-		f.Effort = c.Output.Effort
-	}
-	return f
 }
 
 // identity identifies the author of thinking.

@@ -14,24 +14,20 @@ const defaultTokens = 4096
 
 // body is a request as it is sent. Messages come last: the part that grows is at the end.
 type body struct {
-	Model      string        `json:"model"`
-	MaxTokens  int           `json:"max_tokens"`
-	Stream     bool          `json:"stream"`
-	Thinking   *thinking     `json:"thinking,omitempty"`
-	Output     *outputConfig `json:"output_config,omitempty"`
-	ToolChoice *toolChoice   `json:"tool_choice,omitempty"`
-	Tools      []tool        `json:"tools,omitempty"`
-	System     []any         `json:"system,omitempty"`
-	Messages   []message     `json:"messages"`
+	Model      string            `json:"model"`
+	MaxTokens  int               `json:"max_tokens"`
+	Stream     bool              `json:"stream"`
+	Thinking   *thinking         `json:"thinking,omitempty"`
+	Output     map[string]string `json:"output_config,omitempty"`
+	ToolChoice *toolChoice       `json:"tool_choice,omitempty"`
+	Tools      []tool            `json:"tools,omitempty"`
+	System     []any             `json:"system,omitempty"`
+	Messages   []message         `json:"messages"`
 }
 
 type thinking struct {
 	Type   string `json:"type"`
 	Budget int    `json:"budget_tokens,omitempty"`
-}
-
-type outputConfig struct {
-	Effort string `json:"effort"`
 }
 
 type toolChoice struct {
@@ -93,7 +89,12 @@ func (a *attempt) compose() composed {
 	conversation := converse(req, author)
 	c := composed{
 		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages},
-		control: a.cacheControl(learned.Refused),
+		control: &cacheControl{Type: "ephemeral"},
+	}
+	if learned.Refused[fieldMarks] {
+		c.control = nil
+	} else if a.CacheTTL() == longTTL {
+		c.control.TTL = "1h"
 	}
 	for _, t := range req.Tools {
 		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
@@ -131,17 +132,6 @@ func (c *composed) limitTokens(asked, longest int) {
 	if c.Thinking.Budget = min(c.Thinking.Budget, c.room); c.Thinking.Budget < leastBudget {
 		c.Thinking = nil
 	}
-}
-
-// cacheControl returns the mark to set; nil if the server accepts none.
-func (m *Model) cacheControl(refused map[string]bool) *cacheControl {
-	switch {
-	case refused[fieldMarks]:
-		return nil
-	case m.CacheTTL() == longTTL:
-		return &cacheControl{Type: "ephemeral", TTL: "1h"}
-	}
-	return &cacheControl{Type: "ephemeral"}
 }
 
 // mark sets at most four marks, the interface's maximum: after the tools and the system prompt,

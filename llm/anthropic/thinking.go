@@ -40,7 +40,7 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 		accepted = efforts
 	}
 	if level := provider.Nearest(req.Reasoning, accepted); level != "" {
-		c.Output = &outputConfig{Effort: level}
+		c.Output = map[string]string{"effort": level}
 		c.room = req.ReasoningRoom(level)
 	} else {
 		c.room = req.ReasoningRoom(req.Reasoning)
