@@ -122,14 +122,7 @@ func (p page) table(n *east.Table, width int) string {
 }
 
 // lines returns the unprocessed content of a block.
-func (p page) lines(n ast.Node) string {
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		b.Write(line.Value(p.source))
-	}
-	return b.String()
-}
+func (p page) lines(n ast.Node) string { return string(n.Lines().Value(p.source)) }
 
 // inline renders the content of a block in one row, except for line breaks in the source.
 func (p page) inline(parent ast.Node) string {
@@ -160,10 +153,7 @@ func (p page) inline(parent ast.Node) string {
 		case *ast.AutoLink:
 			b.Write(n.Label(p.source))
 		case *ast.RawHTML:
-			for i := range n.Segments.Len() {
-				segment := n.Segments.At(i)
-				b.Write(segment.Value(p.source))
-			}
+			b.Write(n.Segments.Value(p.source))
 		default:
 			b.WriteString(p.inline(n))
 		}

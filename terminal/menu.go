@@ -13,19 +13,17 @@ import (
 // menuSize is how many commands the menu shows at most.
 const menuSize = 8
 
-func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
-
 // menu is the state of the menu.
 type menu struct {
 	selected int
 	closed   bool // the person has closed the menu
 }
 
-// choices returns the commands that line can be completed to; none unless it is a single word that
+// choices returns the commands that the input can be completed to; none unless it is a single word that
 // starts with a slash.
-func choices(line string) (found []channel.Command) {
-	word, slash := strings.CutPrefix(strings.ToLower(line), "/")
-	if !slash || strings.ContainsAny(word, " \n") {
+func (s *screen) choices() (found []channel.Command) {
+	word, slash := strings.CutPrefix(strings.ToLower(s.input.Value()), "/")
+	if s.menu.closed || !slash || strings.ContainsAny(word, " \n") {
 		return nil
 	}
 	for _, c := range append(slices.Clone(channel.Commands), channel.Command{Name: "quit", Help: "leave; so do /exit and Ctrl-D"}) {
@@ -34,13 +32,6 @@ func choices(line string) (found []channel.Command) {
 		}
 	}
 	return found
-}
-
-func (s *screen) choices() []channel.Command {
-	if s.menu.closed {
-		return nil
-	}
-	return choices(s.input.Value())
 }
 
 // menuKey handles a key in the menu. It returns false if the menu does not use the key.
@@ -52,8 +43,8 @@ func (s *screen) menuKey(name string) bool {
 	s.menu.selected = min(s.menu.selected, len(found)-1)
 	switch name {
 	case "up", "down":
-		step := map[string]int{"up": -1, "down": 1}[name]
-		s.menu.selected = (s.menu.selected + step + len(found)) % len(found)
+		step := map[string]int{"up": len(found) - 1, "down": 1}[name]
+		s.menu.selected = (s.menu.selected + step) % len(found)
 	case "esc":
 		s.menu.closed = true
 	case "tab":
@@ -86,7 +77,7 @@ func (s *screen) menuRows() (rows []string) {
 		width = max(width, len(c.Usage()))
 	}
 	selected := min(s.menu.selected, len(found)-1)
-	size := s.menuSize()
+	size := max(min(menuSize, s.height/3), 1)
 	from := max(min(selected-size/2, len(found)-size), 0)
 	for i, c := range slices.All(found[from:min(from+size, len(found))]) {
 		mark := "  "

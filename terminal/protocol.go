@@ -139,7 +139,7 @@ func (p *protocol) answer(ctx context.Context, r request) {
 		_ = p.out.write(line)
 		return
 	}
-	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
 	if err != nil {
 		p.fail(ctx, r, err)
 		return
