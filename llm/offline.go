@@ -38,7 +38,6 @@ func (o *Offline) Name() string { return "offline" }
 // Window returns the window given to NewOffline.
 func (o *Offline) Window(context.Context) Window { return o.window }
 
-// lookups are the tools it can use.
 var lookups = []string{"memory_search", "recall"}
 
 // Generate searches for the person's words if the request has tools for that, and then answers with

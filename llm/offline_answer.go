@@ -31,7 +31,6 @@ func SaidOffline(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
-// reply composes the answer to the person.
 func reply(asked lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
 	quotes := related(asked, found)

@@ -81,7 +81,6 @@ func kindOf(status int, codes []string) Kind {
 	return KindOverloaded
 }
 
-// complaint is the content of a refusal.
 type complaint struct {
 	words  []string // for people, outermost first
 	codes  []string // for programs, in lower case

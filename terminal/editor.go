@@ -165,7 +165,6 @@ func (e *editor) expandAnswer(text string) string {
 	return text
 }
 
-// echo prints what a person said.
 func (e *editor) echo(text string) error {
 	return e.write(e.wrap("> "+strings.ReplaceAll(printable(text), "\n", "\n  ")) + "\n")
 }

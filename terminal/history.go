@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// maxHistory limits the number of lines.
 const maxHistory = 1000
 
 // maxStoredLine limits a line in the file, in bytes: a longer one was pasted.

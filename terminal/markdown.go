@@ -121,7 +121,6 @@ func (p page) table(n *east.Table, width int) string {
 	return t.Render()
 }
 
-// lines returns the unprocessed content of a block.
 func (p page) lines(n ast.Node) string { return string(n.Lines().Value(p.source)) }
 
 // inline renders the content of a block in one row, except for line breaks in the source.

@@ -10,10 +10,8 @@ import (
 	"cairn/channel"
 )
 
-// menuSize is how many commands the menu shows at most.
 const menuSize = 8
 
-// menu is the state of the menu.
 type menu struct {
 	selected int
 	closed   bool // the person has closed the menu

@@ -19,7 +19,6 @@ const (
 	pasteRunes = 2000
 )
 
-// fold returns text as the input shows it.
 func (p *pastes) fold(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	rows := strings.Count(text, "\n") + 1
@@ -37,7 +36,6 @@ func (p *pastes) mark(i int) string {
 	return fmt.Sprintf("[pasted %d: %d characters, %d lines]", i+1, utf8.RuneCountInString(text), strings.Count(text, "\n")+1)
 }
 
-// expand replaces the placeholders by their texts.
 func (p *pastes) expand(line string) string {
 	var marks []string
 	for i, text := range p.texts {

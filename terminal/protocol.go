@@ -159,7 +159,6 @@ func (p *protocol) fail(ctx context.Context, r request, err error) {
 	}
 }
 
-// refuse reports why a line was not handled.
 func (p *protocol) refuse(r request, text string) {
 	to := []string{}
 	if r.ID != "" {

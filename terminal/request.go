@@ -91,7 +91,6 @@ func decode(text string) (r request, err error) {
 	return r, nil
 }
 
-// complete validates a request and applies the defaults.
 func (p *protocol) complete(r *request) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return errors.New("text is missing or empty")

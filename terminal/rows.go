@@ -28,7 +28,6 @@ func (e *editor) wrap(text string) string { return wrap(text, e.width()) }
 
 func (e *editor) markdown(text string) string { return renderMarkdown(text, e.width(), e.color) }
 
-// dimmed renders text in dim rows.
 func (e *editor) dimmed(text string) string {
 	return styled(dim, e.wrap(expandTabs(strings.TrimRight(text, "\n")))) + "\n"
 }
@@ -63,7 +62,6 @@ func (e *editor) writeReply(rows string, last bool) error {
 	return err
 }
 
-// showUnfinished shows the incomplete block of a reply on the screen.
 func (e *editor) showUnfinished(text string) {
 	rows := e.markdown(text)
 	e.mu.Lock()

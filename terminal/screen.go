@@ -127,7 +127,6 @@ func (s *screen) tick() tea.Cmd {
 	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 
-// key handles a key: in the menu, or in the input.
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if s.menuKey(name) {
@@ -168,7 +167,6 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// edit passes a key to the input.
 func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	before := s.input.Value()
 	s.input, cmd = s.input.Update(k)
@@ -190,7 +188,6 @@ func (s *screen) interrupt() {
 	}
 }
 
-// enter submits the input.
 func (s *screen) enter() {
 	text := s.pastes.expand(s.input.Value())
 	if strings.TrimSpace(text) == "" {
@@ -202,7 +199,6 @@ func (s *screen) enter() {
 	}
 }
 
-// command submits the command of a key.
 func (s *screen) command(line string) { s.submit(entry{line, line}) }
 
 // submit queues a line and reports whether there was room; otherwise it stays in the input.
@@ -225,7 +221,6 @@ func (s *screen) recall(step int) bool {
 	return ok
 }
 
-// set replaces the input.
 func (s *screen) set(text string) {
 	s.menu = menu{}
 	s.input.Reset()

@@ -39,7 +39,6 @@ type Terminal struct {
 	mode
 }
 
-// mode is implemented by the three modes.
 type mode interface {
 	channel.Observer
 	channel.Attended
@@ -85,7 +84,6 @@ func New(o Options) (*Terminal, error) {
 	return &Terminal{p}, nil
 }
 
-// terminals reports whether both input and output are terminals.
 func terminals(o Options) (in, out *os.File, ok bool) {
 	in, inOK := o.In.(*os.File)
 	out, outOK := o.Out.(*os.File)

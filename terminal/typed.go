@@ -14,7 +14,6 @@ import (
 // them.
 var quitWords = []string{"quit", "exit"}
 
-// typed is a line that a person typed.
 type typed struct {
 	text      string // the command or the message
 	command   string // name of the command; empty for a message

@@ -13,7 +13,6 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// maxBlocks is the maximum number of blocks in an answer.
 const maxBlocks = 1024
 
 // answer accumulates events. It is complete with message_stop.
@@ -38,7 +37,6 @@ type growing struct {
 	signature strings.Builder
 }
 
-// event contains the parsed fields of an event.
 type event struct {
 	Type         string
 	Index        int
@@ -105,7 +103,6 @@ func (a *answer) block(index int) *growing {
 	return nil
 }
 
-// start starts a block.
 func (a *answer) start(index int, raw json.RawMessage) error {
 	var c piece
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -134,7 +131,6 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// grow adds a piece to a block.
 func (a *answer) grow(b *growing, p piece) {
 	switch b.kind {
 	case "text":
@@ -155,7 +151,6 @@ func (a *answer) grow(b *growing, p piece) {
 	a.CountOther(len(p.Text) + len(p.Arguments) + len(p.Thinking) + len(p.Signature))
 }
 
-// end handles the end of the answer.
 func (a *answer) end() error {
 	if a.reason == "model_context_window_exceeded" {
 		return &llm.Error{

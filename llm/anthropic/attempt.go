@@ -33,7 +33,6 @@ func (a *attempt) Compose() provider.Form {
 // identity identifies the author of thinking.
 func (a *attempt) identity() string { return a.Host + " " + a.model }
 
-// Patterns of refusals.
 var (
 	aboutThoughts = regexp.MustCompile("(?i)signature|thinking. (?:or .redacted_thinking. )?blocks? .{0,80}cannot be modified|expected .thinking. or .redacted_thinking.")
 	aboutThinking = regexp.MustCompile(`(?i)adaptive|budget_tokens|disabled|thinking\.type|\bthinking. (?:is|may|can|must|does|do)|\bthinking: `)

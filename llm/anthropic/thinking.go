@@ -54,7 +54,6 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 	}
 }
 
-// native is the content of Message.Native.
 type native struct {
 	Provider string    `json:"provider"` // host and model that wrote it
 	Blocks   []thought `json:"blocks"`

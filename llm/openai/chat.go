@@ -44,7 +44,6 @@ type chatMessage struct {
 	Calls   []any    `json:"tool_calls,omitempty"`
 }
 
-// part is a part of a message on either wire.
 type part struct {
 	Type  string `json:"type"`
 	Text  any    `json:"text,omitempty"`
@@ -52,10 +51,8 @@ type part struct {
 	Mark  any    `json:"prompt_cache_breakpoint,omitempty"`
 }
 
-// dataURL returns a picture as a URL.
 func dataURL(p provider.Piece) string { return "data:" + p.MediaType + ";base64," + p.Data }
 
-// chat returns the request on chat completions.
 func (p plan) chat() chatBody {
 	b := chatBody{Model: p.model, Stream: true, Effort: p.effort, cacheFields: p.cacheFields, CacheControl: p.cacheControl}
 	for _, t := range p.Tools {
@@ -89,7 +86,6 @@ func (p plan) choice(forced any) any {
 	return forced
 }
 
-// chatMessage returns the message for a turn.
 func (p plan) chatMessage(t provider.Turn) any {
 	m := chatMessage{Role: t.Role, Content: t.Joined(), CallID: t.CallID}
 	if slices.ContainsFunc(t.Content, provider.Piece.IsPicture) {

@@ -135,7 +135,6 @@ func (a *chatAnswer) addDelta(d delta) error {
 	return nil
 }
 
-// callPiece is a piece of a tool call.
 type callPiece struct {
 	Index    *int
 	ID       string

@@ -12,7 +12,6 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// native is the content of llm.Message.Native.
 type native struct {
 	Provider string                                `json:"provider"` // host of the server, and the model
 	Fields   map[string]json.RawMessage            `json:"fields,omitempty"`

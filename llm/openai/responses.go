@@ -10,7 +10,6 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// leastOutput is the minimum of max_output_tokens.
 const leastOutput = 16
 
 // breakpoint marks a place in the prompt up to which OpenAI caches. A later request reads the cache
@@ -49,7 +48,6 @@ type inputItem struct {
 	Output    any      `json:"output,omitempty"` // a text, or []part
 }
 
-// responses returns the request on Responses.
 func (p plan) responses() responsesBody {
 	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields}
 	for _, t := range p.Tools {
@@ -75,7 +73,6 @@ func (p plan) responses() responsesBody {
 	return b
 }
 
-// items returns the input items for a turn.
 func (p plan) items(t provider.Turn) []any {
 	if t.Role == llm.RoleAssistant {
 		return p.assistantItems(t)

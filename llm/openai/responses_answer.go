@@ -22,7 +22,6 @@ type responsesAnswer struct {
 	native []nativeItem
 }
 
-// event is an event of the stream.
 type event struct {
 	Type      api.ResponseStreamEventType
 	Index     int             `json:"output_index"`
@@ -33,7 +32,6 @@ type event struct {
 	Error     json.RawMessage
 }
 
-// item is an item of the output.
 type item struct {
 	Type      string
 	ID        string
@@ -75,7 +73,6 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	return false, nil
 }
 
-// addPiece adds a piece of text or arguments.
 func (a *responsesAnswer) addPiece(e event) error {
 	var piece string
 	if len(e.Delta) > 0 {
@@ -96,7 +93,6 @@ func (a *responsesAnswer) addPiece(e event) error {
 	return nil
 }
 
-// end handles the end of the response.
 func (a *responsesAnswer) end(raw json.RawMessage) error {
 	var r finished
 	if err := json.Unmarshal(raw, &r); err != nil {

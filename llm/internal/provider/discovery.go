@@ -13,7 +13,6 @@ import (
 // request.
 const factsTimeout = 3 * time.Second
 
-// discovered is what is known about the server's model.
 type discovered struct {
 	model       string     // the configured or chosen one; "": not known yet
 	window      llm.Window // Tokens 0: not queried yet

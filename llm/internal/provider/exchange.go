@@ -109,7 +109,6 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	return llm.Refused(resp.StatusCode, resp.Header, text)
 }
 
-// livingBody calls alive whenever bytes arrive.
 type livingBody struct {
 	io.ReadCloser
 	alive func() // may be nil

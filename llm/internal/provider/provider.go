@@ -93,7 +93,6 @@ func New(o Options, d Defaults) (*Client, error) {
 	}, nil
 }
 
-// fill sets the defaults.
 func (o *Options) fill() {
 	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
 	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
