@@ -34,7 +34,7 @@ func SaidOffline(text string) bool {
 func reply(asked lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
 	quotes := related(asked, found)
-	question := asked.isQuestion()
+	question := words.IsQuestion(asked.text)
 	var said string
 	switch {
 	case greets().MatchString(asked.text):

@@ -171,7 +171,6 @@ func TestUnusualStreams(t *testing.T) {
 	)
 	for name, stream := range map[string]string{
 		"without event names":       begin + block + "\n\n" + delta + "\n\n" + end + "\n\n",
-		"without empty lines":       block + "\n" + delta + "\n" + end + "\n",
 		"with comments and pings":   ": hi\n\n" + block + "\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n" + delta + "\n\n: hi\n\n" + end + "\n\n",
 		"with unknown events":       block + "\n\ndata: {\"type\":\"news\",\"x\":[1]}\n\n" + delta + "\n\n" + end + "\n\n",
 		"with unknown blocks":       "data: {\"type\":\"content_block_start\",\"index\":9,\"content_block\":{\"type\":\"news\"}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":9,\"delta\":{\"type\":\"news_delta\",\"text\":\"not this\"}}\n\n" + block + "\n\n" + delta + "\n\n" + end + "\n\n",
