@@ -26,7 +26,7 @@ func (a *attempt) Compose() provider.Form {
 		Wire: llm.WireMessages, Address: a.Options.BaseURL + "/v1/messages", Body: c.body,
 		Read:   func(to *provider.Answer) provider.Reader { return &answer{Answer: to, identity: a.identity()} },
 		Forced: c.ToolChoice != nil, Effort: c.Output["effort"], Efforts: efforts, Tokens: c.MaxTokens, Fields: optional,
-		Tells: c.Thinking == nil && c.room == 0,
+		MayReason: c.Thinking == nil && c.room == 0,
 	}
 }
 

@@ -26,7 +26,7 @@ type attempt struct {
 func (a *attempt) Compose() provider.Form {
 	p := a.plan()
 	f := provider.Form{
-		Wire: p.wire, Forced: p.forced, Effort: p.effort, Efforts: llm.ReasoningEfforts, Tokens: p.limit, Fields: optional, Tells: !p.Thinks,
+		Wire: p.wire, Forced: p.forced, Effort: p.effort, Efforts: llm.ReasoningEfforts, Tokens: p.limit, Fields: optional, MayReason: !p.Thinks,
 	}
 	if p.wire == llm.WireResponses {
 		f.Address, f.Body = p.Base+"/responses", p.responses()

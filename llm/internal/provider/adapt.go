@@ -60,12 +60,12 @@ type Form struct {
 	Body    any
 	Read    func(*Answer) Reader // reads the answer into the argument
 
-	Forced  bool     // a tool is forced
-	Effort  string   // of reasoning; "": none
-	Efforts []string // the efforts that the wire knows, in ascending order
-	Tokens  int      // of the answer at most; 0: not limited
-	Fields  []Field  // optional fields; of several that a refusal names, the first is omitted
-	Tells   bool     // the answer tells whether the model reasons by default
+	Forced    bool     // a tool is forced
+	Effort    string   // of reasoning; "": none
+	Efforts   []string // the efforts that the wire knows, in ascending order
+	Tokens    int      // of the answer at most; 0: not limited
+	Fields    []Field  // optional fields; of several that a refusal names, the first is omitted
+	MayReason bool     // it is not known whether the model reasons by default: the answer shows it
 
 	json []byte // Body
 }
@@ -106,7 +106,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			refused, ok := errors.AsType[*llm.Error](err)
 			again := ok && !shown && a.Adapt(ctx, refused, form)
 			if err == nil {
-				again = form.Tells && c.lacksRoom(resp, answer.Reasoned) && a.Compose().Tokens > form.Tokens
+				again = form.MayReason && c.lacksRoom(resp, answer.Reasoned) && a.Compose().Tokens > form.Tokens
 			}
 			if !again || changes == maxChanges || req.Charge() != nil {
 				return resp, err
