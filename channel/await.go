@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -56,4 +57,39 @@ func (o Operator) openTasks(ctx context.Context, match func(conversation string)
 		root, _ := store.RootOf(t.Conversation)
 		return !match(root) || slices.Contains(paused, everywhere) || slices.Contains(paused, root)
 	}), err
+}
+
+// Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation,
+// oldest first.
+func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	add := func(text string, addressed bool) {
+		if addressed {
+			texts = append(texts, text)
+		}
+	}
+	turn, open, err := records.Turns().Unanswered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		messages, err := records.Turns().Messages(ctx, turn.Seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range messages {
+			add(m.Text, m.Addressed)
+		}
+	}
+	waiting, err := records.Inbox().Oldest(ctx, pageSize)
+	for _, m := range waiting {
+		add(m.Text, m.Addressed)
+	}
+	return texts, err
 }

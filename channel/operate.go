@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -87,40 +86,6 @@ func (o Operator) find(ctx context.Context, name string) (*store.Conversation, A
 	}
 	agent, err := o.hub.agentOf(ctx, records)
 	return records, agent, err
-}
-
-// Unanswered returns the texts of the messages to the bot that wait for an answer, oldest first.
-func (o Operator) Unanswered(ctx context.Context, name string) (texts []string, err error) {
-	records, err := o.hub.o.Store.Find(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	add := func(text string, addressed bool) {
-		if addressed {
-			texts = append(texts, text)
-		}
-	}
-	turn, open, err := records.Turns().Unanswered(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if open {
-		messages, err := records.Turns().Messages(ctx, turn.Seq)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range messages {
-			add(m.Text, m.Addressed)
-		}
-	}
-	waiting, err := records.Inbox().Oldest(ctx, pageSize)
-	for _, m := range waiting {
-		add(m.Text, m.Addressed)
-	}
-	return texts, err
 }
 
 // Spending returns what a conversation's models were used for, and the budgets.

@@ -79,7 +79,7 @@ func (e *editor) loop(ctx context.Context) error {
 	e.note("Cairn · #" + shortName(e.conversation) + " · / for commands, Ctrl-D to quit")
 	ended := e.start(screen)
 	defer e.stop(ended)
-	waiting, err := e.hub.Operator().Unanswered(ctx, e.conversation)
+	waiting, err := channel.Unanswered(ctx, e.hub, e.conversation)
 	if err != nil {
 		return err
 	}

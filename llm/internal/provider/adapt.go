@@ -126,13 +126,12 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 
 // Adapt learns from the refusal of a form, and returns true if the request may succeed in another one.
 func (c *Client) Adapt(refused *llm.Error, form Form) bool {
-	log := c.Options.Log.With("model", c.Model())
 	switch {
 	case refused.Kind != llm.KindBadRequest:
 		return false
 	case form.Forced && llm.RefusesForced(refused):
 		c.Learnt().NoForced()
-		log.Info("forced_tool_refused", "error", refused)
+		c.Options.Log.Info("forced_tool_refused", "model", c.Model(), "error", refused)
 		return true
 	}
 	if longest := statedLongest(refused.Message, form.Tokens); longest > 0 {
@@ -143,13 +142,13 @@ func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 		sent := cmp.Or(field.In, `"`+field.Name+`":`) // in a text its quotes are escaped
 		if field.About.MatchString(refused.Message) && bytes.Contains(form.json, []byte(sent)) {
 			c.Demand(func(d *Demands) { d.Refused[field.Name] = true })
-			log.Info("field_refused", "field", field.Name, "error", refused)
+			c.Options.Log.Info("field_refused", "model", c.Model(), "field", field.Name, "error", refused)
 			return true
 		}
 	}
 	if form.Effort != "" && aboutEffort.MatchString(refused.Message) {
 		c.Demand(func(d *Demands) { d.refuseEffort(form, refused.Message) })
-		log.Info("reasoning_refused", "reasoning", form.Effort, "sent", Nearest(form.Effort, c.Demands().Efforts))
+		c.Options.Log.Info("reasoning_refused", "model", c.Model(), "reasoning", form.Effort, "sent", Nearest(form.Effort, c.Demands().Efforts))
 		return true
 	}
 	return false

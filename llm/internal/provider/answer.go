@@ -48,8 +48,6 @@ func newAnswer(show func(string), tokens, maxBytes int) *Answer {
 	return a
 }
 
-func (a *Answer) answer() *Answer { return a }
-
 // Count counts bytes of text, call ids, names and arguments.
 func (a *Answer) Count(n int) {
 	if a.said += n; a.said > a.maxSaid {
@@ -131,8 +129,7 @@ func (a *Answer) Begin(c *Call, id, name, arguments string) {
 }
 
 // respond returns the whole answer, with an id for each call.
-func respond(w Reader) (llm.Response, error) {
-	a := w.answer()
+func (a *Answer) respond(w Reader) (llm.Response, error) {
 	if !a.Started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}

@@ -21,15 +21,13 @@ import (
 // maxRefusal limits how many bytes of a server's refusal are read.
 const maxRefusal = 1 << 20
 
-// Reader reads the events of one wire into the Answer that it embeds.
+// Reader reads the events of one wire into an Answer.
 type Reader interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
 	// Native returns what the provider added to the message with these calls, to be sent back; nil if
 	// nothing.
 	Native(calls []llm.Call) json.RawMessage
-
-	answer() *Answer
 }
 
 // Whole is a Reader on whose wire some servers answer with one piece of JSON, and end a stream without a
@@ -42,7 +40,7 @@ type Whole interface {
 // the server counted, if anything.
 func (c *Client) exchange(ctx context.Context, form Form, req llm.Request, answer *Answer) (whole llm.Response, err error) {
 	err = c.send(ctx, req.Alive, http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
-		whole, err = read(resp, form.Read(answer), c.Options.MaxAnswer)
+		whole, err = answer.read(resp, form.Read(answer))
 		return err
 	})
 	if err != nil {
@@ -132,48 +130,48 @@ func drain(body io.Reader, cancel func()) {
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
 // JSON. Anything else in a response with status 200 is a refusal.
-func read(resp *http.Response, wire Reader, maxAnswer int) (llm.Response, error) {
+func (a *Answer) read(resp *http.Response, wire Reader) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
-	first, err := firstByte(reader, maxAnswer)
+	first, err := firstByte(reader, a.maxBytes)
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return llm.Response{}, llm.TooLong(maxAnswer)
+		return llm.Response{}, llm.TooLong(a.maxBytes)
 	case err == nil && (first == '{' || first == '[' || first == '<'):
-		if err := readWhole(resp, reader, wire, maxAnswer); err != nil {
+		if err := a.readWhole(resp, reader, wire); err != nil {
 			return llm.Response{}, err
 		}
-		return respond(wire)
+		return a.respond(wire)
 	}
 	// An error of firstByte recurs when the events are read.
-	events, answer := newEvents(reader, maxAnswer), wire.answer()
+	events := newEvents(reader, a.maxBytes)
 	for {
 		event, err := events.next()
 		if err == io.EOF { // not errors.Is: an EOF inside another error is a broken connection
-			if _, ends := wire.(Whole); answer.Finish == "" && !(ends && events.done) {
+			if _, ends := wire.(Whole); a.Finish == "" && !(ends && events.done) {
 				return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
 			}
-			return respond(wire)
+			return a.respond(wire)
 		}
 		if err != nil {
 			return llm.Response{}, err
 		}
 		done, err := wire.Add(event)
-		if err = cmp.Or(err, answer.over); err != nil {
+		if err = cmp.Or(err, a.over); err != nil {
 			return llm.Response{}, err
 		}
 		if done {
-			return respond(wire)
+			return a.respond(wire)
 		}
 	}
 }
 
-func readWhole(resp *http.Response, reader io.Reader, wire Reader, maxAnswer int) error {
-	body, err := io.ReadAll(io.LimitReader(reader, int64(maxAnswer)+1))
+func (a *Answer) readWhole(resp *http.Response, reader io.Reader, wire Reader) error {
+	body, err := io.ReadAll(io.LimitReader(reader, int64(a.maxBytes)+1))
 	switch {
 	case err != nil:
 		return llm.Truncated(err)
-	case len(body) > maxAnswer:
-		return llm.TooLong(maxAnswer)
+	case len(body) > a.maxBytes:
+		return llm.TooLong(a.maxBytes)
 	case llm.Crowded(body):
 		return llm.TooMany(llm.MaxParts, "parts")
 	}
@@ -184,7 +182,7 @@ func readWhole(resp *http.Response, reader io.Reader, wire Reader, maxAnswer int
 		return unreadable(resp, body)
 	}
 	_, err = wire.Add(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	return cmp.Or(err, wire.answer().over)
+	return cmp.Or(err, a.over)
 }
 
 // errorIn returns the error that a server sent with the status of a success; nil if there is none.
