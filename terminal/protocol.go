@@ -100,7 +100,7 @@ func (p *protocol) loop(ctx context.Context) error {
 			continue // an empty line
 		}
 		if request.immediate { // it would have to wait for the turn that it should stop
-			p.answer(ctx, request)
+			p.report(ctx, request, p.answer(ctx, request))
 			continue
 		}
 		size := int64(len(line.Text)) + 1<<10
@@ -109,7 +109,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		}
 		queue.Add(request.conversation, func() {
 			defer room.Release(size)
-			p.handle(ctx, request)
+			p.report(ctx, request, p.handle(ctx, request))
 		})
 	}
 	p.inputEnded.Store(true)
@@ -122,39 +122,35 @@ func (p *protocol) loop(ctx context.Context) error {
 
 // handle handles one line after the earlier lines of its channel. A command waits until they are
 // answered.
-func (p *protocol) handle(ctx context.Context, r request) {
+func (p *protocol) handle(ctx context.Context, r request) error {
 	if r.command == "" {
-		if err := p.deliver(ctx, r.conversation, r.inbound()); err != nil {
-			p.fail(ctx, r, err)
-		}
-		return
+		return p.deliver(ctx, r.conversation, r.inbound())
 	}
 	_ = p.hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
-	p.answer(ctx, r)
+	return p.answer(ctx, r)
 }
 
 // answer runs a command. If it has run before, answer repeats the output.
-func (p *protocol) answer(ctx context.Context, r request) {
+func (p *protocol) answer(ctx context.Context, r request) error {
 	if line, known := p.answers.Find(r.commandKey()); known {
-		_ = p.out.write(line)
-		return
+		return p.out.write(line)
 	}
 	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
 	if err != nil {
-		p.fail(ctx, r, err)
-		return
+		return err
 	}
 	line, err := lineOf("reply", r.Channel, replyLine{"re-" + r.ID, []string{r.ID}, complete(ctx, answer)})
-	if err == nil {
-		p.answers.Set(r.commandKey(), line)
-		_ = p.out.write(line)
+	if err != nil {
+		return err
 	}
+	p.answers.Set(r.commandKey(), line)
+	return p.out.write(line)
 }
 
-// fail reports that a line was not handled, unless the run is ending: then the message is on disk
+// report reports that a line was not handled, unless the run is ending: then the message is on disk
 // or was never accepted, and the sender can see which.
-func (p *protocol) fail(ctx context.Context, r request, err error) {
-	if ctx.Err() == nil {
+func (p *protocol) report(ctx context.Context, r request, err error) {
+	if err != nil && ctx.Err() == nil {
 		p.refuse(r, err.Error())
 	}
 }
