@@ -15,6 +15,7 @@ const (
 	maxTyped    = 100 // typed lines that wait to be handled
 	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
+	tickEvery   = 250 * time.Millisecond
 )
 
 // Messages from the editor.
@@ -47,7 +48,7 @@ type screen struct {
 
 	unfinished, queued string
 	since              time.Time // when waiting for the next answer started; zero: that is not known yet
-	ticking            bool
+	ticks              int
 	lastStatus         string // result of the last status call
 	note               string // why a key had no effect
 	leaving            bool
@@ -93,7 +94,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		return s, tea.Quit
 	case waitMsg:
 		s.since = time.Now()
-		if !s.ticking {
+		if s.ticks == 0 {
 			return s, s.tick()
 		}
 	case tickMsg:
@@ -109,15 +110,20 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// tick advances the waiting indicator, and updates the status.
+// tick advances the waiting indicator. Once a second it updates the status.
 func (s *screen) tick() tea.Cmd {
-	if s.ticking = s.waiting.Load() > 0; !s.ticking {
+	if s.waiting.Load() == 0 {
+		s.ticks = 0
 		return nil
 	}
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
-	next := tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
+	s.ticks++
+	next := tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
+	if s.ticks%4 != 1 {
+		return next
+	}
 	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 

@@ -28,21 +28,17 @@ func (s *screen) View() tea.View {
 // rowsBelow returns the rows between the reply and the input.
 func (s *screen) rowsBelow() (rows []string) {
 	if s.waiting.Load() > 0 && !s.since.IsZero() && s.unfinished == "" {
-		rows = append(rows, s.dimmed(s.waitingText()))
+		text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
+		if s.lastStatus != "" {
+			text += " · " + s.lastStatus
+		}
+		rows = append(rows, s.dimmed(text))
 	}
 	rows = append(rows, s.menuRows()...)
 	if s.note != "" {
 		rows = append(rows, s.dimmed(s.note))
 	}
 	return rows
-}
-
-func (s *screen) waitingText() string {
-	text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
-	if s.lastStatus != "" {
-		text += " · " + s.lastStatus
-	}
-	return text
 }
 
 func (s *screen) dimmed(text string) string {
