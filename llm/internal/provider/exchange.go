@@ -218,11 +218,3 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	}
 	return 0, bufio.ErrTooLong
 }
-
-// httpClient returns a copy of client, or a new one for nil, that follows no redirects: conversation
-// and key go only to the configured server.
-func httpClient(client *http.Client) *http.Client {
-	own := *cmp.Or(client, &http.Client{})
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &own
-}

@@ -85,24 +85,22 @@ func New(o Options, d Defaults) (*Client, error) {
 	if o.Wire == "auto" {
 		o.Wire = ""
 	}
-	o.fill()
-	o.Log = o.Log.With("provider", base.Host)
-	return &Client{
-		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, preferred: d.Preferred,
-		asking: make(chan struct{}, 1), demands: Demands{Refused: map[string]bool{}}, found: discovered{model: o.Model},
-	}, nil
-}
-
-func (o *Options) fill() {
 	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
 	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
 	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 5*time.Minute) // models may reason, and local ones read, that long without a word
 	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
 	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
-	o.HTTPClient = httpClient(o.HTTPClient)
+	own := *cmp.Or(o.HTTPClient, &http.Client{})
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // conversation and key go only to this server
+	o.HTTPClient = &own
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Log = o.Log.With("provider", base.Host)
+	return &Client{
+		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, preferred: d.Preferred,
+		asking: make(chan struct{}, 1), demands: Demands{Refused: map[string]bool{}}, found: discovered{model: o.Model},
+	}, nil
 }
 
 // Name returns the model, or the server's host until a model is set or chosen.
