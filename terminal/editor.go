@@ -166,7 +166,7 @@ func (e *editor) expandAnswer(text string) string {
 }
 
 func (e *editor) echo(text string) error {
-	return e.write(e.wrap("> "+strings.ReplaceAll(printable(text), "\n", "\n  ")) + "\n")
+	return e.write(indent(wrap(printable(text), e.width()-promptWidth), "> ", "  ") + "\n")
 }
 
 // say handles a typed line. parseErr, if not nil, says why it is invalid.

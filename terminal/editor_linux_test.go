@@ -219,7 +219,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark pasted text
 		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
 		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
-		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
+		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\n  three\nyes")
 		told := model.Requests()[2].Messages
 		check.Contains(t, "prompt", told[len(told)-1].Text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
 	})
