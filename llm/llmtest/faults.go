@@ -57,17 +57,11 @@ func refusals() (all []Fault) {
 	}
 	refuse("408", tryAll, 408, "", "timeout")
 	refuse("413", 3, 413, "", errorBody("request_too_large", "too large"))
-	for _, wait := range []struct {
-		name, header string
-		most         int
-	}{
-		{"none", "", tryAll},
-		{"a moment", "0.02", tryAll},
-		{"an hour", "3600", tryOnce},
-		{"absurd", "1e300", tryOnce},
-	} {
-		refuse("429, Retry-After: "+wait.name, wait.most, 429, wait.header, errorBody("rate_limit_exceeded", "slow down"))
-	}
+	slow := errorBody("rate_limit_exceeded", "slow down")
+	refuse("429, Retry-After: none", tryAll, 429, "", slow)
+	refuse("429, Retry-After: a moment", tryAll, 429, "0.02", slow)
+	refuse("429, Retry-After: an hour", tryOnce, 429, "3600", slow)
+	refuse("429, Retry-After: absurd", tryOnce, 429, "1e300", slow)
 	for _, status := range []int{500, 501, 502, 503, 504} {
 		refuse(fmt.Sprint(status), tryAll, status, "", "upstream failed at 10.0.0.7:9000")
 	}
