@@ -129,7 +129,7 @@ func (p *provider) answer(x *llmtest.Exchange) {
 				return
 			}
 		}
-		if p.fault.Do != nil && p.fault.Do(x, n) {
+		if p.fault.Do(x, n) {
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -259,4 +260,37 @@ func (o Operator) openTasks(ctx context.Context, match func(conversation string)
 		root, _ := store.RootOf(t.Conversation)
 		return !match(root) || slices.Contains(paused, everywhere) || slices.Contains(paused, root)
 	}), err
+}
+
+// Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation,
+// oldest first.
+func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	turn, open, err := records.Turns().Unanswered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		messages, err := records.Turns().Messages(ctx, turn.Seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range messages {
+			if m.Addressed {
+				texts = append(texts, m.Text)
+			}
+		}
+	}
+	waiting, err := records.Inbox().Oldest(ctx, pageSize)
+	for _, m := range waiting {
+		if m.Addressed {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts, err
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -56,13 +57,12 @@ type Where struct {
 // Located returns err with Where set. Errors that are not a provider's failure, and those with
 // Where set already, are returned unchanged.
 func Located(err error, where Where) error {
-	var e *Error
-	if !errors.As(err, &e) || e.Where.Model != "" || e.Where.Address != "" {
+	e := of(err)
+	if e.Kind == "" || e.Where.Model != "" || e.Where.Address != "" {
 		return err
 	}
-	located := *e
-	located.Where = where
-	return &located
+	e.Where = where
+	return &e
 }
 
 func (e *Error) Error() string {
@@ -76,11 +76,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool {
-	switch e.Kind {
-	case KindRateLimited, KindOverloaded, KindUnreachable, KindTruncated:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{KindRateLimited, KindOverloaded, KindUnreachable, KindTruncated}, e.Kind)
 }
 
 // LongestWait is the longest pause between two attempts. If a provider asks for a longer one there is
@@ -99,19 +95,24 @@ func (e *Error) Passes() bool {
 	return e.Temporary() && e.RetryAfter <= LongestWait && !errors.Is(e.Err, ErrLate)
 }
 
-// PromptOf returns how many tokens the prompt of an overflow had; 0 if the provider did not say,
-// and for any other error.
-func PromptOf(err error) int {
+// of returns a provider's failure, the zero Error for any other.
+func of(err error) Error {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Prompt
+		return *e
 	}
-	return 0
+	return Error{}
 }
 
+// PromptOf returns how many tokens the prompt of an overflow had; 0 if the provider did not say,
+// and for any other error.
+func PromptOf(err error) int { return of(err).Prompt }
+
 // KindOf returns the kind of a provider's failure, "" for any other error.
-func KindOf(err error) Kind {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Kind
-	}
-	return ""
+func KindOf(err error) Kind { return of(err).Kind }
+
+// OfServer reports whether err is a failure of the provider that would affect any request, not only
+// this one.
+func OfServer(err error) bool {
+	e := of(err)
+	return e.Temporary() || slices.Contains([]Kind{KindAuth, KindQuota, KindUnknownModel, KindWrongAddress}, e.Kind)
 }

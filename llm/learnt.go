@@ -4,7 +4,6 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -218,20 +217,6 @@ func (i *Incident) End() bool { return i.on.Swap(false) }
 
 // On reports whether an incident has started and not ended.
 func (i *Incident) On() bool { return i.on.Load() }
-
-// OfServer reports whether err is a failure of the provider that would affect any request, not only
-// this one.
-func OfServer(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Kind {
-	case KindAuth, KindQuota, KindUnknownModel, KindWrongAddress:
-		return true
-	}
-	return e.Temporary()
-}
 
 // Speed is a moving average of how many tokens, prompt and answer together, a model processes per
 // second. The zero value has no measurement. It is safe for concurrent use.

@@ -213,6 +213,9 @@ type Window struct {
 // DefaultWindow is assumed if no setting and no server gives another one, in tokens.
 const DefaultWindow = 128_000
 
+// GuessedWindow is the window of that size.
+var GuessedWindow = Window{Tokens: DefaultWindow, Source: "default"}
+
 // Model answers requests. Implementations are safe for concurrent use.
 type Model interface {
 	// Name identifies the model in logs, metrics and learned values.

@@ -55,12 +55,8 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 	check.Require(t, err == nil && resp.Message.Text == "done", "got %q, %v", resp.Message.Text, err)
 	check.Len(t, "records", records, 1)
 	check.Len(t, "calls", records[0].calls.Calls, 2)
-	for i, want := range []llm.Message{
-		{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`},
-		{Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`},
-	} {
-		check.That(t, reflect.DeepEqual(records[0].results[i], want), "result %d: got %+v, want %+v", i, records[0].results[i], want)
-	}
+	want := []llm.Message{{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`}, {Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`}}
+	check.That(t, reflect.DeepEqual(records[0].results, want), "got %+v, want %+v", records[0].results, want)
 }
 
 func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {

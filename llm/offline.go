@@ -29,7 +29,7 @@ func NewOffline(window int) *Offline {
 	if window > 0 {
 		return &Offline{Window{Tokens: window, Source: "setting"}}
 	}
-	return &Offline{Window{Tokens: DefaultWindow, Source: sourceDefault}}
+	return &Offline{GuessedWindow}
 }
 
 // Name returns "offline".
@@ -38,7 +38,6 @@ func (o *Offline) Name() string { return "offline" }
 // Window returns the window given to NewOffline.
 func (o *Offline) Window(context.Context) Window { return o.window }
 
-// lookups are the tools it can use.
 var lookups = []string{"memory_search", "recall"}
 
 // Generate searches for the person's words if the request has tools for that, and then answers with
@@ -67,7 +66,7 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 // lookUp returns the calls that search for the question, with those tools that are offered; none if
 // there is nothing to search for.
 func lookUp(req Request, asked lastLine) []Call {
-	if !asked.isQuestion() {
+	if !words.IsQuestion(asked.text) {
 		return nil
 	}
 	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // marshalling a map of strings cannot fail
@@ -131,8 +130,6 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 // greets matches a text that is only a greeting, perhaps with a name.
 var greets = lazy.Pattern(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
 	`good (?:morning|afternoon|evening)|(?:hey|hi|hello)? ?there)(?:[ ,]+@?[\pL\pN]+)?[^\pL\pN]*$`)
-
-func (l lastLine) isQuestion() bool { return words.IsQuestion(l.text) }
 
 // shorten returns at most n characters of text on one line.
 func shorten(text string, n int) string {

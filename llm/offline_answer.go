@@ -31,11 +31,10 @@ func SaidOffline(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
-// reply composes the answer to the person.
 func reply(asked lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
 	quotes := related(asked, found)
-	question := asked.isQuestion()
+	question := words.IsQuestion(asked.text)
 	var said string
 	switch {
 	case greets().MatchString(asked.text):
@@ -64,35 +63,29 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 // databases.
 var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$| It goes with this:)`)
 
-// finding is a memory or a message that a tool found.
+// finding is a memory, or a message, that a tool found.
 type finding struct {
-	seqs            []int64
-	who, when, text string
+	Messages           []int64 // that a memory came from
+	Seq                int64   // of a message
+	Who, When, Content string
+	Text               string
 }
 
 // readResults returns what the tools found; failed is the error text of a tool that failed.
 func readResults(results []Message) (found []finding, failed string) {
 	for _, result := range results {
-		var r struct {
-			Memories []struct {
-				Content, Who, When string
-				Messages           []int64
-			}
-			Messages []struct {
-				Seq             int64
-				Who, When, Text string
-			}
-		}
+		var r struct{ Memories, Messages []finding }
 		if err := json.Unmarshal([]byte(result.Text), &r); err != nil {
 			failed = shorten(strings.TrimPrefix(result.Text, "Error: "), maxQuote)
 			continue
 		}
 		for _, m := range r.Memories {
-			found = append(found, finding{seqs: m.Messages, who: m.Who, when: m.When, text: strings.TrimPrefix(m.Content, m.Who+": ")})
+			m.Text = strings.TrimPrefix(m.Content, m.Who+": ")
+			found = append(found, m)
 		}
 		for _, m := range r.Messages {
-			if m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
-				found = append(found, finding{seqs: []int64{m.Seq}, who: m.Who, when: m.When, text: m.Text})
+			if m.Messages = []int64{m.Seq}; m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
+				found = append(found, m)
 			}
 		}
 	}
@@ -110,14 +103,14 @@ const (
 func related(asked lastLine, found []finding) (kept []finding) {
 	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
 	for _, f := range found {
-		folded, theirs := words.Fold(f.text), words.Content(f.text)
+		folded, theirs := words.Fold(f.Text), words.Content(f.Text)
 		shares := len(asked.content) == 0 || slices.ContainsFunc(asked.content, func(term string) bool { return slices.Contains(theirs, term) })
-		known := seen[folded] || slices.ContainsFunc(f.seqs, func(seq int64) bool { return sources[seq] })
-		if known || !shares || strings.HasSuffix(f.text, "?") {
+		known := seen[folded] || slices.ContainsFunc(f.Messages, func(seq int64) bool { return sources[seq] })
+		if known || !shares || strings.HasSuffix(f.Text, "?") {
 			continue
 		}
 		seen[folded] = true
-		for _, seq := range f.seqs {
+		for _, seq := range f.Messages {
 			sources[seq] = true
 		}
 		if kept = append(kept, f); len(kept) == maxQuotes {
@@ -130,18 +123,18 @@ func related(asked lastLine, found []finding) (kept []finding) {
 func quote(quotes []finding) string {
 	lines := make([]string, len(quotes))
 	for i, f := range quotes {
-		source := f.who
-		if f.when != "" {
-			source += ", " + f.when
+		source := f.Who
+		if f.When != "" {
+			source += ", " + f.When
 		}
 		var numbers []string
-		for _, seq := range f.seqs[:min(len(f.seqs), maxSources)] {
+		for _, seq := range f.Messages[:min(len(f.Messages), maxSources)] {
 			numbers = append(numbers, fmt.Sprint("#", seq))
 		}
 		if len(numbers) > 0 {
 			source += " (" + strings.Join(numbers, ", ") + ")"
 		}
-		lines[i] = fmt.Sprintf("- %s: “%s”", source, shorten(f.text, maxQuote))
+		lines[i] = fmt.Sprintf("- %s: “%s”", source, shorten(f.Text, maxQuote))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -4,7 +4,6 @@ package llm
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,21 +11,15 @@ import (
 	"cairn/internal/lazy"
 )
 
-// overflowCodes are the error codes and types for a prompt that is too long.
-var overflowCodes = []string{
-	"context_length_exceeded",   // OpenAI and many others
-	"exceed_context_size_error", // llama.cpp
-	"request_too_large",         // Anthropic
-}
-
 // exceedsMinute matches a request with more tokens than the account may use in a minute, OpenAI's
 // and Groq's limit of small accounts: it never succeeds, however often it is retried. In other
 // refusals because of that limit the used tokens stand between the two numbers.
 var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d,]+), requested`)
 
-// overflowTexts match messages that the prompt is too long. They must not match similar messages:
-// "context deadline exceeded", or a max_tokens that the model does not support.
+// overflowTexts match codes and messages that the prompt is too long. They must not match similar
+// messages: "context deadline exceeded", or a max_tokens that the model does not support.
 var overflowTexts = compileAll(
+	`(?m:^(?:context_length_exceeded|exceed_context_size_error|request_too_large)$)`,                     // OpenAI, llama.cpp, Anthropic
 	`max\w* (?:context|prompt|model) (?:length|window)|max\w* allowed length \(`,                         // OpenAI, vLLM, xAI, Mistral, SGLang and others
 	`(?:exceed|longer than|greater than|only|available)\W?.{0,40}\bcontext (?:window|length|size|limit)`, // OpenAI, Anthropic, Ollama, llama.cpp, SGLang
 	`context (?:window|length|size) (?:of only|(?:was |is |has been )?exceed)`,                           // LM Studio, MiniMax
@@ -68,8 +61,7 @@ func compileAll(patterns ...string) func() []*regexp.Regexp {
 // saysOverflow reports whether an error's codes or text say that the prompt is too long. The caller
 // decides whether the error's status fits.
 func saysOverflow(codes []string, text string) bool {
-	return slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(overflowCodes, code) }) ||
-		exceedsMinute().MatchString(text) || matchesAny(overflowTexts(), text)
+	return exceedsMinute().MatchString(text) || matchesAny(overflowTexts(), strings.Join(append(codes, text), "\n"))
 }
 
 // leastNumber returns the smallest number except one that patterns capture in text; 0 if none.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,24 +69,18 @@ func kindOf(status int, codes []string) Kind {
 	case status >= 300: // redirects are not followed
 		return KindWrongAddress
 	}
-	for _, sort := range []struct {
-		kind  Kind
-		parts []string
-	}{
-		{KindRateLimited, []string{"rate_limit", "too_many_requests", "resource_exhausted", "throttl"}},
-		{KindAuth, []string{"auth", "api_key", "permission", "forbidden"}},
-		{KindBadRequest, []string{"invalid", "not_found", "bad_request", "unsupported", "html"}},
-	} {
-		for _, part := range sort.parts {
-			if slices.ContainsFunc(codes, func(code string) bool { return strings.Contains(code, part) }) {
-				return sort.kind
-			}
-		}
+	is := func(parts string) bool { return regexp.MustCompile(parts).MatchString(strings.Join(codes, "\n")) }
+	switch {
+	case is("rate_limit|too_many_requests|resource_exhausted|throttl"):
+		return KindRateLimited
+	case is("auth|api_key|permission|forbidden"):
+		return KindAuth
+	case is("invalid|not_found|bad_request|unsupported|html"):
+		return KindBadRequest
 	}
 	return KindOverloaded
 }
 
-// complaint is the content of a refusal.
 type complaint struct {
 	words  []string // for people, outermost first
 	codes  []string // for programs, in lower case
@@ -136,11 +131,10 @@ func (c *complaint) read(value any, depth int) {
 		for _, field := range []string{"code", "type", "status"} {
 			c.readCode(v[field])
 		}
-		if n, ok := v["n_ctx"].(float64); ok {
-			c.window = int(n)
-		}
-		if n, ok := v["n_prompt_tokens"].(float64); ok {
-			c.prompt = int(n)
+		for field, into := range map[string]*int{"n_ctx": &c.window, "n_prompt_tokens": &c.prompt} {
+			if n, ok := v[field].(float64); ok {
+				*into = int(n)
+			}
 		}
 		for _, field := range wordFields {
 			if field == "msg" && v["loc"] != nil { // FastAPI: a complaint is meaningless without its location

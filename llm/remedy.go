@@ -119,17 +119,14 @@ func addressOf(e *Error) string { return cmp.Or(e.Where.Address, "the configured
 
 // RemedyOf explains a provider's failure; ok is false for any other error.
 func RemedyOf(err error) (r Remedy, ok bool) {
-	var e *Error
-	if !errors.As(err, &e) {
-		return Remedy{}, false
-	}
+	e := of(err)
 	for _, c := range causes {
-		if !c.is(e) {
+		if !c.is(&e) {
 			continue
 		}
 		detail := ""
 		if c.detail != nil {
-			detail = c.detail(e)
+			detail = c.detail(&e)
 		}
 		return Remedy{c.reason, strings.Replace(c.person, "%s", detail, 1), strings.Replace(c.operator, "%s", detail, 1)}, true
 	}
@@ -140,18 +137,12 @@ func RemedyOf(err error) (r Remedy, ok bool) {
 // provider's also model, address and remedy.
 func LogAttrs(err error) []any {
 	attrs := []any{"error", err}
-	var e *Error
-	if !errors.As(err, &e) {
-		return attrs
-	}
-	if e.Where.Model != "" {
-		attrs = append(attrs, "model", e.Where.Model)
-	}
-	if e.Where.Address != "" {
-		attrs = append(attrs, "address", e.Where.Address)
-	}
-	if r, ok := RemedyOf(err); ok {
-		attrs = append(attrs, "remedy", r.Operator)
+	r, _ := RemedyOf(err)
+	where := of(err).Where
+	for _, a := range [][2]string{{"model", where.Model}, {"address", where.Address}, {"remedy", r.Operator}} {
+		if a[1] != "" {
+			attrs = append(attrs, a[0], a[1])
+		}
 	}
 	return attrs
 }

@@ -5,7 +5,6 @@
 package llm
 
 import (
-	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -55,40 +54,31 @@ var noImagesTexts = compileAll(
 
 // RefusesTools reports whether a provider refused a request because the server or its model
 // supports no tools, or cannot be forced to call one: the request may succeed without them.
-func RefusesTools(err error) bool {
-	return refuses(err, func(e *Error) bool { return takesNoTools(e.Message) })
-}
+func RefusesTools(err error) bool { return takesNoTools(of(err).Message) }
 
 // RefusesForced reports whether a provider refused a request because it forced a tool: the request
 // may succeed with a free choice.
-func RefusesForced(err error) bool {
-	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(noForcedTexts(), e.Message) })
-}
+func RefusesForced(err error) bool { return says(err, noForcedTexts()) }
 
 // WantsReasoning reports whether a provider refused a request because the reasoning of earlier
 // messages with tool calls was not sent back: the request may succeed with it.
-func WantsReasoning(err error) bool {
-	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts(), e.Message) })
+func WantsReasoning(err error) bool { return says(err, wantsReasoningTexts()) }
+
+func says(err error, texts []*regexp.Regexp) bool {
+	e := of(err)
+	return e.Kind == KindBadRequest && matchesAny(texts, e.Message)
 }
 
 // RefusesImages reports whether a provider may have refused a request with pictures because of them:
 // the server or its model accepts none, not these, or not so many, and says so in any words. The
 // request may succeed if they are described in text.
 func RefusesImages(err error) bool {
-	return refuses(err, func(e *Error) bool {
-		return e.Kind == KindBadRequest || e.Status == http.StatusRequestEntityTooLarge
-	})
+	e := of(err)
+	return e.Kind == KindBadRequest || e.Status == http.StatusRequestEntityTooLarge
 }
 
 // TakesNoImages reports whether a refusal is of all pictures.
-func TakesNoImages(err error) bool {
-	return refuses(err, func(e *Error) bool { return takesNoImages(e.Message) })
-}
-
-func refuses(err error, says func(*Error) bool) bool {
-	var e *Error
-	return errors.As(err, &e) && says(e)
-}
+func TakesNoImages(err error) bool { return takesNoImages(of(err).Message) }
 
 func takesNoTools(text string) bool { return matchesAny(noToolsTexts(), withoutQuotations(text)) }
 

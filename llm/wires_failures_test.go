@@ -19,18 +19,6 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestOverflowContainsWindow(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) {
-			x.Reject(400, "context_length_exceeded", "This model's maximum context length is 2000 tokens. However, you requested 4225 tokens.")
-		})
-		model := w.model(t, server, openai.Options{Window: 8000, MaxRetries: 3})
-		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindOverflow)
-		check.Len(t, "requests", server.Requests(), 1)
-		check.Equal(t, "the window", model.Window(t.Context()).Tokens, 2000)
-	})
-}
-
 func TestTruncatedStreamIsError(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
@@ -42,37 +30,6 @@ func TestTruncatedStreamIsError(t *testing.T) {
 		} {
 			resp, err := w.ask(t, answer)
 			check.That(t, llm.KindOf(err) == llm.KindTruncated, "%s: got %q, %v", name, resp.Message.Text, err)
-		}
-	})
-}
-
-func TestErrorInStream(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		requests := 0
-		_, err := w.model(t, w.open(t, func(x *llmtest.Exchange) {
-			requests++
-			x.Piece("half ")
-			x.Fail("the engine crashed")
-			x.Wait(2 * time.Second) // an answer that is not seen at once is never seen
-		}), openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, func(string) {})
-		check.Equal(t, "error kind", llm.KindOf(err), llm.KindOverloaded)
-		check.ErrorContains(t, "error", err, "the engine crashed")
-		check.Equal(t, "requests", requests, 1)
-	})
-}
-
-func TestRefusalsHaveTheirKind(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for status, c := range map[int]struct {
-			body string
-			kind llm.Kind
-		}{
-			401: {`{"error":{"type":"some_error","message":"no"}}`, llm.KindAuth}, 429: {"no", llm.KindRateLimited},
-			502: {"<html><h1>no</h1></html>", llm.KindOverloaded}, 200: {"<html>no, please log in</html>", llm.KindWrongAddress},
-		} {
-			_, err := w.ask(t, func(x *llmtest.Exchange) { x.Refuse(status, "", c.body) })
-			check.Equal(t, fmt.Sprint("kind of ", status), llm.KindOf(err), c.kind)
-			check.ErrorContains(t, fmt.Sprint(status), err, "no")
 		}
 	})
 }

@@ -30,11 +30,15 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 			"overloaded":           {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, true, 3, llm.KindOverloaded},
 			"a connection reset":   {func(x *llmtest.Exchange) { x.Reset() }, true, 3, llm.KindUnreachable},
 			"a stream cut short":   {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, false, 3, llm.KindTruncated},
-			"an error in a stream": {func(x *llmtest.Exchange) { x.Fail("upstream") }, false, 3, llm.KindOverloaded},
+			"an error in a stream": {func(x *llmtest.Exchange) { x.Piece("ha"); x.Fail("no"); x.Wait(time.Second) }, false, 3, llm.KindOverloaded}, // which is seen at once
 
-			"a wrong key":                   {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, true, 1, llm.KindAuth},
-			"a server that takes no tools":  {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, true, 1, llm.KindBadRequest},
-			"text that was shown":           {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, true, 1, llm.KindTruncated},
+			"a wrong key":                  {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, true, 1, llm.KindAuth},
+			"a server that takes no tools": {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, true, 1, llm.KindBadRequest},
+			"text that was shown":          {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, true, 1, llm.KindTruncated},
+			"a prompt that is too long": {func(x *llmtest.Exchange) {
+				x.Reject(400, "context_length_exceeded", "the maximum context length is 2000 tokens")
+			}, true, 1, llm.KindOverflow},
+			"a page of something else":      {func(x *llmtest.Exchange) { x.Refuse(200, "", "<html>please log in</html>") }, true, 1, llm.KindWrongAddress},
 			"a wait that is longer than us": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, true, 1, llm.KindRateLimited},
 		} {
 			for _, recovers := range []bool{false, true} { // before the last attempt

@@ -18,20 +18,6 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestPicturesAreSent(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) { x.Say("a cat") })
-		m := user("look")
-		m.Images = []llm.Image{{Label: "image of #1: cat.png", Data: png}, {Label: "a drawing", Type: "image/svg+xml", Data: []byte("<svg/>")}}
-		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{m}}, nil)))
-		got := server.Requests()[0].Last()
-		check.Len(t, "text at the server", got.Images, 1)
-		check.Equal(t, "picture", string(got.Images[0].Data), string(png))
-		check.Equal(t, "type of the picture", got.Images[0].Type, "image/png")
-		check.Contains(t, "stored text", got.Text(), "image of #1: cat.png", "a drawing, not shown", "look")
-	})
-}
-
 func TestPromptAlternatesRoles(t *testing.T) {
 	call := llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "lookup", Arguments: `{"broken":`}}}
 	result := llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: ""}
@@ -195,6 +181,13 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 			}
 			check.EqualAll(t, name, bounds, []int{16484, 8192, 8192})
 		}
+		server := w.open(t, func(x *llmtest.Exchange) { // one that allows less each time
+			x.Reject(400, "invalid_request_error", fmt.Sprint("max_output_tokens: at most ", x.Request.MaxTokens-1))
+		})
+		req := hello
+		req.MaxTokens = 5000
+		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
+		check.Len(t, "requests", server.Requests(), 9)
 	})
 }
 

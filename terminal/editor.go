@@ -74,11 +74,18 @@ func (e *editor) loop(ctx context.Context) error {
 	}
 	defer kept.file.Close() // which does nothing to a missing file
 	lines := make(chan entry, maxTyped)
-	screen := newScreen(kept, lines, &e.waiting, e.color)
+	screen := newScreen(kept, lines, &e.waiting)
 	screen.status = func() string { return e.status(ctx) }
 	e.note("Cairn · #" + shortName(e.conversation) + " · / for commands, Ctrl-D to quit")
 	ended := e.start(screen)
 	defer e.stop(ended)
+	waiting, err := channel.Unanswered(ctx, e.hub, e.conversation)
+	if err != nil {
+		return err
+	}
+	for _, text := range waiting { // above their answers
+		_ = e.echo(text)
+	}
 	if err := e.hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
 		return err
 	}
@@ -158,9 +165,13 @@ func (e *editor) expandAnswer(text string) string {
 	return text
 }
 
+func (e *editor) echo(text string) error {
+	return e.write(indent(wrap(printable(text), e.width()-promptWidth), "> ", "  ") + "\n")
+}
+
 // say handles a typed line. parseErr, if not nil, says why it is invalid.
 func (e *editor) say(ctx context.Context, shown string, line typed, parseErr error) error {
-	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(shown), "\n", "\n  ")) + "\n"); err != nil {
+	if err := e.echo(shown); err != nil {
 		return err
 	}
 	if parseErr != nil {
@@ -182,7 +193,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 			e.note("what you typed is not deleted: " + err.Error())
 		}
 	}
-	err = e.write(e.wrap(printable(answer.String())) + "\n")
+	err = e.write(hanging(printable(answer.String()), e.width(), answer.Aligned) + "\n")
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
 			if text := answer.Then(ctx); ctx.Err() == nil {

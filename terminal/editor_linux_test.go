@@ -153,6 +153,8 @@ func TestEditorLines(t *testing.T) {
 		k.shows(t, "\x1b[B\t", "\n> /context")
 		k.screen.until(t, "no menu", func(screen string) bool { return !strings.Contains(screen, "▸") })
 		k.shows(t, "\r", "stack     empty")
+		k.shows(t, "/summ\r", "> /summaries") // Enter completes too
+		k.screen.wait(t, "Nothing has been summarized")
 	})
 	t.Run("an unknown command is refused and not sent", func(t *testing.T) {
 		k.shows(t, "/contxt\r", "did you\nmean /context?")
@@ -163,7 +165,9 @@ func TestEditorLines(t *testing.T) {
 		k.shows(t, "Eight harbour lanterns illuminate it\r", "you said Eight harbour lanterns\nilluminate it")
 		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
-		check.Lacks(t, "the screen", k.raw.String(), "\x1b[2m") // nothing is dim
+		k.shows(t, "**bold** `code`\r", "bold code")
+		check.Contains(t, "the screen", k.raw.String(), "\x1b[2m", "\x1b[1mbold\x1b[22m")
+		check.Lacks(t, "the screen", k.raw.String(), "\x1b[36m")
 	})
 	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {
 		k.lose(t)
@@ -201,7 +205,11 @@ func TestApprovals(t *testing.T) {
 func TestEditorShowsTheRest(t *testing.T) {
 	t.Parallel()
 	model := scripted(says("yes"))
-	k := sit(t, Options{}, model)
+	k := sit(t, Options{}, model, func(s *session) {
+		conversation := check.Must(s.store.Conversation(t.Context(), "terminal:general"))(t)
+		check.Must(conversation.Inbox().Deliver(t.Context(), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left over")))(t)
+	})
+	k.screen.wait(t, "> left over\nyes")
 	k.shows(t, "half a li", "> half a li")
 	k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 	k.screen.wait(t, "· compacting messages 1 to 9\n> half a li")
@@ -211,8 +219,8 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark pasted text
 		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
 		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
-		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
-		told := model.Requests()[1].Messages
+		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\n  three\nyes")
+		told := model.Requests()[2].Messages
 		check.Contains(t, "prompt", told[len(told)-1].Text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
 	})
 }
@@ -249,9 +257,9 @@ func TestEditorEnds(t *testing.T) {
 
 func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
 	var waiting atomic.Int64
-	s := newScreen(&history{}, make(chan entry, 1), &waiting, false)
+	s := newScreen(&history{}, make(chan entry, 1), &waiting)
 	waiting.Store(1) // and the screen does not know yet since when
 	check.Len(t, "rows", s.rowsBelow(), 0)
 	s.Update(waitMsg{})
-	check.EqualAll(t, "rows", s.rowsBelow(), []string{"· 0 s"})
+	check.EqualAll(t, "rows", s.rowsBelow(), []string{styled(dim, "· 0 s")})
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// maxHistory limits the number of lines.
 const maxHistory = 1000
 
 // maxStoredLine limits a line in the file, in bytes: a longer one was pasted.
@@ -20,6 +19,8 @@ const maxStoredLine = 10_000
 type history struct {
 	file  *os.File // nil: the history is not stored
 	lines []string // oldest first
+	at    int      // how many lines back the input is; 0: it is none of them
+	draft string   // the input when the navigation started
 }
 
 // openHistory reads the file at path, which may not exist yet; with an empty path the history is
@@ -70,15 +71,39 @@ func (h *history) keep(line string) bool {
 	return true
 }
 
-// Add adds a line. Write errors are ignored, because they must not disturb the conversation.
-func (h *history) Add(line string) {
+// add adds a line. Write errors are ignored, because they must not disturb the conversation.
+func (h *history) add(line string) {
 	if h.keep(line) && h.file != nil && len(line) <= maxStoredLine {
 		_, _ = h.file.WriteString(strings.ReplaceAll(line, "\n", lineEnd) + "\n")
 	}
+	h.at, h.draft = 0, ""
 }
 
-// Len returns the number of lines.
-func (h *history) Len() int { return len(h.lines) }
+// step goes n lines back from current, the text of the input. It returns false if there is no such line.
+func (h *history) step(n int, current string) (text string, ok bool) {
+	next := h.at + n
+	if next < 0 || next > len(h.lines) {
+		return "", false
+	}
+	if h.at == 0 {
+		h.draft = current
+	}
+	if h.at = next; next == 0 {
+		return h.draft, true
+	}
+	return h.lines[len(h.lines)-next], true
+}
 
-// At returns a line; 0 is the newest.
-func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
+// search goes to the next older line that contains what was typed.
+func (h *history) search(current string) (text string, ok bool) {
+	if h.at == 0 {
+		h.draft = current
+	}
+	for at := h.at + 1; at <= len(h.lines); at++ {
+		if text := h.lines[len(h.lines)-at]; strings.Contains(strings.ToLower(text), strings.ToLower(h.draft)) {
+			h.at = at
+			return text, true
+		}
+	}
+	return "", false
+}

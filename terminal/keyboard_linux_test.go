@@ -91,13 +91,16 @@ func served(t *testing.T, script func(x *llmtest.Exchange)) llm.Model {
 	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 }
 
-// sit opens a pseudo-terminal, and runs a terminal on it.
-func sit(t *testing.T, o Options, model llm.Model) *keyboard {
+// sit opens a pseudo-terminal, and runs a terminal on it after before.
+func sit(t *testing.T, o Options, model llm.Model, before ...func(*session)) *keyboard {
 	t.Helper()
 	pty, tty := pseudoTerminal(t)
 	k := &keyboard{pty: pty, raw: &buffer{}, screen: display{vt10x.New(vt10x.WithSize(screenColumns, screenRows))}, ended: make(chan error, 1)}
 	o.In, o.Out, o.Err = tty, tty, tty
 	k.session = open(t, o, model)
+	for _, do := range before {
+		do(k.session)
+	}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)

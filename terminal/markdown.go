@@ -4,6 +4,7 @@ package terminal
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -27,18 +28,24 @@ var (
 	bold   = [2]string{"\x1b[1m", "\x1b[22m"}
 	italic = [2]string{"\x1b[3m", "\x1b[23m"}
 	struck = [2]string{"\x1b[9m", "\x1b[29m"}
-	code   = [2]string{"\x1b[36m", "\x1b[39m"}
+	cyan   = [2]string{"\x1b[36m", "\x1b[39m"}
 )
 
 // renderMarkdown renders source in rows of at most width columns, without a final newline. Only
 // words that do not fit a row are cut. Source must be Printable.
-func renderMarkdown(source string, width int) string {
+func renderMarkdown(source string, width int, color bool) string {
 	p := page{source: []byte(source)}
+	if color {
+		p.code = cyan
+	}
 	return p.blocks(markdownParser().Parse(text.NewReader(p.source)), max(width, 8))
 }
 
 // page renders the nodes of one text.
-type page struct{ source []byte }
+type page struct {
+	source []byte
+	code   [2]string // style of code
+}
 
 // blocks renders the children of a node, separated by an empty row except in a tight list.
 func (p page) blocks(parent ast.Node, width int) string {
@@ -60,7 +67,7 @@ func (p page) block(n ast.Node, width int) string {
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
 		rows := strings.Split(strings.TrimRight(expandTabs(p.lines(n)), "\n"), "\n")
 		for i, row := range rows {
-			rows[i] = "  " + styled(code, row)
+			rows[i] = "  " + styled(p.code, row)
 		}
 		return strings.Join(rows, "\n")
 	case *ast.HTMLBlock:
@@ -114,15 +121,7 @@ func (p page) table(n *east.Table, width int) string {
 	return t.Render()
 }
 
-// lines returns the unprocessed content of a block.
-func (p page) lines(n ast.Node) string {
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		b.Write(line.Value(p.source))
-	}
-	return b.String()
-}
+func (p page) lines(n ast.Node) string { return string(n.Lines().Value(p.source)) }
 
 // inline renders the content of a block in one row, except for line breaks in the source.
 func (p page) inline(parent ast.Node) string {
@@ -137,7 +136,7 @@ func (p page) inline(parent ast.Node) string {
 		case *ast.String:
 			b.WriteString(literal(n.Value, n.IsRaw()))
 		case *ast.CodeSpan:
-			b.WriteString(styled(code, p.inline(n)))
+			b.WriteString(styled(p.code, p.inline(n)))
 		case *ast.Emphasis:
 			style := italic
 			if n.Level > 1 {
@@ -153,10 +152,7 @@ func (p page) inline(parent ast.Node) string {
 		case *ast.AutoLink:
 			b.Write(n.Label(p.source))
 		case *ast.RawHTML:
-			for i := range n.Segments.Len() {
-				segment := n.Segments.At(i)
-				b.Write(segment.Value(p.source))
-			}
+			b.Write(n.Segments.Value(p.source))
 		default:
 			b.WriteString(p.inline(n))
 		}
@@ -197,6 +193,30 @@ func indent(text, first, rest string) string {
 
 // wrap breaks the lines of text between words; a word that is wider than a row is cut.
 func wrap(text string, width int) string { return lipgloss.Wrap(text, max(width, 1), " ") }
+
+// mark matches the mark of an entry of a list, and column the first column of a table.
+var (
+	mark   = regexp.MustCompile(`^ *(?:[-•·]|\(\d+\)|#\d+:?|\d+[.)]) `)
+	column = regexp.MustCompile(`^\S.*? {2,}`)
+)
+
+// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its
+// first column.
+func hanging(text string, width int, table bool) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		head := mark.FindString(line)
+		if table {
+			head = column.FindString(line)
+		}
+		rest := lipgloss.Width(head)
+		if rest > width/2 { // there is no room for columns
+			head, line, rest = "", strings.TrimRight(head, " ")+"  "+line[len(head):], 4
+		}
+		lines[i] = head + indent(wrap(line[len(head):], width-rest), "", strings.Repeat(" ", rest))
+	}
+	return strings.Join(lines, "\n")
+}
 
 // finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no
 // further text can change.

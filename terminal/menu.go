@@ -10,23 +10,18 @@ import (
 	"cairn/channel"
 )
 
-// menuSize is how many commands the menu shows at most.
 const menuSize = 8
 
-func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
-
-// menu is the state of the menu.
 type menu struct {
 	selected int
-	moved    bool // the person has moved the selection
 	closed   bool // the person has closed the menu
 }
 
-// choices returns the commands that line can be completed to; none unless it is a single word that
+// choices returns the commands that the input can be completed to; none unless it is a single word that
 // starts with a slash.
-func choices(line string) (found []channel.Command) {
-	word, slash := strings.CutPrefix(strings.ToLower(line), "/")
-	if !slash || strings.ContainsAny(word, " \n") {
+func (s *screen) choices() (found []channel.Command) {
+	word, slash := strings.CutPrefix(strings.ToLower(s.input.Value()), "/")
+	if s.menu.closed || !slash || strings.ContainsAny(word, " \n") {
 		return nil
 	}
 	for _, c := range append(slices.Clone(channel.Commands), channel.Command{Name: "quit", Help: "leave; so do /exit and Ctrl-D"}) {
@@ -35,13 +30,6 @@ func choices(line string) (found []channel.Command) {
 		}
 	}
 	return found
-}
-
-func (s *screen) choices() []channel.Command {
-	if s.menu.closed {
-		return nil
-	}
-	return choices(s.input.Value())
 }
 
 // menuKey handles a key in the menu. It returns false if the menu does not use the key.
@@ -53,17 +41,17 @@ func (s *screen) menuKey(name string) bool {
 	s.menu.selected = min(s.menu.selected, len(found)-1)
 	switch name {
 	case "up", "down":
-		step := map[string]int{"up": -1, "down": 1}[name]
-		s.menu.selected, s.menu.moved = (s.menu.selected+step+len(found))%len(found), true
+		step := map[string]int{"up": len(found) - 1, "down": 1}[name]
+		s.menu.selected = (s.menu.selected + step) % len(found)
 	case "esc":
 		s.menu.closed = true
 	case "tab":
 		s.set("/" + found[s.menu.selected].Name + " ")
 	case "enter":
-		if !s.menu.moved {
-			return false
-		}
 		chosen := found[s.menu.selected]
+		if strings.EqualFold(s.input.Value(), "/"+chosen.Name) {
+			return false // there is nothing to complete
+		}
 		s.set("/" + chosen.Name)
 		s.menu.closed = true
 		if len(chosen.Args) > 0 {
@@ -87,7 +75,7 @@ func (s *screen) menuRows() (rows []string) {
 		width = max(width, len(c.Usage()))
 	}
 	selected := min(s.menu.selected, len(found)-1)
-	size := s.menuSize()
+	size := max(min(menuSize, s.height/3), 1)
 	from := max(min(selected-size/2, len(found)-size), 0)
 	for i, c := range slices.All(found[from:min(from+size, len(found))]) {
 		mark := "  "
@@ -97,7 +85,7 @@ func (s *screen) menuRows() (rows []string) {
 		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), c.Help)))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Tab completes, Esc closes", more)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Enter completes, Esc closes", more)))
 	}
 	return rows
 }

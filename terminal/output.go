@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,31 +26,24 @@ func (o *output) run(ctx context.Context, do func(context.Context) error) error 
 	defer end(nil)
 	o.mu.Lock()
 	o.end = end
-	if o.failed != nil {
-		end(o.failed)
-	}
 	o.mu.Unlock()
 	err := do(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.failed != nil {
-		return o.failed
-	}
-	return err
+	return cmp.Or(o.failed, err)
 }
 
 // write writes text as a whole. An error is permanent.
 func (o *output) write(text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.failed != nil {
-		return o.failed
-	}
-	if _, err := io.WriteString(o.w, text); err != nil {
-		o.failed = fmt.Errorf("the replies cannot be written (%w); what was accepted is kept, and what was not said comes at the next start", err)
-		if o.end != nil {
-			o.end(o.failed)
+	if o.failed == nil {
+		if _, err := io.WriteString(o.w, text); err != nil {
+			o.failed = fmt.Errorf("the replies cannot be written (%w); what was accepted is kept, and what was not said comes at the next start", err)
 		}
+	}
+	if o.failed != nil && o.end != nil {
+		o.end(o.failed)
 	}
 	return o.failed
 }

@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"io"
@@ -23,6 +24,7 @@ type plain struct {
 	out          output
 	conversation string
 	who          channel.Person
+	prompt       string // before each line, at a terminal that cannot move its cursor; else empty
 
 	mu  sync.Mutex // guards err, so that lines are not interleaved
 	err io.Writer
@@ -41,30 +43,35 @@ func (p *plain) loop(ctx context.Context) error {
 	if err := p.hub.Idle(ctx, p.conversation); err != nil {
 		return err
 	}
+	if p.prompt != "" {
+		p.note("Cairn · #" + shortName(p.conversation) + " · /help for commands, Ctrl-D to quit")
+	}
+	p.ask()
 	for line := range Lines(ctx, p.in) {
-		if line.Err == ErrTooLong {
-			p.note("cairn: " + line.Err.Error() + "\n")
-			continue
-		}
-		if line.Err != nil {
+		if line.Err != nil && line.Err != ErrTooLong {
 			return line.Err
 		}
 		typed, err := parseTyped(line.Text)
-		if err != nil {
+		if err = cmp.Or(line.Err, err); err != nil {
 			p.note("cairn: " + err.Error())
-			continue
-		}
-		if typed.quit {
+		} else if typed.quit {
 			break
-		}
-		if err := p.say(ctx, typed); err != nil {
+		} else if err := p.say(ctx, typed); err != nil {
 			return err
 		}
+		p.ask()
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return p.drain(ctx, func(name string) bool { return name == p.conversation }, p.note)
+}
+
+// ask prints the prompt, if there is one. A failed write ends the run, see output.
+func (p *plain) ask() {
+	if p.prompt != "" {
+		_ = p.out.write(p.prompt)
+	}
 }
 
 func (p *plain) say(ctx context.Context, line typed) error {

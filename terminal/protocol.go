@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,50 +19,33 @@ import (
 	"cairn/internal/platform"
 )
 
-// The output lines. The order of keys is documented for scripts.
+// The fields of output lines behind type and channel. The order of keys is documented for scripts.
 type (
 	acceptedLine struct {
-		Type    string `json:"type"`
-		Channel string `json:"channel"`
-		ID      string `json:"id"`
-		Seq     int64  `json:"seq"`
+		ID  string `json:"id"`
+		Seq int64  `json:"seq"`
 	}
 	replyLine struct {
-		Type    string   `json:"type"`
-		Channel string   `json:"channel"`
-		ID      string   `json:"id"`
-		To      []string `json:"to"`
-		Text    string   `json:"text"`
-	}
-	compactionLine struct {
-		Type    string `json:"type"`
-		Channel string `json:"channel"`
-		channel.Event
+		ID   string   `json:"id"`
+		To   []string `json:"to"`
+		Text string   `json:"text"`
 	}
 	memoryLine struct {
-		Type    string `json:"type"`
-		Channel string `json:"channel"`
 		ID      int64  `json:"id"`
 		Kind    string `json:"kind"`
 		Content string `json:"content"`
 	}
 	usageLine struct {
-		Type    string `json:"type"`
-		Channel string `json:"channel"`
-		For     string `json:"for"`
-		Model   string `json:"model"`
+		For   string `json:"for"`
+		Model string `json:"model"`
 		channel.Expense
 	}
 	taskLine struct {
-		Type    string       `json:"type"`
-		Channel string       `json:"channel"`
-		Task    channel.Task `json:"task"`
+		Task channel.Task `json:"task"`
 	}
 	errorLine struct { // also used for notices
-		Type    string   `json:"type"`
-		Channel string   `json:"channel"`
-		To      []string `json:"to"`
-		Text    string   `json:"text"`
+		To   []string `json:"to"`
+		Text string   `json:"text"`
 
 		Buttons []channel.Button `json:"buttons,omitempty"`
 	}
@@ -116,7 +100,7 @@ func (p *protocol) loop(ctx context.Context) error {
 			continue // an empty line
 		}
 		if request.immediate { // it would have to wait for the turn that it should stop
-			p.answer(ctx, request)
+			p.report(ctx, request, p.answer(ctx, request))
 			continue
 		}
 		size := int64(len(line.Text)) + 1<<10
@@ -125,7 +109,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		}
 		queue.Add(request.conversation, func() {
 			defer room.Release(size)
-			p.handle(ctx, request)
+			p.report(ctx, request, p.handle(ctx, request))
 		})
 	}
 	p.inputEnded.Store(true)
@@ -138,96 +122,94 @@ func (p *protocol) loop(ctx context.Context) error {
 
 // handle handles one line after the earlier lines of its channel. A command waits until they are
 // answered.
-func (p *protocol) handle(ctx context.Context, r request) {
+func (p *protocol) handle(ctx context.Context, r request) error {
 	if r.command == "" {
-		if err := p.deliver(ctx, r.conversation, r.inbound()); err != nil {
-			p.fail(ctx, r, err)
-		}
-		return
+		return p.deliver(ctx, r.conversation, r.inbound())
 	}
 	_ = p.hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
-	p.answer(ctx, r)
+	return p.answer(ctx, r)
 }
 
 // answer runs a command. If it has run before, answer repeats the output.
-func (p *protocol) answer(ctx context.Context, r request) {
+func (p *protocol) answer(ctx context.Context, r request) error {
 	if line, known := p.answers.Find(r.commandKey()); known {
-		_ = p.out.write(line)
-		return
+		return p.out.write(line)
 	}
-	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
 	if err != nil {
-		p.fail(ctx, r, err)
-		return
+		return err
 	}
-	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})
-	if err == nil {
-		p.answers.Set(r.commandKey(), line)
-		_ = p.out.write(line)
+	line, err := lineOf("reply", r.Channel, replyLine{"re-" + r.ID, []string{r.ID}, complete(ctx, answer)})
+	if err != nil {
+		return err
 	}
+	p.answers.Set(r.commandKey(), line)
+	return p.out.write(line)
 }
 
-// fail reports that a line was not handled, unless the run is ending: then the message is on disk
+// report reports that a line was not handled, unless the run is ending: then the message is on disk
 // or was never accepted, and the sender can see which.
-func (p *protocol) fail(ctx context.Context, r request, err error) {
-	if ctx.Err() == nil {
+func (p *protocol) report(ctx context.Context, r request, err error) {
+	if err != nil && ctx.Err() == nil {
 		p.refuse(r, err.Error())
 	}
 }
 
-// refuse reports why a line was not handled.
 func (p *protocol) refuse(r request, text string) {
 	to := []string{}
 	if r.ID != "" {
 		to = append(to, r.ID)
 	}
-	_ = p.emit(errorLine{Type: "error", Channel: cmp.Or(shortName(r.Channel), p.channel), To: to, Text: text})
+	p.emit("error", cmp.Or(r.Channel, p.channel), errorLine{To: to, Text: text})
 }
 
-// emit writes v as one line. A failed write ends the run, see output.
-func (p *protocol) emit(v any) error {
-	text, err := encode(v)
-	if err != nil {
-		return err
+// emit writes a line. A failed write ends the run, see output.
+func (p *protocol) emit(kind, conversation string, fields any) {
+	if text, err := lineOf(kind, shortName(conversation), fields); err == nil {
+		_ = p.out.write(text)
 	}
-	return p.out.write(text)
 }
 
-func encode(v any) (string, error) {
+// lineOf returns a line with the fields of a JSON object behind type and channel.
+func lineOf(kind, channel string, fields any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	head := struct {
+		Type    string `json:"type"`
+		Channel string `json:"channel"`
+	}{kind, channel}
+	if err := errors.Join(enc.Encode(head), enc.Encode(fields)); err != nil {
 		return "", fmt.Errorf("write a line of JSON: %w", err)
 	}
-	return b.String(), nil
+	return strings.Replace(b.String(), "}\n{", ",", 1), nil // one object
 }
 
 func (p *protocol) note(text string) { _, _ = io.WriteString(p.err, text) }
 
 // Accepted reports that a message is on disk and has a seq.
 func (p *protocol) Accepted(conversation, id string, seq int64) {
-	_ = p.emit(acceptedLine{"accepted", shortName(conversation), id, seq})
+	p.emit("accepted", conversation, acceptedLine{id, seq})
 }
 
 // Compaction reports a step of a compaction.
 func (p *protocol) Compaction(conversation string, event channel.Event) {
-	_ = p.emit(compactionLine{"compaction", shortName(conversation), event})
+	p.emit("compaction", conversation, event)
 }
 
 // Remembered reports a new memory.
 func (p *protocol) Remembered(conversation string, id int64, kind, content string) {
-	_ = p.emit(memoryLine{"memory", shortName(conversation), id, kind, content})
+	p.emit("memory", conversation, memoryLine{id, kind, content})
 }
 
 // Used reports the usage of a model request.
 func (p *protocol) Used(conversation, kind, model string, e channel.Expense) {
-	_ = p.emit(usageLine{"usage", shortName(conversation), kind, model, e})
+	p.emit("usage", conversation, usageLine{kind, model, e})
 }
 
 // Task reports the start, progress or end of a task.
 func (p *protocol) Task(conversation string, t channel.Task) {
-	_ = p.emit(taskLine{"task", shortName(conversation), t})
+	p.emit("task", conversation, taskLine{t})
 }
 
 // Attended reports whether the sender can still answer a question.
@@ -249,14 +231,14 @@ type protocolReply struct {
 func (r protocolReply) Show(string) {}
 
 func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	var line any = replyLine{"reply", r.channel, piece.Reply, r.to, piece.Text}
+	kind, fields := "reply", any(replyLine{piece.Reply, r.to, piece.Text})
 	switch {
 	case channel.IsNotice(piece):
-		line = errorLine{Type: "notice", Channel: r.channel, To: r.to, Text: piece.Text, Buttons: channel.Buttons(piece)}
+		kind, fields = "notice", errorLine{r.to, piece.Text, channel.Buttons(piece)}
 	case piece.Failure:
-		line = errorLine{Type: "error", Channel: r.channel, To: r.to, Text: piece.Text}
+		kind, fields = "error", errorLine{To: r.to, Text: piece.Text}
 	}
-	text, err := encode(line)
+	text, err := lineOf(kind, r.channel, fields)
 	if err != nil {
 		return "", err
 	}

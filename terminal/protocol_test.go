@@ -166,7 +166,8 @@ func TestProtocolFailures(t *testing.T) {
 		p.client = newClient(s.hub, s.log)
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			p.handle(t.Context(), check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t))
+			r := check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t)
+			p.report(t.Context(), r, p.handle(t.Context(), r))
 		}
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,
@@ -197,7 +198,10 @@ func TestProtocolOrder(t *testing.T) {
 		}
 		last := map[string]string{}
 		for _, text := range talkJSON(t, echo, input...).of(t, -1, "accepted") {
-			var line acceptedLine
+			var line struct {
+				acceptedLine
+				Channel string
+			}
 			check.NoError(t, json.Unmarshal([]byte(text), &line))
 			if line.Seq == 0 { // it waits, and gets its seq later
 				continue
@@ -242,6 +246,7 @@ func TestProtocolRefusals(t *testing.T) {
 		{"two objects", `{"text":"a"}{"text":"b"}`, `there is text after the JSON object`},
 		{"no text", `{"id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: text is missing or empty"`},
 		{"an unknown key", `{"text":"a","colour":1,"id":"7"}`, `"to":["7"],"text":"line 1: unknown field \"colour\""`},
+		{"a key in another case", `{"text":"a","ID":"7"}`, `line 1: unknown field \"ID\"`},
 		{"a wrong type", `{"text":1,"id":"7"}`, `"to":["7"],"text":"line 1: a value of type number is not accepted for \"text\""`},
 		{"no time", `{"text":"a","time":"yesterday","id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: time must be a text like 2026-01-31T15:04:05Z"`},
 		{"a time that is a number", `{"time":5,"id":"7"}`, `"to":["7"],"text":"line 1: a value of type number is not accepted for \"time\""`},

@@ -27,11 +27,14 @@ type request struct {
 
 	Compaction map[string]any `json:"compaction"` // settings for the turn that answers it
 
+	typed                      // parsed Text
 	patch        channel.Patch // parsed Compaction
 	at           time.Time     // parsed Time
 	conversation string        // full name
-	command      string        // "stop", for example, if the text is a command
-	immediate    bool          // the command does not wait for earlier lines
+}
+
+var requestKeys = map[string]bool{
+	"channel": true, "user": true, "text": true, "id": true, "time": true, "mention": true, "dm": true, "compaction": true,
 }
 
 // commandKey identifies a command within a conversation; names contain no NUL.
@@ -41,7 +44,7 @@ func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 // with a mention.
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
-		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.Text, Time: r.at,
+		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.text, Time: r.at,
 		Addressed: r.DM || r.Mention == nil || *r.Mention, Compaction: r.patch,
 	}
 }
@@ -66,7 +69,6 @@ func (p *protocol) parse(in Line) (request, error) {
 // the line's meaning.
 func decode(text string) (r request, err error) {
 	dec := json.NewDecoder(strings.NewReader(text))
-	dec.DisallowUnknownFields()
 	err = dec.Decode(&r)
 	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
@@ -79,10 +81,16 @@ func decode(text string) (r request, err error) {
 	case dec.More():
 		return r, errors.New("there is text after the JSON object: send one object per line")
 	}
+	var keys map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(text), &keys) // it was decoded before
+	for key := range keys {
+		if !requestKeys[key] { // the decoder ignores case
+			return r, fmt.Errorf("unknown field %q", key)
+		}
+	}
 	return r, nil
 }
 
-// complete validates a request and applies the defaults.
 func (p *protocol) complete(r *request) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return errors.New("text is missing or empty")
@@ -117,13 +125,8 @@ func (p *protocol) complete(r *request) (err error) {
 	if year := r.at.UTC().Year(); year < 1970 || year > 9999 {
 		return errors.New("time must lie between 1970 and 9999")
 	}
-	t, err := parseTyped(r.Text)
-	if t.quit {
-		err = errors.New("/quit is for people at a terminal: close the input instead")
+	if r.typed, err = parseTyped(r.Text); r.quit {
+		return errors.New("/quit is for people at a terminal: close the input instead")
 	}
-	if err != nil {
-		return err
-	}
-	r.Text, r.command, r.immediate = t.text, t.command, t.immediate
-	return nil
+	return err
 }

@@ -26,21 +26,10 @@ func (e *editor) width() int {
 
 func (e *editor) wrap(text string) string { return wrap(text, e.width()) }
 
-// markdown renders a reply. Without colour it stays as it is.
-func (e *editor) markdown(text string) string {
-	if !e.color {
-		return e.wrap(expandTabs(text))
-	}
-	return renderMarkdown(text, e.width())
-}
+func (e *editor) markdown(text string) string { return renderMarkdown(text, e.width(), e.color) }
 
-// dimmed renders text in dim rows.
 func (e *editor) dimmed(text string) string {
-	text = e.wrap(expandTabs(strings.TrimRight(text, "\n")))
-	if e.color {
-		text = styled(dim, text)
-	}
-	return text + "\n"
+	return styled(dim, e.wrap(expandTabs(strings.TrimRight(text, "\n")))) + "\n"
 }
 
 var dim = [2]string{"\x1b[2m", "\x1b[22m"}
@@ -73,7 +62,6 @@ func (e *editor) writeReply(rows string, last bool) error {
 	return err
 }
 
-// showUnfinished shows the incomplete block of a reply on the screen.
 func (e *editor) showUnfinished(text string) {
 	rows := e.markdown(text)
 	e.mu.Lock()

@@ -39,11 +39,10 @@ type screen struct {
 	lines   chan<- entry // typed lines
 	waiting *atomic.Int64
 	status  func() string // may be slow
-	color   bool
 
 	input         textarea.Model
 	width, height int
-	recent        recent
+	history       *history
 	menu          menu
 	pastes        pastes
 
@@ -55,8 +54,8 @@ type screen struct {
 	leaving            bool
 }
 
-func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64, color bool) *screen {
-	s := &screen{lines: lines, waiting: waiting, color: color, recent: recent{history: kept}, width: 80, height: 24}
+func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
+	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24}
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
 	s.input.ShowLineNumbers, s.input.CharLimit, s.input.MaxWidth = false, 0, 0
@@ -128,7 +127,6 @@ func (s *screen) tick() tea.Cmd {
 	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 
-// key handles a key: in the menu, or in the input.
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if s.menuKey(name) {
@@ -144,7 +142,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return s.edit(k)
 	case "ctrl+r":
-		text, ok := s.recent.search(s.input.Value())
+		text, ok := s.history.search(s.input.Value())
 		if !ok {
 			s.note = "No older line contains this."
 			return nil
@@ -169,7 +167,6 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// edit passes a key to the input.
 func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	before := s.input.Value()
 	s.input, cmd = s.input.Update(k)
@@ -191,19 +188,17 @@ func (s *screen) interrupt() {
 	}
 }
 
-// enter submits the input.
 func (s *screen) enter() {
 	text := s.pastes.expand(s.input.Value())
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	if s.submit(entry{text, s.input.Value()}) {
-		s.recent.add(text)
+		s.history.add(text)
 		s.set("")
 	}
 }
 
-// command submits the command of a key.
 func (s *screen) command(line string) { s.submit(entry{line, line}) }
 
 // submit queues a line and reports whether there was room; otherwise it stays in the input.
@@ -219,14 +214,13 @@ func (s *screen) submit(line entry) bool {
 
 // recall replaces the input by an earlier or later line. It returns false if there is none.
 func (s *screen) recall(step int) bool {
-	text, ok := s.recent.step(step, s.input.Value())
+	text, ok := s.history.step(step, s.input.Value())
 	if ok {
 		s.set(text)
 	}
 	return ok
 }
 
-// set replaces the input.
 func (s *screen) set(text string) {
 	s.menu = menu{}
 	s.input.Reset()

@@ -73,7 +73,6 @@ func readable(text string) string {
 // printable is readable with tabs expanded.
 func printable(text string) string { return expandTabs(readable(text)) }
 
-// tabStop is the number of columns between tab stops.
 const tabStop = 8
 
 // expandTabs replaces tabs by spaces: the screen does not support them.

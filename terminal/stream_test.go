@@ -39,13 +39,13 @@ func TestFinishedBlocks(t *testing.T) {
 		for i := range len(text) {
 			if n := finishedBlocks(text[used:max(i, used)]); n > 0 {
 				if block := strings.TrimSpace(text[used : used+n]); block != "" {
-					parts = append(parts, renderMarkdown(block, width))
+					parts = append(parts, renderMarkdown(block, width, true))
 				}
 				used += n
 			}
 		}
-		parts = append(parts, renderMarkdown(strings.TrimSpace(text[used:]), width))
-		if got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width); got != want {
+		parts = append(parts, renderMarkdown(strings.TrimSpace(text[used:]), width, true))
+		if got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width, true); got != want {
 			t.Fatalf("in parts:\n%s\nwhole:\n%s", got, want)
 		}
 	}))
@@ -63,7 +63,23 @@ func TestRenderMarkdown(t *testing.T) {
 		{"escapes", "1 \\* 2 &lt; 3", "1 * 2 < 3"},
 		{"no character reference reaches the terminal", "&#27;[2J&#x9b;2J&#x202e;a", "[2J2Ja"},
 	} {
-		check.Equal(t, test.name, renderMarkdown(test.text, 60), test.want)
+		check.Equal(t, test.name, renderMarkdown(test.text, 60, true), test.want)
+	}
+}
+
+func TestListsContinueBehindTheirMark(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		table bool
+		want  string
+	}{
+		{"one two three four five six", false, "one two three four\nfive six"},
+		{"two  blanks in what somebody said", false, "two  blanks in what\nsomebody said"},
+		{"(1) fact: tea is at five\n- #2: it is", false, "(1) fact: tea is at\n    five\n- #2: it is"},
+		{"used  five of nine tokens\nof which  four", true, "used  five of nine\n      tokens\nof which  four"},
+		{"/settings [setting]  show or change it", true, "/settings\n    [setting]  show\n    or change it"},
+	} {
+		check.Equal(t, c.text, hanging(c.text, 20, c.table), c.want)
 	}
 }
 
@@ -89,8 +105,8 @@ func FuzzPrintable(f *testing.F) {
 		if Printable(shown) != shown || strings.ContainsAny(shown, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
 			t.Fatalf("%q: got %q", text, shown)
 		}
-		for _, rows := range []string{renderMarkdown(readable(text), width), wrap(shown, width)} {
-			for _, style := range [][2]string{bold, italic, struck, code} {
+		for _, rows := range []string{renderMarkdown(readable(text), width, true), wrap(shown, width), hanging(shown, width, true)} {
+			for _, style := range [][2]string{bold, italic, struck, cyan} {
 				rows = strings.NewReplacer(style[0], "", style[1], "").Replace(rows)
 			}
 			if rows = strings.ReplaceAll(rows, "\x1b[m", ""); strings.ContainsAny(rows, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
@@ -117,15 +133,15 @@ func TestHistory(t *testing.T) {
 	h := check.Must(openHistory(file))(t)
 	for i := range maxHistory + 5 {
 		line := "line " + strconv.Itoa(i)
-		h.Add(line)
-		h.Add(line) // says nothing new
-		h.Add("  ")
+		h.add(line)
+		h.add(line) // says nothing new
+		h.add("  ")
 	}
 	check.NoError(t, h.file.Close())
 	again := check.Must(openHistory(file))(t)
 	defer again.file.Close()
-	if again.Len() != maxHistory || again.At(0) != "line 1004" || again.At(maxHistory-1) != "line 5" {
-		t.Errorf("got %d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
+	if len(again.lines) != maxHistory || again.lines[maxHistory-1] != "line 1004" || again.lines[0] != "line 5" {
+		t.Errorf("got %d lines, newest %q, oldest %q", len(again.lines), again.lines[len(again.lines)-1], again.lines[0])
 	}
 	text := check.Must(os.ReadFile(file))(t)
 	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)

@@ -39,7 +39,6 @@ type Terminal struct {
 	mode
 }
 
-// mode is implemented by the three modes.
 type mode interface {
 	channel.Observer
 	channel.Attended
@@ -73,19 +72,22 @@ func New(o Options) (*Terminal, error) {
 		return &Terminal{newProtocol(o)}, nil
 	}
 	who := channel.Person{ID: o.User, Name: o.User, Manager: true}
-	if in, out, ok := terminals(o); ok {
+	in, out, attended := terminals(o)
+	if attended && os.Getenv("TERM") != "dumb" {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
 	p := &plain{in: o.In, out: output{w: o.Out}, err: o.Err, conversation: conversation, who: who}
+	if attended {
+		p.prompt = "> "
+	}
 	p.spectator = spectator{p.note}
 	return &Terminal{p}, nil
 }
 
-// terminals reports whether both input and output are terminals that can move their cursor.
 func terminals(o Options) (in, out *os.File, ok bool) {
 	in, inOK := o.In.(*os.File)
 	out, outOK := o.Out.(*os.File)
-	ok = inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"
+	ok = inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 	return in, out, ok
 }
 

@@ -3,9 +3,9 @@
 package terminal
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"cairn/channel"
 )
@@ -14,7 +14,6 @@ import (
 // them.
 var quitWords = []string{"quit", "exit"}
 
-// typed is a line that a person typed.
 type typed struct {
 	text      string // the command or the message
 	command   string // name of the command; empty for a message
@@ -46,18 +45,14 @@ func parseTyped(line string) (typed, error) {
 	return typed{text: text, command: command.Name, immediate: command.Urgent}, nil
 }
 
-// commandWord returns the word after the slash at the start of text, if it has only letters and
-// hyphens, else "": "/usr/bin is full" is not a command.
+// command matches a slash and a word that has only letters and hyphens: "/usr/bin is full" is not a
+// command.
+var command = regexp.MustCompile(`^/([\pL-]+)(?:[\s\pZ]|$)`)
+
+// commandWord returns the word of a command at the start of text, else "".
 func commandWord(text string) string {
-	rest, slash := strings.CutPrefix(text, "/")
-	words := strings.Fields(rest)
-	if !slash || len(words) == 0 || !strings.HasPrefix(rest, words[0]) {
-		return ""
+	if found := command.FindStringSubmatch(text); found != nil {
+		return found[1]
 	}
-	for _, r := range words[0] {
-		if !unicode.IsLetter(r) && r != '-' {
-			return ""
-		}
-	}
-	return words[0]
+	return ""
 }

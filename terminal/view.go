@@ -28,7 +28,11 @@ func (s *screen) View() tea.View {
 // rowsBelow returns the rows between the reply and the input.
 func (s *screen) rowsBelow() (rows []string) {
 	if s.waiting.Load() > 0 && !s.since.IsZero() && s.unfinished == "" {
-		rows = append(rows, s.dimmed(s.waitingText()))
+		text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
+		if s.lastStatus != "" {
+			text += " · " + s.lastStatus
+		}
+		rows = append(rows, s.dimmed(text))
 	}
 	rows = append(rows, s.menuRows()...)
 	if s.note != "" {
@@ -37,22 +41,11 @@ func (s *screen) rowsBelow() (rows []string) {
 	return rows
 }
 
-func (s *screen) waitingText() string {
-	text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
-	if s.lastStatus != "" {
-		text += " · " + s.lastStatus
-	}
-	return text
-}
-
 func (s *screen) dimmed(text string) string {
 	if runes := []rune(text); len(runes) > s.width-1 {
 		text = string(runes[:max(s.width-2, 0)]) + "…"
 	}
-	if s.color {
-		return styled(dim, text)
-	}
-	return text
+	return styled(dim, text)
 }
 
 // tail returns the last rows of the unfinished and the queued output, at most limit.

@@ -16,6 +16,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
 	"cairn/words/wordstest"
@@ -104,6 +105,30 @@ func TestLongWorkShowsItsProgress(t *testing.T) {
 	for _, command := range []string{"import", "simulate"} {
 		_, text := p.atScreen(command, "talk.jsonl").end()
 		check.Contains(t, command, text, "\r100 %  60 of 60\r\x1b[K")
+	}
+}
+
+// The person reads a sentence about a failure; the log is for --log-level.
+func TestFailureAtATerminal(t *testing.T) {
+	t.Parallel()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if strings.Contains(x.Request.Last().Text(), "empty") {
+			x.Say("")
+			return
+		}
+		x.Refuse(402, "", "no")
+	})
+	for level, logs := range map[string]bool{"": false, "--log-level=warn": true} {
+		p := newFolder(t, "TERM=dumb")
+		writeServerSettings(p, server)
+		s := p.atScreen(strings.Fields("chat " + level)...)
+		s.answer("\n> ", "hello")
+		s.until("has no credit left")
+		s.answer("\n> ", "empty")
+		s.answer("\n> ", "/quit")
+		_, text := s.end()
+		check.Equal(t, level+" shows the log", strings.Contains(text, "turn_failed"), logs)
+		check.That(t, logs || !strings.Contains(text, "WRN"), "got %s", text)
 	}
 }
 

@@ -95,7 +95,7 @@ Without a model it stores, summarizes and quotes messages.
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
-	flags.Func("log-level", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)", func(text string) error {
+	flags.Func("log-level", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info; for chat at a terminal: error)", func(text string) error {
 		a.logLevel = new(slog.Level)
 		if a.logLevel.UnmarshalText([]byte(text)) != nil {
 			return errors.New("must be debug, info, warn or error")

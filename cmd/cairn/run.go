@@ -167,7 +167,7 @@ func newChat(a *app) *cobra.Command {
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
 stopped.
 
-At a terminal, / shows the commands and Tab completes them. Alt-Enter starts a new line, the
+At a terminal, / shows the commands; Enter completes them. Alt-Enter starts a new line, the
 arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D quits.
 
 Unknown commands are rejected. //word sends the text /word, and /quit quits.
@@ -213,11 +213,14 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	logTo := a.err
+	logTo, level := a.err, slog.LevelWarn
 	if isTerminal(a.err) {
 		logTo = connector.Notes() // prints around the line that is being typed
+		if isTerminal(a.in) && isTerminal(a.out) {
+			level = slog.LevelError // the person reads a sentence about what failed
+		}
 	}
-	log := a.logger(logTo, slog.LevelWarn)
+	log := a.logger(logTo, level)
 	rules := func(s *config.Settings) channel.Rules {
 		rules := s.Rules()
 		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast

@@ -3,10 +3,9 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -14,21 +13,16 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// maxBlocks is the maximum number of blocks in an answer.
 const maxBlocks = 1024
 
-// answer accumulates events.
+// answer accumulates events. It is complete with message_stop.
 type answer struct {
-	provider.Said
+	*provider.Answer
 
 	identity string // of the answering model: host and name
-
-	started, stopped bool
-	thought          bool // it has a block of thinking
-	calls            int
-	blocks           []*growing
-	reason           string // stop_reason
-	usage            usage
+	blocks   []*growing
+	reason   string // stop_reason
+	usage    usage
 }
 
 // growing is a block whose content arrives in pieces.
@@ -37,43 +31,28 @@ type growing struct {
 	kind      string          // type of the block
 	raw       json.RawMessage // redacted_thinking: the block unchanged
 	at        thought         // its position
-	call      provider.Call
-	whole     json.RawMessage // arguments that arrived in one piece
+	call      *provider.Call
+	whole     bool // the arguments of the call are those of its start
 	thinking  strings.Builder
 	signature strings.Builder
 }
 
-// event contains the parsed fields of an event.
 type event struct {
-	Type    string `json:"type"`
-	Index   int    `json:"index"`
-	Message struct {
-		Usage json.RawMessage `json:"usage"`
-	} `json:"message"`
-	Block json.RawMessage `json:"content_block"`
-	Delta delta           `json:"delta"`
-	Usage json.RawMessage `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	Type         string
+	Index        int
+	Message      struct{ Usage json.RawMessage }
+	Block        json.RawMessage `json:"content_block"`
+	Delta        piece
+	Usage, Error json.RawMessage
 }
 
-type delta struct {
-	Type       string `json:"type"`
-	Text       string `json:"text"`
-	Thinking   string `json:"thinking"`
-	Signature  string `json:"signature"`
+// piece is the start of a block, which some servers send with all of it, or more of it.
+type piece struct {
+	Type, Text, Thinking, Signature, ID, Name string
+
+	Input      json.RawMessage
 	Arguments  string `json:"partial_json"`
 	StopReason string `json:"stop_reason"`
-}
-
-// content is a block at its start, or a complete one in an answer that is not streamed.
-type content struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"signature"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
 }
 
 // Add adds one event. Unknown types are ignored, as the interface demands, but count towards the
@@ -85,8 +64,8 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 	}
 	switch e.Type {
 	case "message_start":
-		a.started = true
-		a.usage.add(e.Message.Usage)
+		a.Started = true
+		a.count(e.Message.Usage)
 	case "content_block_start":
 		return false, a.start(e.Index, e.Block)
 	case "content_block_delta":
@@ -96,144 +75,95 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		}
 		a.grow(b, e.Delta)
 	case "message_delta":
-		a.usage.add(e.Usage)
+		a.count(e.Usage)
 		if e.Delta.StopReason != "" {
 			a.reason = e.Delta.StopReason
 		}
 	case "message_stop":
-		a.stopped = true
+		return true, a.end()
 	case "error":
 		return false, llm.Refused(0, nil, data)
 	case "ping", "content_block_stop":
 	default:
-		if len(e.Error) > 0 && string(e.Error) != "null" {
+		if provider.IsError(e.Error) {
 			return false, llm.Refused(0, nil, data)
 		}
 		a.CountOther(len(data))
 	}
-	return a.stopped, nil
+	return false, nil
 }
 
 // block returns the block with an index; nil if it has not started.
 func (a *answer) block(index int) *growing {
-	for i := len(a.blocks) - 1; i >= 0; i-- {
-		if a.blocks[i].index == index {
-			return a.blocks[i]
+	for _, b := range slices.Backward(a.blocks) {
+		if b.index == index {
+			return b
 		}
 	}
 	return nil
 }
 
-// start starts a block. Some servers send all of it at once.
 func (a *answer) start(index int, raw json.RawMessage) error {
-	var c content
+	var c piece
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return llm.Truncated(err)
 	}
 	if len(a.blocks) == maxBlocks {
 		return llm.TooMany(maxBlocks, "blocks")
 	}
-	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: a.calls}}
+	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: len(a.Calls())}}
 	a.blocks = append(a.blocks, b)
-	a.started = true
+	a.Started = true
 	switch c.Type {
 	case "tool_use":
-		a.calls++
-		b.whole = slices.Clone(c.Input)
-		a.Begin(&b.call, c.ID, c.Name, "")
-		a.Count(len(c.Input))
+		b.call, b.whole = a.AddCall(len(a.Calls()), index), true
+		a.Begin(b.call, c.ID, c.Name, string(c.Input))
 	case "redacted_thinking":
-		a.thought = true
+		a.Reasoned = true
 		b.raw = slices.Clone(raw)
 		a.CountOther(len(raw))
 	case "thinking", "text":
-		a.thought = a.thought || c.Type == "thinking"
-		a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
+		a.Reasoned = a.Reasoned || c.Type == "thinking"
+		a.grow(b, c)
 	default:
 		a.CountOther(len(raw))
 	}
 	return nil
 }
 
-// grow adds a piece to a block.
-func (a *answer) grow(b *growing, d delta) {
+func (a *answer) grow(b *growing, p piece) {
 	switch b.kind {
 	case "text":
-		a.Say(d.Text)
+		a.Say(p.Text)
 		return
 	case "tool_use":
-		b.call.Arguments.WriteString(d.Arguments)
-		a.Count(len(d.Arguments))
+		if b.whole && p.Arguments != "" {
+			b.call.Arguments.Reset()
+			b.whole = false
+		}
+		b.call.Arguments.WriteString(p.Arguments)
+		a.Count(len(p.Arguments))
 		return
 	case "thinking":
-		b.thinking.WriteString(d.Thinking)
-		b.signature.WriteString(d.Signature)
+		b.thinking.WriteString(p.Thinking)
+		b.signature.WriteString(p.Signature)
 	}
-	a.CountOther(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
+	a.CountOther(len(p.Text) + len(p.Arguments) + len(p.Thinking) + len(p.Signature))
 }
 
-// Complete reports whether message_stop was received: without it every answer is incomplete.
-func (a *answer) Complete() bool { return a.stopped }
-
-// Counted returns what the server has counted so far.
-func (a *answer) Counted() llm.Usage { return a.usage.total() }
-
-// Response returns the whole answer.
-func (a *answer) Response() (llm.Response, error) {
-	if !a.stopped { // another wire's stream ended
-		return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
-	}
-	if !a.started {
-		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
-	}
+func (a *answer) end() error {
 	if a.reason == "model_context_window_exceeded" {
-		u := a.usage.total()
-		return llm.Response{}, &llm.Error{
+		return &llm.Error{
 			Kind: llm.KindOverflow, Message: "the answer reached the end of the context window",
-			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
+			Limit: a.Usage.Prompt + a.Usage.Completion, Prompt: a.Usage.Prompt,
 		}
 	}
-	m, err := a.Said.Message(a.used)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	if len(m.Calls) > 0 { // other thinking is never sent back
-		m.Native = a.native(a.identity)
-	}
-	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, nil
+	a.Finish = cmp.Or(finishReasons[a.reason], llm.FinishStop)
+	return nil
 }
 
-// used iterates over the calls. The arguments of a call are its pieces, else those of its start.
-func (a *answer) used(yield func(*provider.Call) bool) {
-	for _, b := range a.blocks {
-		if b.kind != "tool_use" {
-			continue
-		}
-		if b.call.Arguments.Len() == 0 {
-			b.call.Arguments.Write(b.whole)
-		}
-		if !yield(&b.call) {
-			return
-		}
-	}
-}
-
-// finish converts the stop reason.
-func (a *answer) finish(calls bool) string {
-	switch a.reason {
-	case "max_tokens":
-		return llm.FinishLength
-	case "refusal":
-		return llm.FinishFilter
-	case "tool_use":
-		return llm.FinishToolCalls
-	case "":
-		if calls {
-			return llm.FinishToolCalls
-		}
-	}
-	return llm.FinishStop
-}
+// finishReasons are the stop reasons that are not the normal end.
+var finishReasons = map[string]string{"max_tokens": llm.FinishLength, "refusal": llm.FinishFilter, "tool_use": llm.FinishToolCalls}
 
 // usage counts cache reads and writes separately from the input.
 type usage struct {
@@ -243,17 +173,12 @@ type usage struct {
 	Output  provider.Tokens `json:"output_tokens"`
 }
 
-// add parses the counts of an event. They are totals, so later ones replace earlier ones.
-func (u *usage) add(raw json.RawMessage) {
-	if len(raw) == 0 {
-		return
-	}
+// count parses the counts of an event. They are totals, so later ones replace earlier ones.
+func (a *answer) count(raw json.RawMessage) {
+	u := &a.usage
 	// A field of another type leaves the count unchanged.
 	_ = json.Unmarshal(raw, u)
-}
-
-func (u usage) total() llm.Usage {
-	return llm.Usage{
+	a.Usage = llm.Usage{
 		Prompt:     int(u.Input + u.Written + u.Cached),
 		Completion: int(u.Output),
 		Cached:     int(u.Cached),

@@ -2,7 +2,6 @@
 package anthropic
 
 import (
-	"context"
 	"time"
 
 	"cairn/llm"
@@ -39,7 +38,9 @@ func New(options Options) (*Model, error) {
 			client.Header.Set("Authorization", "Bearer "+key)
 		}
 	}
-	return &Model{client}, nil
+	m := &Model{client}
+	client.Protocol = m
+	return m, nil
 }
 
 // Wire returns llm.WireMessages.
@@ -56,9 +57,7 @@ func (m *Model) CacheTTL() time.Duration {
 // CacheRule returns llm.CacheBreakpoints.
 func (m *Model) CacheRule() string { return llm.CacheBreakpoints }
 
-// Generate answers req, see llm.Model.
-func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	return m.Client.Generate(ctx, req, show, m.Models, func(model string, req llm.Request) provider.Attempt {
-		return &attempt{Model: m, model: model, req: req}
-	})
+// Begin implements provider.Protocol.
+func (m *Model) Begin(model string, req llm.Request) provider.Attempt {
+	return &attempt{Model: m, model: model, req: req}
 }

@@ -15,57 +15,47 @@ type attempt struct {
 	*Model
 	model string
 	req   llm.Request
-	sent  composed
 
 	noThinking bool // nor is the thinking of earlier steps returned
 }
 
-// Send composes the request and sends it.
-func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
+// Compose implements provider.Attempt.
+func (a *attempt) Compose() provider.Form {
 	c := a.compose()
-	a.sent = c
-	answer := answer{Said: provider.NewSaid(show, c.MaxTokens, a.Options.MaxAnswer), identity: a.identity()}
-	resp, err := a.Exchange(ctx, a.Options.BaseURL+"/v1/messages", c.body, a.req, &answer)
-	if err != nil || c.Thinking != nil || c.room > 0 {
-		return resp, err
+	return provider.Form{
+		Wire: llm.WireMessages, Address: a.Options.BaseURL + "/v1/messages", Body: c.body,
+		Read:   func(to *provider.Answer) provider.Reader { return &answer{Answer: to, identity: a.identity()} },
+		Forced: c.ToolChoice != nil, Effort: c.Output["effort"], Efforts: efforts, Tokens: c.MaxTokens, Fields: optional,
+		MayReason: c.Thinking == nil && c.room == 0,
 	}
-	if a.LacksRoom(a.req, resp, answer.thought || answer.Thought(), func() bool { return a.compose().room > 0 }) {
-		return a.Send(ctx, show)
-	}
-	return resp, nil
 }
 
 // identity identifies the author of thinking.
 func (a *attempt) identity() string { return a.Host + " " + a.model }
 
-// Patterns of refusals.
 var (
 	aboutThoughts = regexp.MustCompile("(?i)signature|thinking. (?:or .redacted_thinking. )?blocks? .{0,80}cannot be modified|expected .thinking. or .redacted_thinking.")
 	aboutThinking = regexp.MustCompile(`(?i)adaptive|budget_tokens|disabled|thinking\.type|\bthinking. (?:is|may|can|must|does|do)|\bthinking: `)
-
-	marks = provider.Field{Name: "cache_control", About: regexp.MustCompile("(?i)cache_control")}
 )
 
-// Adapt learns from the refusal of a request.
-func (a *attempt) Adapt(_ context.Context, refused *llm.Error) bool {
+const (
+	fieldMarks    = "cache_control"
+	fieldThinking = "thinking.type " // and the kind
+)
+
+// optional are the optional fields: the kinds of thinking, and the cache marks.
+var optional = []provider.Field{
+	{Name: fieldThinking + adaptive, About: aboutThinking, In: `"thinking":{"type":"` + adaptive},
+	{Name: fieldThinking + budgeted, About: aboutThinking, In: `"thinking":{"type":"` + budgeted},
+	{Name: fieldThinking + disabled, About: aboutThinking, In: `"thinking":{"type":"` + disabled},
+	{Name: fieldMarks, About: regexp.MustCompile("(?i)cache_control")},
+}
+
+// Adapt implements provider.Attempt.
+func (a *attempt) Adapt(_ context.Context, refused *llm.Error, form provider.Form) bool {
 	if refused.Kind == llm.KindBadRequest && !a.noThinking && aboutThoughts.MatchString(refused.Message) {
 		a.noThinking = true
 		return true
 	}
-	return a.Model.Adapt(refused, a.sent.refusable())
-}
-
-// refusable returns the part of the request that a server may refuse.
-func (c composed) refusable() provider.Sent {
-	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens}
-	if c.Output != nil {
-		s.Effort = c.Output.Effort
-	}
-	if c.Thinking != nil {
-		s.Fields = append(s.Fields, provider.Field{Name: refusedThinking(c.Thinking.Type), About: aboutThinking})
-	}
-	if c.control != nil {
-		s.Fields = append(s.Fields, marks)
-	}
-	return s
+	return a.Model.Adapt(refused, form)
 }

@@ -11,118 +11,96 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// placeholder is the text of a user message where the interface demands one and there is none.
-const placeholder = "(continued)"
-
 // conversation is a request's messages in the interface's format.
 type conversation struct {
 	system   []any // *block
 	messages []message
-	ends     []*block // by index of the llm messages: the last block up to there that may have a cache mark; nil: none
+	marked   []*block // those after which a cache mark is useful: the end of the head, and of each request so far
 }
 
 // converse converts messages. Thinking is returned only to identity, which made it, and only within
 // the running tool loop; identity "" returns none.
-func converse(messages []llm.Message, identity string) conversation {
-	c := conversation{ends: make([]*block, len(messages))}
-	loop := loopStart(messages)
-	var end *block
-	for i, m := range messages {
-		before := end
-		switch m.Role {
-		case llm.RoleSystem:
-			if strings.TrimSpace(m.Text) != "" {
-				end = &block{Type: "text", Text: m.Text}
-				c.system = append(c.system, end)
-			}
+func converse(req llm.Request, identity string) (c conversation) {
+	turns := provider.Turns(req.Messages, req.Head)
+	loop := loopStart(turns)
+	for i, t := range turns {
+		switch t.Role {
 		case llm.RoleAssistant:
 			var thoughts []thought
 			if i >= loop {
-				thoughts = returned(m, identity)
+				thoughts = returned(t.Message, identity)
 			}
-			for _, b := range assistantBlocks(m, thoughts) {
-				end = c.add(llm.RoleAssistant, b, end)
-			}
+			c.addAnswer(t, thoughts)
 		case llm.RoleTool:
-			end = c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text}, end)
+			c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: t.CallID, Content: t.Text}, t.Content[0].Marked)
 		default:
-			for _, b := range userBlocks(m) {
-				end = c.add(llm.RoleUser, b, end)
+			for _, p := range t.Content {
+				b := &block{Type: "text", Text: p.Text}
+				switch {
+				case p.IsPicture():
+					b = &block{Type: "image", Source: &source{Type: "base64", MediaType: p.MediaType, Data: p.Data}}
+				case strings.TrimSpace(p.Text) == "":
+					continue
+				case t.Role == llm.RoleSystem:
+					c.system = append(c.system, b)
+					continue
+				}
+				c.add(llm.RoleUser, b, p.Marked)
 			}
-		}
-		if c.ends[i] = end; end == before && i > 0 {
-			c.ends[i] = c.ends[i-1]
 		}
 	}
 	if last := len(c.messages) - 1; last < 0 || c.messages[last].Role != llm.RoleUser {
-		c.add(llm.RoleUser, &block{Type: "text", Text: placeholder}, nil)
+		c.add(llm.RoleUser, &block{Type: "text", Text: provider.Placeholder}, false)
 	}
 	return c
 }
 
-// add appends b to the last message, or starts one. It returns the last block that may have a cache
-// mark: end if b may not.
-func (c *conversation) add(role llm.Role, b any, end *block) *block {
-	if len(c.messages) == 0 && role != llm.RoleUser {
-		c.add(llm.RoleUser, &block{Type: "text", Text: placeholder}, nil)
-	}
+// add appends b to the last message, or starts one.
+func (c *conversation) add(role llm.Role, b any, marked bool) {
 	last := len(c.messages) - 1
 	if last < 0 || c.messages[last].Role != role {
 		c.messages = append(c.messages, message{Role: role})
 		last++
 	}
 	c.messages[last].Content = append(c.messages[last].Content, b)
-	if marked, ok := b.(*block); ok {
-		return marked
+	if marked {
+		c.marked = append(c.marked, b.(*block))
 	}
-	return end
 }
 
-// loopStart returns the index of the first message of the running tool loop, which follows the last
-// user message that does not follow a tool result.
-func loopStart(messages []llm.Message) int {
+// loopStart returns the index of the first turn of the running tool loop, which follows the last
+// user's that does not follow a tool result.
+func loopStart(turns []provider.Turn) int {
 	start := 0
-	var before llm.Role // of the last message that is not a user's
-	for i, m := range messages {
-		switch {
-		case m.Role != llm.RoleUser:
-			before = m.Role
-		case before != llm.RoleTool:
+	for i, t := range turns {
+		if t.Role == llm.RoleUser && (i == 0 || turns[i-1].Role != llm.RoleTool) {
 			start = i + 1
 		}
 	}
 	return start
 }
 
-// assistantBlocks returns the blocks of an answer in their original order.
-func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
+// addAnswer adds the blocks of an answer in their original order.
+func (c *conversation) addAnswer(t provider.Turn, thoughts []thought) {
+	say := func(text string) {
+		if strings.TrimSpace(text) != "" {
+			c.add(llm.RoleAssistant, &block{Type: "text", Text: text}, false)
+		}
+	}
+	for _, p := range t.Content[:max(len(t.Content)-min(len(t.Text), 1), 0)] { // of answers before it
+		say(p.Text)
+	}
 	text, calls := 0, 0
 	write := func(toText, toCalls int) {
-		if part := m.Text[text:toText]; strings.TrimSpace(part) != "" {
-			blocks = append(blocks, &block{Type: "text", Text: part})
-		}
-		for _, call := range m.Calls[calls:toCalls] {
-			blocks = append(blocks, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: json.RawMessage(llm.ValidArguments(call.Arguments))})
+		say(t.Text[text:toText])
+		for _, call := range t.Calls[calls:toCalls] {
+			c.add(llm.RoleAssistant, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: json.RawMessage(llm.ValidArguments(call.Arguments))}, false)
 		}
 		text, calls = toText, toCalls
 	}
-	for _, t := range thoughts {
-		write(min(max(t.Text, text), len(m.Text)), min(max(t.Calls, calls), len(m.Calls)))
-		blocks = append(blocks, t.Block)
+	for _, thought := range thoughts {
+		write(min(max(thought.Text, text), len(t.Text)), min(max(thought.Calls, calls), len(t.Calls)))
+		c.add(llm.RoleAssistant, thought.Block, false)
 	}
-	write(len(m.Text), len(m.Calls))
-	return blocks
-}
-
-// userBlocks returns a user's pictures, each after its label, and then the text.
-func userBlocks(m llm.Message) (blocks []any) {
-	for _, part := range provider.Parts(m) {
-		switch {
-		case part.MediaType != "":
-			blocks = append(blocks, &block{Type: "image", Source: &source{Type: "base64", MediaType: part.MediaType, Data: part.Data}})
-		case strings.TrimSpace(part.Text) != "":
-			blocks = append(blocks, &block{Type: "text", Text: part.Text})
-		}
-	}
-	return blocks
+	write(len(t.Text), len(t.Calls))
 }

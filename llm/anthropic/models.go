@@ -56,17 +56,11 @@ func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
 	return offered, nil
 }
 
-// Window returns the context window: the setting, else the server's, else that of every Claude
-// model, else llm.DefaultWindow. A smaller limit learned from an overflow wins.
-func (m *Model) Window(ctx context.Context) llm.Window {
-	return m.Discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
-}
-
-// ask returns what is known about the model's window; Tokens 0: nothing.
-func (m *Model) ask(ctx context.Context) llm.Window {
+// AskWindow returns what is known about the model's window; Tokens 0: nothing.
+func (m *Model) AskWindow(ctx context.Context) llm.Window {
 	models, _ := m.Models(ctx) // without a list there is still the table
 	window := m.ListedWindow(models, "GET /v1/models")
-	if window.Tokens == 0 && strings.HasPrefix(m.Discovery.Model(), "claude-") {
+	if window.Tokens == 0 && strings.HasPrefix(m.Model(), "claude-") {
 		return llm.Window{Tokens: claudeWindow, Source: "table of models"}
 	}
 	return window

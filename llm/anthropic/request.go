@@ -14,24 +14,20 @@ const defaultTokens = 4096
 
 // body is a request as it is sent. Messages come last: the part that grows is at the end.
 type body struct {
-	Model      string        `json:"model"`
-	MaxTokens  int           `json:"max_tokens"`
-	Stream     bool          `json:"stream"`
-	Thinking   *thinking     `json:"thinking,omitempty"`
-	Output     *outputConfig `json:"output_config,omitempty"`
-	ToolChoice *toolChoice   `json:"tool_choice,omitempty"`
-	Tools      []tool        `json:"tools,omitempty"`
-	System     []any         `json:"system,omitempty"`
-	Messages   []message     `json:"messages"`
+	Model      string            `json:"model"`
+	MaxTokens  int               `json:"max_tokens"`
+	Stream     bool              `json:"stream"`
+	Thinking   *thinking         `json:"thinking,omitempty"`
+	Output     map[string]string `json:"output_config,omitempty"`
+	ToolChoice *toolChoice       `json:"tool_choice,omitempty"`
+	Tools      []tool            `json:"tools,omitempty"`
+	System     []any             `json:"system,omitempty"`
+	Messages   []message         `json:"messages"`
 }
 
 type thinking struct {
 	Type   string `json:"type"`
 	Budget int    `json:"budget_tokens,omitempty"`
-}
-
-type outputConfig struct {
-	Effort string `json:"effort"`
 }
 
 type toolChoice struct {
@@ -76,7 +72,7 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// composed is a request with what Adapt needs to know about it.
+// composed is a request with what is known about it.
 type composed struct {
 	body
 	room    int           // of MaxTokens: for thinking, in addition to what the caller asked for
@@ -90,10 +86,15 @@ func (a *attempt) compose() composed {
 	if req.Reasoning == "none" || a.noThinking {
 		author = "" // no thinking is returned
 	}
-	conversation := converse(req.Messages, author)
+	conversation := converse(req, author)
 	c := composed{
 		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages},
-		control: a.cacheControl(learned.Refused),
+		control: &cacheControl{Type: "ephemeral"},
+	}
+	if learned.Refused[fieldMarks] {
+		c.control = nil
+	} else if a.CacheTTL() == longTTL {
+		c.control.TTL = "1h"
 	}
 	for _, t := range req.Tools {
 		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
@@ -108,7 +109,7 @@ func (a *attempt) compose() composed {
 		c.ToolChoice = &toolChoice{Type: "tool", Name: req.ForceTool}
 	}
 	if c.control != nil {
-		c.mark(conversation, req)
+		c.mark(conversation.marked)
 	}
 	return c
 }
@@ -133,48 +134,19 @@ func (c *composed) limitTokens(asked, longest int) {
 	}
 }
 
-// cacheControl returns the mark to set; nil if the server accepts none.
-func (m *Model) cacheControl(refused map[string]bool) *cacheControl {
-	switch {
-	case refused[marks.Name]:
-		return nil
-	case m.CacheTTL() == longTTL:
-		return &cacheControl{Type: "ephemeral", TTL: "1h"}
-	}
-	return &cacheControl{Type: "ephemeral"}
-}
-
 // mark sets at most four marks, the interface's maximum: after the tools and the system prompt,
 // after the head, after the last message of the previous request, where its mark was, and after the
 // last message. The server searches only 20 blocks back from a mark, so the third one finds a
 // prefix that a long tool step would hide.
-func (c *composed) mark(conversation conversation, req llm.Request) {
+func (c *composed) mark(useful []*block) {
 	if last := len(c.System) - 1; last >= 0 {
 		c.System[last].(*block).Cache = c.control
 	} else if last := len(c.Tools) - 1; last >= 0 {
 		c.Tools[last].Cache = c.control
 	}
-	behind := func(index int) {
-		if index >= 0 && index < len(conversation.ends) && conversation.ends[index] != nil {
-			conversation.ends[index].Cache = c.control
+	for i, b := range useful {
+		if i == 0 || i >= len(useful)-2 {
+			b.Cache = c.control
 		}
 	}
-	behind(req.Head - 1)
-	behind(previousEnd(req.Messages))
-	behind(len(req.Messages) - 1)
-}
-
-// previousEnd returns the index of the last message of the previous request, which precedes the
-// model's last answer; -1 if there is none.
-func previousEnd(messages []llm.Message) int {
-	answered := false
-	for i := len(messages) - 1; i >= 0; i-- {
-		switch {
-		case messages[i].Role == llm.RoleAssistant:
-			answered = true
-		case answered:
-			return i
-		}
-	}
-	return -1
 }

@@ -15,15 +15,12 @@ var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 // leastBudget is the smallest budget_tokens that the interface accepts.
 const leastBudget = 1024
 
-// kinds of thinking, each of which some models refuse.
+// The kinds of thinking, each of which some models refuse.
 const (
 	adaptive = "adaptive"
 	budgeted = "enabled"
 	disabled = "disabled"
 )
-
-// refusedThinking is the name of a kind of thinking among what a server refuses.
-func refusedThinking(kind string) string { return "thinking.type " + kind }
 
 // think sets the fields for the requested effort; "" sets nothing.
 func (c *composed) think(req llm.Request, learned provider.Demands) {
@@ -34,7 +31,7 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 	case req.Reasoning == "":
 		c.room = req.ReasoningRoom("")
 		return
-	case none && !refused[refusedThinking(disabled)]:
+	case none && !refused[fieldThinking+disabled]:
 		c.Thinking = &thinking{Type: disabled}
 		return
 	}
@@ -43,21 +40,20 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 		accepted = efforts
 	}
 	if level := provider.Nearest(req.Reasoning, accepted); level != "" {
-		c.Output = &outputConfig{Effort: level}
+		c.Output = map[string]string{"effort": level}
 		c.room = req.ReasoningRoom(level)
 	} else {
 		c.room = req.ReasoningRoom(req.Reasoning)
 	}
 	switch {
 	case none: // it cannot be switched off
-	case !refused[refusedThinking(adaptive)]:
+	case !refused[fieldThinking+adaptive]:
 		c.Thinking = &thinking{Type: adaptive}
-	case !refused[refusedThinking(budgeted)]:
+	case !refused[fieldThinking+budgeted]:
 		c.Thinking = &thinking{Type: budgeted, Budget: c.room}
 	}
 }
 
-// native is the content of Message.Native.
 type native struct {
 	Provider string    `json:"provider"` // host and model that wrote it
 	Blocks   []thought `json:"blocks"`
@@ -87,9 +83,9 @@ func returned(m llm.Message, identity string) []thought {
 	return n.Blocks
 }
 
-// native returns the thinking of the answer, as written by identity; nil if there is none.
-func (a *answer) native(identity string) json.RawMessage {
-	n := native{Provider: identity}
+// Native implements provider.Wire. Thinking without calls is never sent back.
+func (a *answer) Native(calls []llm.Call) json.RawMessage {
+	n := native{Provider: a.identity}
 	for _, b := range a.blocks {
 		t := b.at
 		switch b.kind {
@@ -102,7 +98,7 @@ func (a *answer) native(identity string) json.RawMessage {
 		}
 		n.Blocks = append(n.Blocks, t)
 	}
-	if n.Blocks == nil {
+	if n.Blocks == nil || len(calls) == 0 {
 		return nil
 	}
 	raw, _ := provider.Marshal(n) // made of JSON that was parsed before

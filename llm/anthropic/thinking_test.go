@@ -126,68 +126,46 @@ func TestReasoningIsTranslated(t *testing.T) {
 }
 
 // TestRefusedFieldsAreOmitted: models accept different fields. A rejected field is sent once and
-// never again.
+// never again. The double rejects those of some models; words reject field while it has value.
 func TestRefusedFieldsAreOmitted(t *testing.T) {
 	tools := []llm.Tool{{Name: "f"}}
 	for name, c := range map[string]struct {
-		model    string
-		req      llm.Request
-		refusals int
-		want     map[string]string // "": the field is absent
+		model               string
+		req                 llm.Request
+		words, field, value string
+		refusals            int
+		want                map[string]string // of the last request; "": the field is absent
 	}{
-		"adaptive thinking":                      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, map[string]string{"output_config": "", "thinking": `{"type":"enabled","budget_tokens":4096}`}},
-		"a budget without room":                  {"claude-haiku-4-5", llm.Request{Reasoning: "low", Spare: 500}, 2, map[string]string{"output_config": "", "thinking": ""}},
-		"no thinking at all":                     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, map[string]string{"thinking": "", "output_config": `{"effort":"low"}`}},
-		"forced while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, map[string]string{"tool_choice": ""}},
+		"adaptive thinking":      {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, "", "", "", 2, map[string]string{"output_config": "", "thinking": `{"type":"enabled","budget_tokens":4096}`}},
+		"a budget without room":  {"claude-haiku-4-5", llm.Request{Reasoning: "low", Spare: 500}, "", "", "", 2, map[string]string{"output_config": "", "thinking": ""}},
+		"no thinking at all":     {"claude-fable-5-1", llm.Request{Reasoning: "none"}, "", "", "", 1, map[string]string{"thinking": "", "output_config": `{"effort":"low"}`}},
+		"forced while thinking":  {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, "", "", "", 0, map[string]string{"tool_choice": ""}},
+		"an effort by its value": {"", llm.Request{Reasoning: "max"}, "output_config.effort: 'max' is not supported for this model", "output_config", "max", 1, map[string]string{"output_config": `{"effort":"xhigh"}`}},
+		"thinking as a whole":    {"", llm.Request{Reasoning: "none"}, "thinking: Extra inputs are not permitted", "thinking", "disabled", 1, nil},
+		"thinking in a sentence": {"", llm.Request{Reasoning: "low"}, "`thinking` is not supported by this model", "thinking", "adaptive", 1, nil},
+		"marks":                  {"", llm.Request{}, "messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, ok)
+			server := serve(t, func(x *llmtest.Exchange) {
+				if c.words != "" && strings.Contains(string(x.Request.Body[c.field]), c.value) {
+					x.Reject(400, "invalid_request_error", c.words)
+					return
+				}
+				x.Say("ok")
+			})
 			var log check.Buffer
-			model := connect(t, server, anthropic.Options{Model: c.model, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			model := connect(t, server, anthropic.Options{Model: c.model, CacheTTL: time.Hour, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			c.req.Messages = hello.Messages
 			for range 2 {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
 			}
-			check.Len(t, "refused", server.Refusals(), c.refusals)
+			requests := server.Requests()
+			check.Equal(t, "requests", len(requests)+len(server.Refusals()), 2+c.refusals)
 			check.Equal(t, "log lines", strings.Count(log.String(), "_refused "), c.refusals)
-			for _, r := range server.Requests() {
-				for name, want := range c.want {
-					field(t, r.Body, name, want)
-				}
+			for name, want := range c.want {
+				field(t, requests[len(requests)-1].Body, name, want)
 			}
 			check.That(t, !model.Learnt().Facts().RefusesForced, "learned that it refuses a forced tool")
 		})
-	}
-}
-
-// TestRefusalTexts: the same for texts the double does not send. what is a field that is rejected
-// while it has this value.
-func TestRefusalTexts(t *testing.T) {
-	for name, c := range map[string]struct {
-		words, field, value string
-		req                 llm.Request
-		want                string
-	}{
-		"an effort by its value": {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
-		"thinking as a whole":    {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
-		"thinking in a sentence": {"`thinking` is not supported by this model", "thinking", "adaptive", llm.Request{Reasoning: "low"}, ""},
-		"marks":                  {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
-	} {
-		server := serve(t, func(x *llmtest.Exchange) {
-			if strings.Contains(string(x.Request.Body[c.field]), c.value) {
-				x.Reject(400, "invalid_request_error", c.words)
-				return
-			}
-			x.Say("ok")
-		})
-		model := connect(t, server, anthropic.Options{CacheTTL: time.Hour})
-		c.req.Messages = hello.Messages
-		for range 2 {
-			check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
-		}
-		requests := server.Requests()
-		check.Len(t, name+": requests", requests, 3)
-		got := string(requests[2].Body[c.field])
-		check.That(t, c.want == "" || got == c.want, "%s: got %s, want %s", name, got, c.want)
 	}
 }

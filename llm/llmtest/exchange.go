@@ -133,7 +133,7 @@ type Exchange struct {
 	http    *http.Request
 	dialect dialect
 	visit   *visit
-	out     writer // nil until the response starts
+	out     *writer // nil until the response starts
 }
 
 // Say streams a complete response in pieces.
@@ -181,13 +181,17 @@ func (x *Exchange) Done() {
 }
 
 // Fail streams a server error in the middle of the response.
-func (x *Exchange) Fail(message string) { x.answer().fail(message) }
+func (x *Exchange) Fail(message string) {
+	w := x.answer()
+	w.emit(w.events.fail, "{text}", encode(message))
+}
 
-func (x *Exchange) answer() writer {
+func (x *Exchange) answer() *writer {
 	if x.out != nil {
 		return x.out
 	}
-	x.out = x.dialect.answer(x)
+	x.out = &writer{events: x.dialect.events, x: x}
+	x.out.emit(x.dialect.events.begin)
 	if p := x.visit.profile; p != nil && p.Thought != "" && p.thinks != nil && p.thinks(x.Request) {
 		x.Think(p.Thought)
 	}

@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -180,89 +181,27 @@ func refuseMessages(code, message string) string {
 	return encode(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
 }
 
-func answerMessages(x *Exchange) writer {
-	w := &messagesWriter{x: x}
-	u := x.Usage()
-	x.Event("message_start", `{"type":"message_start","message":{"id":"msg_%d","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}}}`,
-		x.N, encode(x.Request.Model), u.Prompt-u.Cached-u.Written, u.Written, u.Cached)
-	x.Event("ping", `{"type":"ping"}`)
-	return w
-}
-
-// messagesWriter tracks the open block.
-type messagesWriter struct {
-	x     *Exchange
-	index int
-	open  bool // a text block is open
-}
-
-func (w *messagesWriter) start(block string) {
-	w.x.Event("content_block_start", `{"type":"content_block_start","index":%d,"content_block":%s}`, w.index, block)
-}
-
-func (w *messagesWriter) delta(kind, field, text string) {
-	w.x.Event("content_block_delta", `{"type":"content_block_delta","index":%d,"delta":{"type":%s,"%s":%s}}`, w.index, encode(kind), field, encode(text))
-}
-
-func (w *messagesWriter) stop() {
-	w.x.Event("content_block_stop", `{"type":"content_block_stop","index":%d}`, w.index)
-	w.index++
-	w.open = false
-}
-
-// close ends an open text block.
-func (w *messagesWriter) close() {
-	if w.open {
-		w.stop()
-	}
-}
-
-func (w *messagesWriter) piece(text string) {
-	if !w.open {
-		w.start(`{"type":"text","text":""}`)
-		w.open = true
-	}
-	w.delta("text_delta", "text", text)
-}
-
-func (w *messagesWriter) think(text string) {
-	w.close()
-	w.start(`{"type":"thinking","thinking":"","signature":""}`)
-	half := len([]rune(text)) / 2
-	w.delta("thinking_delta", "thinking", string([]rune(text)[:half]))
-	w.delta("thinking_delta", "thinking", string([]rune(text)[half:]))
-	w.delta("signature_delta", "signature", signature(text))
-	w.stop()
-}
-
-func (w *messagesWriter) calls(calls ...llm.Call) {
-	w.close()
-	for _, call := range calls {
-		w.start(`{"type":"tool_use","id":` + encode(call.ID) + `,"name":` + encode(call.Name) + `,"input":{}}`)
-		half := len(call.Arguments) / 2
-		w.delta("input_json_delta", "partial_json", "")
-		w.delta("input_json_delta", "partial_json", call.Arguments[:half])
-		w.delta("input_json_delta", "partial_json", call.Arguments[half:])
-		w.stop()
-	}
-}
-
-// stopReasons maps llm's finish reasons to the provider's.
-var stopReasons = map[string]string{
-	llm.FinishStop: "end_turn", llm.FinishLength: "max_tokens", llm.FinishToolCalls: "tool_use", llm.FinishFilter: "refusal",
-}
-
-func (w *messagesWriter) finish(reason string) {
-	w.close()
-	if known, ok := stopReasons[reason]; ok {
-		reason = known
-	}
-	w.x.Event("message_delta", `{"type":"message_delta","delta":{"stop_reason":%s,"stop_sequence":null},"usage":{"output_tokens":%d}}`,
-		encode(reason), w.x.Usage().Completion)
-}
-
-func (w *messagesWriter) done() { w.x.Event("message_stop", `{"type":"message_stop"}`) }
-
-func (w *messagesWriter) fail(message string) {
-	w.x.Event("error", `{"type":"error","error":{"type":"api_error","message":%s}}`, encode(message))
+var messagesEvents = events{
+	begin: `message_start "message":{"id":"msg_{N}","type":"message","role":"assistant","model":{model},"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":{uncached},"cache_creation_input_tokens":{written},"cache_read_input_tokens":{cached},"output_tokens":1}}
+		ping`,
+	open:  `content_block_start "index":{index},"content_block":{"type":"text","text":""}`,
+	piece: `content_block_delta "index":{index},"delta":{"type":"text_delta","text":{text}}`,
+	close: `content_block_stop "index":{index}`,
+	think: `content_block_start "index":{index},"content_block":{"type":"thinking","thinking":"","signature":""}
+		content_block_delta "index":{index},"delta":{"type":"thinking_delta","thinking":{first}}
+		content_block_delta "index":{index},"delta":{"type":"thinking_delta","thinking":{second}}
+		content_block_delta "index":{index},"delta":{"type":"signature_delta","signature":{signature}}
+		content_block_stop "index":{index}`,
+	call: `content_block_start "index":{index},"content_block":{"type":"tool_use","id":{id},"name":{name},"input":{}}
+		content_block_delta "index":{index},"delta":{"type":"input_json_delta","partial_json":""}
+		content_block_delta "index":{index},"delta":{"type":"input_json_delta","partial_json":{first}}
+		content_block_delta "index":{index},"delta":{"type":"input_json_delta","partial_json":{second}}
+		content_block_stop "index":{index}`,
+	finish: `message_delta "delta":{"stop_reason":{reason},"stop_sequence":null},"usage":{"output_tokens":{output}}`,
+	done:   `message_stop`,
+	fail:   `error "error":{"type":"api_error","message":{text}}`,
+	reason: func(reason string) []string {
+		known := map[string]string{llm.FinishStop: "end_turn", llm.FinishLength: "max_tokens", llm.FinishToolCalls: "tool_use", llm.FinishFilter: "refusal"}
+		return []string{"{reason}", encode(cmp.Or(known[reason], reason))}
+	},
 }

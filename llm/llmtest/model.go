@@ -40,7 +40,7 @@ func (m *Model) Name() string {
 // Window returns Tokens, or its default.
 func (m *Model) Window(context.Context) llm.Window {
 	if m.Tokens == 0 {
-		return llm.Window{Tokens: llm.DefaultWindow, Source: "default"}
+		return llm.GuessedWindow
 	}
 	return llm.Window{Tokens: m.Tokens, Source: "script"}
 }

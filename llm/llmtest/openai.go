@@ -54,43 +54,16 @@ func readChat(r *reader) {
 	}
 }
 
-type chatWriter struct{ x *Exchange }
-
-func (w chatWriter) piece(text string) {
-	w.x.Chunk(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"test-model","choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}]}`, encode(text))
-}
-
-func (w chatWriter) think(text string) {
-	w.x.Chunk(`{"choices":[{"index":0,"delta":{"reasoning_content":%s},"finish_reason":null}]}`, encode(text))
-}
-
-func (w chatWriter) calls(calls ...llm.Call) {
-	for i, call := range calls {
-		half := len(call.Arguments) / 2
-		w.x.Chunk(`{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}]}}]}`,
-			i, encode(call.ID), encode(call.Name), encode(call.Arguments[:half]))
-		w.x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}}]}`, i, encode(call.Arguments[half:]))
-	}
-}
-
-func (w chatWriter) finish(reason string) {
-	w.x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":%s}]}`, encode(reason))
-	if !w.x.Request.usage {
-		return
-	}
-	u := w.x.Usage()
-	details := ""
-	if u.Cached+u.Written > 0 {
-		details = fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d}`, u.Cached, u.Written)
-	}
-	w.x.Chunk(`{"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d%s}}`,
-		u.Prompt, u.Completion, u.Prompt+u.Completion, details)
-}
-
-func (w chatWriter) done() { w.x.Write("data: [DONE]\n\n") }
-
-func (w chatWriter) fail(message string) {
-	w.x.Chunk(`{"error":{"message":%s,"type":"server_error","code":502}}`, encode(message))
+var chatEvents = events{
+	piece: `- "id":"c","object":"chat.completion.chunk","created":1,"model":"test-model","choices":[{"index":0,"delta":{"content":{text}},"finish_reason":null}]`,
+	think: `- "choices":[{"index":0,"delta":{"reasoning_content":{text}},"finish_reason":null}]`,
+	call: `- "choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":{i},"id":{id},"type":"function","function":{"name":{name},"arguments":{first}}}]}}]
+		- "choices":[{"index":0,"delta":{"tool_calls":[{"index":{i},"function":{"arguments":{second}}}]}}]`,
+	finish: `- "choices":[{"index":0,"delta":{},"finish_reason":{reason}}]`,
+	usage:  `- "choices":[],"usage":{"prompt_tokens":{prompt},"completion_tokens":{output},"total_tokens":{total},"prompt_tokens_details":{"cached_tokens":{cached},"cache_write_tokens":{written}}}`,
+	done:   `[DONE]`,
+	fail:   `- "error":{"message":{text},"type":"server_error","code":502}`,
+	reason: func(reason string) []string { return []string{"{reason}", encode(reason)} },
 }
 
 var responsesFields = []string{
@@ -176,102 +149,31 @@ func (r *reader) assistant() *Message {
 	return &r.Messages[last]
 }
 
-func answerResponses(x *Exchange) writer {
-	w := &responsesWriter{x: x}
-	w.event("response.created", `"response":{"id":"resp_%d","object":"response","status":"in_progress","output":[]}`, x.N)
-	return w
-}
-
-// responsesWriter keeps the values that the events repeat.
-type responsesWriter struct {
-	x      *Exchange
-	n      int             // events so far
-	output int             // items so far
-	text   strings.Builder // of the open message
-	open   bool            // a message is open
-	reason string
-}
-
-// event writes an event; its other fields are JSON formatted as by fmt.Sprintf.
-func (w *responsesWriter) event(name, format string, args ...any) {
-	w.x.Event(name, `{"type":%s,"sequence_number":%d,%s}`, encode(name), w.n, fmt.Sprintf(format, args...))
-	w.n++
-}
-
-func (w *responsesWriter) id(kind string) string {
-	return encode(fmt.Sprintf("%s_%d_%d", kind, w.x.N, w.output))
-}
-
-func (w *responsesWriter) piece(text string) {
-	if !w.open {
-		w.open = true
-		w.event("response.output_item.added", `"output_index":%d,"item":{"id":%s,"type":"message","status":"in_progress","role":"assistant","content":[]}`, w.output, w.id("msg"))
-		w.event("response.content_part.added", `"item_id":%s,"output_index":%d,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}`, w.id("msg"), w.output)
-	}
-	w.text.WriteString(text)
-	w.event("response.output_text.delta", `"item_id":%s,"output_index":%d,"content_index":0,"delta":%s`, w.id("msg"), w.output, encode(text))
-}
-
-// close ends an open message.
-func (w *responsesWriter) close() {
-	if !w.open {
-		return
-	}
-	text := encode(w.text.String())
-	w.event("response.output_text.done", `"item_id":%s,"output_index":%d,"content_index":0,"text":%s`, w.id("msg"), w.output, text)
-	w.event("response.output_item.done", `"output_index":%d,"item":{"id":%s,"type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":%s,"annotations":[]}]}`, w.output, w.id("msg"), text)
-	w.open = false
-	w.text.Reset()
-	w.output++
-}
-
-// think writes a reasoning item. Its text is in the summary, and also represents the encrypted
-// content.
-func (w *responsesWriter) think(text string) {
-	w.close()
-	w.event("response.output_item.added", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[],"encrypted_content":""}`, w.output, w.id("rs"))
-	w.event("response.reasoning_summary_text.delta", `"item_id":%s,"output_index":%d,"summary_index":0,"delta":%s`, w.id("rs"), w.output, encode(text))
-	w.event("response.output_item.done", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[{"type":"summary_text","text":%s}],"encrypted_content":%s}`,
-		w.output, w.id("rs"), encode(text), encode("encrypted: "+text))
-	w.output++
-}
-
-func (w *responsesWriter) calls(calls ...llm.Call) {
-	w.close()
-	for _, call := range calls {
-		half := len(call.Arguments) / 2
-		item := func(status, arguments string) string {
-			return fmt.Sprintf(`{"id":%s,"type":"function_call","status":%s,"call_id":%s,"name":%s,"arguments":%s}`,
-				w.id("fc"), encode(status), encode(call.ID), encode(call.Name), encode(arguments))
+// responsesEvents are those of Responses. The text of reasoning is in the summary, and also represents
+// the encrypted content.
+var responsesEvents = events{
+	common: `,"sequence_number":{n}`,
+	begin:  `response.created "response":{"id":"resp_{N}","object":"response","status":"in_progress","output":[]}`,
+	open: `response.output_item.added "output_index":{index},"item":{"id":"msg_{item}","type":"message","status":"in_progress","role":"assistant","content":[]}
+		response.content_part.added "item_id":"msg_{item}","output_index":{index},"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}`,
+	piece: `response.output_text.delta "item_id":"msg_{item}","output_index":{index},"content_index":0,"delta":{text}`,
+	close: `response.output_text.done "item_id":"msg_{item}","output_index":{index},"content_index":0,"text":{whole}
+		response.output_item.done "output_index":{index},"item":{"id":"msg_{item}","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":{whole},"annotations":[]}]}`,
+	think: `response.output_item.added "output_index":{index},"item":{"id":"rs_{item}","type":"reasoning","summary":[],"encrypted_content":""}
+		response.reasoning_summary_text.delta "item_id":"rs_{item}","output_index":{index},"summary_index":0,"delta":{text}
+		response.output_item.done "output_index":{index},"item":{"id":"rs_{item}","type":"reasoning","summary":[{"type":"summary_text","text":{text}}],"encrypted_content":{encrypted}}`,
+	call: `response.output_item.added "output_index":{index},"item":{"id":"fc_{item}","type":"function_call","status":"in_progress","call_id":{id},"name":{name},"arguments":""}
+		response.function_call_arguments.delta "item_id":"fc_{item}","output_index":{index},"delta":{first}
+		response.function_call_arguments.delta "item_id":"fc_{item}","output_index":{index},"delta":{second}
+		response.function_call_arguments.done "item_id":"fc_{item}","output_index":{index},"arguments":{arguments}
+		response.output_item.done "output_index":{index},"item":{"id":"fc_{item}","type":"function_call","status":"completed","call_id":{id},"name":{name},"arguments":{arguments}}`,
+	done: `response.{status} "response":{"id":"resp_{N}","object":"response","status":"{status}","error":null,"incomplete_details":{details},"usage":{"input_tokens":{prompt},"input_tokens_details":{"cached_tokens":{cached},"cache_write_tokens":{written}},"output_tokens":{output},"output_tokens_details":{"reasoning_tokens":0},"total_tokens":{total}}}`,
+	fail: `response.failed "response":{"id":"resp_{N}","object":"response","status":"failed","error":{"code":"server_error","message":{text}}}`,
+	reason: func(reason string) []string {
+		details := map[string]string{llm.FinishLength: "max_output_tokens", llm.FinishFilter: "content_filter"}[reason]
+		if details == "" {
+			return []string{"{status}", "completed", "{details}", "null"}
 		}
-		w.event("response.output_item.added", `"output_index":%d,"item":%s`, w.output, item("in_progress", ""))
-		for _, piece := range []string{call.Arguments[:half], call.Arguments[half:]} {
-			w.event("response.function_call_arguments.delta", `"item_id":%s,"output_index":%d,"delta":%s`, w.id("fc"), w.output, encode(piece))
-		}
-		w.event("response.function_call_arguments.done", `"item_id":%s,"output_index":%d,"arguments":%s`, w.id("fc"), w.output, encode(call.Arguments))
-		w.event("response.output_item.done", `"output_index":%d,"item":%s`, w.output, item("completed", call.Arguments))
-		w.output++
-	}
-}
-
-func (w *responsesWriter) finish(reason string) {
-	w.close()
-	w.reason = reason
-}
-
-func (w *responsesWriter) done() {
-	u := w.x.Usage()
-	usage := fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`,
-		u.Prompt, u.Cached, u.Written, u.Completion, u.Prompt+u.Completion)
-	status := "incomplete"
-	details := map[string]string{llm.FinishLength: `{"reason":"max_output_tokens"}`, llm.FinishFilter: `{"reason":"content_filter"}`}[w.reason]
-	if details == "" {
-		status, details = "completed", "null"
-	}
-	w.event("response."+status, `"response":{"id":"resp_%d","object":"response","status":%s,"error":null,"incomplete_details":%s,"usage":%s}`,
-		w.x.N, encode(status), details, usage)
-}
-
-func (w *responsesWriter) fail(message string) {
-	w.event("response.failed", `"response":{"id":"resp_%d","object":"response","status":"failed","error":{"code":"server_error","message":%s}}`, w.x.N, encode(message))
+		return []string{"{status}", "incomplete", "{details}", `{"reason":"` + details + `"}`}
+	},
 }

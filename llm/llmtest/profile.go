@@ -19,8 +19,8 @@ type Profile struct {
 	Thought string // reasoning before an answer, if the model thinks
 
 	wires           []string
-	thinks          func(r Request) bool     // nil: never
-	refuses         []func(r Request) string // why a valid request is rejected; "": it is not
+	thinks          func(r Request) bool   // nil: never
+	refuses         func(r Request) string // why a valid request is rejected; "": it is not; nil: none is
 	requires        reasoningRule
 	countsReasoning bool // returned reasoning is part of the prompt
 	cache           cacheRule
@@ -38,11 +38,11 @@ const (
 var profiles = []Profile{
 	{
 		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: []func(Request) string{chatWithoutTools}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
+		thinks: onResponses, refuses: chatWithoutTools, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
 		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: []func(Request) string{chatToolsUnthinking}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
+		thinks: onResponses, refuses: chatToolsUnthinking, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
 		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
@@ -60,7 +60,7 @@ var profiles = []Profile{
 		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
 	},
 	{
-		Model: "gemma", wires: []string{llm.WireChat}, refuses: []func(Request) string{gemmaTemplate}, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
+		Model: "gemma", wires: []string{llm.WireChat}, refuses: gemmaTemplate, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
 	},
 	{
 		Model: "deepseek-v4", wires: []string{llm.WireChat}, requires: requiresAll, countsReasoning: true,
@@ -118,10 +118,8 @@ func (p Profile) judge(r Request, prompt int) *rejection {
 	if !slices.Contains(p.wires, r.Wire) {
 		return &rejection{http.StatusNotFound, "not_found_error", "404 page not found"}
 	}
-	for _, refuses := range p.refuses {
-		if why := refuses(r); why != "" {
-			return refused("%s", why)
-		}
+	if p.refuses != nil && p.refuses(r) != "" {
+		return refused("%s", p.refuses(r))
 	}
 	if p.Window == 0 || prompt+r.MaxTokens <= p.Window {
 		return nil

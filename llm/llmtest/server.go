@@ -1,5 +1,5 @@
 // A strict model server on loopback that a script can make misbehave, and its wires: each has a
-// strict parser of requests and a writer of responses.
+// strict parser of requests, and the events of its responses.
 
 package llmtest
 
@@ -147,25 +147,15 @@ type dialect struct {
 	wire    string
 	fields  []string                          // allowed in a request
 	read    func(r *reader)                   // parses everything but the model, and checks fields
-	answer  func(x *Exchange) writer          // starts the response to x
+	events  events                            // of the response
 	refusal func(code, message string) string // returns the body of an error
-}
-
-// writer writes one response in a wire's stream format.
-type writer interface {
-	piece(text string)       // a piece of text
-	think(text string)       // a complete piece of reasoning
-	calls(calls ...llm.Call) // tool calls, their arguments in two pieces
-	finish(reason string)    // the finish reason, in llm's terms, and the usage
-	done()                   // the regular end of the stream
-	fail(message string)     // an error in the middle of the stream
 }
 
 // dialects are the wires, by the path of their requests.
 var dialects = map[string]dialect{
-	"/v1/chat/completions": {llm.WireChat, chatFields, readChat, func(x *Exchange) writer { return chatWriter{x} }, errorBody},
-	"/v1/responses":        {llm.WireResponses, responsesFields, readResponses, answerResponses, errorBody},
-	"/v1/messages":         {llm.WireMessages, messagesFields, readMessages, answerMessages, refuseMessages},
+	"/v1/chat/completions": {llm.WireChat, chatFields, readChat, chatEvents, errorBody},
+	"/v1/responses":        {llm.WireResponses, responsesFields, readResponses, responsesEvents, errorBody},
+	"/v1/messages":         {llm.WireMessages, messagesFields, readMessages, messagesEvents, refuseMessages},
 }
 
 // errorBody returns the body of an error on OpenAI's wires.

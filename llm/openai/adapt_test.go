@@ -129,7 +129,6 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 }
 
 func TestRefusedFieldIsOmitted(t *testing.T) {
-	const local = "http://localhost/v1"
 	for name, c := range map[string]struct{ base, model, refusal string }{
 		"stream_options":          {local, "m", "Unknown field: stream_options"},
 		"max_tokens":              {local, "m", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -16,54 +17,45 @@ type attempt struct {
 	*Model
 	model string
 	req   llm.Request
-	sent  plan
 
 	wires  int  // switches of the wire
 	sought bool // the right address was sought
 }
 
-// Send plans the request and sends it.
-func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
-	p := a.plan(a.model)
-	a.sent = p
-	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
-	var answer provider.Answer
-	var resp llm.Response
-	var err error
+// Compose implements provider.Attempt.
+func (a *attempt) Compose() provider.Form {
+	p := a.plan()
+	f := provider.Form{
+		Wire: p.wire, Forced: p.forced, Effort: p.effort, Efforts: llm.ReasoningEfforts, Tokens: p.limit, Fields: optional, MayReason: !p.Thinks,
+	}
 	if p.wire == llm.WireResponses {
-		answer = &responsesAnswer{Said: said, provider: p.provider}
-		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), a.req, answer)
-	} else {
-		answer = &chatAnswer{Said: said, provider: p.provider}
-		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
+		f.Address, f.Body = p.Base+"/responses", p.responses()
+		f.Read = func(to *provider.Answer) provider.Reader {
+			return &responsesAnswer{Answer: to, author: p.author, texts: map[int]int{}}
+		}
+		return f
 	}
-	if err != nil || p.Thinks {
-		return resp, err
+	f.Address, f.Body = p.Base+"/chat/completions", p.chat()
+	f.Read = func(to *provider.Answer) provider.Reader {
+		return &chatAnswer{Answer: to, author: p.author, calls: map[*provider.Call]gathered{}}
 	}
-	reasoned := len(resp.Message.Native) > 0 || answer.Thought()
-	if a.LacksRoom(a.req, resp, reasoned, func() bool { return a.plan(a.model).answerTokens(a.req) > p.answerTokens(a.req) }) {
-		return a.Send(ctx, show)
-	}
-	return resp, nil
+	return f
 }
 
-// Adapt learns from the refusal of a request.
-func (a *attempt) Adapt(ctx context.Context, refused *llm.Error) bool {
-	p := a.sent
-	if refused.Status < http.StatusBadRequest {
-		return false
-	}
-	if routeMissing(refused) {
-		return a.seekBase(ctx) || a.switchWire(llm.WireResponses, llm.WireChat)
-	}
+// Adapt implements provider.Attempt.
+func (a *attempt) Adapt(ctx context.Context, refused *llm.Error, form provider.Form) bool {
 	switch {
-	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && a.switchWire(llm.WireChat, llm.WireResponses):
+	case refused.Status < http.StatusBadRequest:
+		return false
+	case routeMissing(refused):
+		return a.seekBase(ctx, form) || a.switchWire(form, llm.WireResponses, llm.WireChat)
+	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && a.switchWire(form, llm.WireChat, llm.WireResponses):
 		return true
 	case llm.WantsReasoning(refused):
 		a.Learnt().NeedReasoning()
 		return false // the caller has the reasoning
 	}
-	return a.Model.Adapt(refused, p.refusable(a.req))
+	return a.Model.Adapt(refused, form)
 }
 
 // routeMissing reports whether a server has nothing at the address of a request.
@@ -72,13 +64,13 @@ func routeMissing(e *llm.Error) bool {
 }
 
 // seekBase reports whether there is a list of models at another address: see Models.
-func (a *attempt) seekBase(ctx context.Context) bool {
+func (a *attempt) seekBase(ctx context.Context, sent provider.Form) bool {
 	if a.sought {
 		return false
 	}
 	a.sought = true
 	_, _ = a.Models(ctx) // it keeps an address that is right
-	return a.base() != a.sent.Base
+	return !strings.HasPrefix(sent.Address, a.base()+"/")
 }
 
 // wantsResponses matches OpenAI's refusal, on chat completions, of models whose tools need the
@@ -86,8 +78,8 @@ func (a *attempt) seekBase(ctx context.Context) bool {
 var wantsResponses = regexp.MustCompile(`(?i)/v1/responses|\bResponses API\b|tools? with reasoning_effort`)
 
 // switchWire makes the next request use another wire, at most once each way.
-func (a *attempt) switchWire(from, to string) bool {
-	if a.Options.Wire != "" || a.sent.wire != from || a.wires >= 2 {
+func (a *attempt) switchWire(sent provider.Form, from, to string) bool {
+	if a.Options.Wire != "" || sent.Wire != from || a.wires >= 2 {
 		return false
 	}
 	a.wires++
@@ -96,44 +88,26 @@ func (a *attempt) switchWire(from, to string) bool {
 	return true
 }
 
-// The optional fields. OpenAI refuses include, for models that do not reason, with words about
-// encrypted content; its message about content that it cannot read is different.
-var (
-	fieldStream       = optional("stream_options", "stream_options")
-	fieldCacheKey     = optional("prompt_cache_key", "prompt_cache_key")
-	fieldRetention    = optional("prompt_cache_retention", "prompt_cache_retention")
-	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
-	fieldCacheControl = optional("cache_control", "cache_control")
-	fieldInclude      = optional("include", "encrypted content is not supported")
-	fieldLimit        = optional("max_tokens", "max_completion_tokens") // which is sent instead
+// The names of the optional fields.
+const (
+	fieldStream       = "stream_options"
+	fieldCacheKey     = "prompt_cache_key"
+	fieldRetention    = "prompt_cache_retention"
+	fieldBreakpoint   = "prompt_cache_breakpoint"
+	fieldCacheControl = "cache_control"
+	fieldInclude      = "include"
+	fieldLimit        = "max_tokens"
 )
 
-func optional(name, about string) provider.Field {
-	return provider.Field{Name: name, About: regexp.MustCompile("(?i)" + about)}
+// optional are the optional fields. OpenAI refuses include, for models that do not reason, with words
+// about encrypted content; its message about content that it cannot read is different.
+var optional = []provider.Field{
+	about(fieldStream, fieldStream), about(fieldCacheKey, fieldCacheKey), about(fieldRetention, fieldRetention),
+	about(fieldBreakpoint, fieldBreakpoint), about(fieldCacheControl, fieldCacheControl),
+	about(fieldInclude, "encrypted content is not supported"),
+	about(fieldLimit, "max_completion_tokens"), // which is sent instead
 }
 
-// refusable returns the part of the request that a server may refuse.
-func (p plan) refusable(req llm.Request) provider.Sent {
-	s := provider.Sent{
-		Model: p.model, Forced: req.ForceTool != "" && p.forced, Effort: p.effort(req.Reasoning), Efforts: llm.ReasoningEfforts,
-		Tokens: p.answerTokens(req),
-	}
-	chat := p.wire == llm.WireChat
-	for _, f := range []struct {
-		provider.Field
-		sent bool
-	}{
-		{fieldStream, chat},
-		{fieldCacheKey, p.cacheKey(req) != ""},
-		{fieldRetention, p.retention},
-		{fieldBreakpoint, p.breakpoints},
-		{fieldCacheControl, p.claude},
-		{fieldInclude, !chat},
-		{fieldLimit, chat && req.MaxTokens > 0 && p.host != openAIHost},
-	} {
-		if f.sent && !p.Refused[f.Name] {
-			s.Fields = append(s.Fields, f.Field)
-		}
-	}
-	return s
+func about(name, pattern string) provider.Field {
+	return provider.Field{Name: name, About: regexp.MustCompile("(?i)" + pattern)}
 }

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // at returns a model that uses server as the one at base.
 func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
 	t.Helper()
-	o.BaseURL, o.HTTPClient, o.MaxRetries = base, llmtest.InMemory(server), -1
+	o.BaseURL, o.Model, o.HTTPClient, o.MaxRetries = base, cmp.Or(o.Model, "m"), llmtest.InMemory(server), -1
 	return check.Must(openai.New(o))(t)
 }
 
@@ -48,7 +49,7 @@ func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai
 	return m, server.Requests()[0]
 }
 
-const atOpenAI = "https://api.openai.com/v1"
+const atOpenAI, local = "https://api.openai.com/v1", "http://localhost/v1"
 
 func TestOpenAICacheFields(t *testing.T) {
 	for model, c := range map[string]struct {

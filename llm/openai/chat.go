@@ -4,22 +4,12 @@ package openai
 
 import (
 	"slices"
-	"strings"
-	"time"
 
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
 )
-
-// cacheKey returns the key to send: only OpenAI supports the field.
-func (p plan) cacheKey(req llm.Request) string {
-	if p.host != openAIHost || p.Refused[fieldCacheKey.Name] {
-		return ""
-	}
-	return req.CacheKey
-}
 
 // chatBody is a request. What rarely changes is first: a later request of the same conversation
 // extends this one's messages.
@@ -37,12 +27,6 @@ type chatBody struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
-// cacheControl enables the cache of a Claude model behind OpenRouter.
-type cacheControl struct {
-	Type string `json:"type"`
-	TTL  string `json:"ttl,omitempty"`
-}
-
 func functionOf(t llm.Tool) api.FunctionDefinition {
 	return api.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: provider.Schema(t)}
 }
@@ -53,12 +37,6 @@ type chatTool struct {
 	Function api.FunctionDefinition `json:"function"`
 }
 
-// cacheFields are the fields of OpenAI's prompt cache.
-type cacheFields struct {
-	Key       string `json:"prompt_cache_key,omitempty"`
-	Retention string `json:"prompt_cache_retention,omitempty"`
-}
-
 type chatMessage struct {
 	Role    llm.Role `json:"role"`
 	Content any      `json:"content"` // a text, or []part
@@ -66,7 +44,6 @@ type chatMessage struct {
 	Calls   []any    `json:"tool_calls,omitempty"`
 }
 
-// part is a part of a message on either wire.
 type part struct {
 	Type  string `json:"type"`
 	Text  any    `json:"text,omitempty"`
@@ -74,41 +51,34 @@ type part struct {
 	Mark  any    `json:"prompt_cache_breakpoint,omitempty"`
 }
 
-// dataURL returns a picture as a URL.
-func dataURL(p provider.Part) string { return "data:" + p.MediaType + ";base64," + p.Data }
+func dataURL(p provider.Piece) string { return "data:" + p.MediaType + ";base64," + p.Data }
 
-// chat returns the request on chat completions.
-func (p plan) chat(req llm.Request) chatBody {
-	b := chatBody{Model: p.model, Stream: true, Effort: p.effort(req.Reasoning), cacheFields: p.cacheFields(req)}
-	for _, t := range req.Tools {
+func (p plan) chat() chatBody {
+	b := chatBody{Model: p.model, Stream: true, Effort: p.effort, cacheFields: p.cacheFields, CacheControl: p.cacheControl}
+	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
-	messages, _ := withoutBlank(req.Messages, 0)
-	for _, s := range spans(messages) {
-		b.Messages = append(b.Messages, p.chatMessage(s))
+	for _, t := range provider.Turns(p.Messages, p.Head) {
+		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
-	if !p.Refused[fieldStream.Name] {
+	if !p.Refused[fieldStream] {
 		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
-	b.ToolChoice = p.choice(req, api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: req.ForceTool}})
+	b.ToolChoice = p.choice(api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: p.ForceTool}})
 	// OpenAI's newer models refuse the old name of the limit, and most other servers know no other.
-	if b.Limit = p.answerTokens(req); p.host == openAIHost || p.Refused[fieldLimit.Name] {
-		b.Limit, b.NewLimit = 0, b.Limit
-	}
-	if p.claude {
-		b.CacheControl = &cacheControl{Type: "ephemeral"}
-		if p.ttl > 5*time.Minute {
-			b.CacheControl.TTL = "1h"
-		}
+	if p.openAI || p.Refused[fieldLimit] {
+		b.NewLimit = p.limit
+	} else {
+		b.Limit = p.limit
 	}
 	return b
 }
 
 // choice returns the choice of the tool that must be called: forced, unless the server refuses that;
 // nil if there is none.
-func (p plan) choice(req llm.Request, forced any) any {
+func (p plan) choice(forced any) any {
 	switch {
-	case req.ForceTool == "" || len(req.Tools) == 0:
+	case p.ForceTool == "" || len(p.Tools) == 0:
 		return nil
 	case !p.forced:
 		return "auto"
@@ -116,46 +86,22 @@ func (p plan) choice(req llm.Request, forced any) any {
 	return forced
 }
 
-func (p plan) cacheFields(req llm.Request) cacheFields {
-	f := cacheFields{Key: p.cacheKey(req)}
-	if p.retention {
-		f.Retention = "24h"
-	}
-	return f
-}
-
-// chatMessage returns the message for a span.
-func (p plan) chatMessage(s span) any {
-	last, parts := s[len(s)-1], s.parts()
-	m := chatMessage{Role: last.Role, Content: joined(parts)}
-	if slices.ContainsFunc(parts, isPicture) {
-		content := make([]part, len(parts))
-		for i, one := range parts {
+func (p plan) chatMessage(t provider.Turn) any {
+	m := chatMessage{Role: t.Role, Content: t.Joined(), CallID: t.CallID}
+	if slices.ContainsFunc(t.Content, provider.Piece.IsPicture) {
+		content := make([]part, len(t.Content))
+		for i, one := range t.Content {
 			content[i] = part{Type: "text", Text: one.Text}
-			if isPicture(one) {
+			if one.IsPicture() {
 				content[i] = part{Type: "image_url", Image: map[string]string{"url": dataURL(one)}}
 			}
 		}
 		m.Content = content
 	}
-	if last.Role == llm.RoleTool {
-		m.CallID = last.CallID
-	}
-	n := readNative(last.Native, p.provider)
-	for _, call := range last.Calls {
+	n := readNative(t.Native, p.author)
+	for _, call := range t.Calls {
 		c := api.ToolCall{ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)}}
 		m.Calls = append(m.Calls, withFields(c, n.Calls[call.ID]))
 	}
 	return withFields(m, n.Fields)
-}
-
-func isPicture(p provider.Part) bool { return p.MediaType != "" }
-
-// joined returns texts, separated by blank lines.
-func joined(parts []provider.Part) string {
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = part.Text
-	}
-	return strings.Join(texts, "\n\n")
 }

@@ -17,21 +17,11 @@ import (
 // the body ended regularly: some servers never send [DONE], but none sends a reason before it has
 // finished.
 type chatAnswer struct {
-	provider.Said
-	provider string
+	*provider.Answer
+	author string
 
-	started bool
-	calls   []*growingCall
-	native  gathered
-	finish  string
-	usage   llm.Usage
-}
-
-// growingCall is a tool call whose arguments arrive in pieces.
-type growingCall struct {
-	provider.Call
-	index  int // the server's number; -1: none
 	native gathered
+	calls  map[*provider.Call]gathered // what the provider added to each call
 }
 
 // chunk is an event of the stream, or an answer in one piece. The usage is raw: a server with its
@@ -79,18 +69,11 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func (a *chatAnswer) Complete() bool { return a.finish != "" }
-
-func (a *chatAnswer) Whole(body []byte) (bool, error) {
+// IsWhole implements provider.Whole.
+func (a *chatAnswer) IsWhole(body []byte) bool {
 	var completion struct{ Choices []json.RawMessage }
-	if json.Unmarshal(body, &completion) != nil || completion.Choices == nil {
-		return false, nil
-	}
-	_, err := a.Add(body)
-	return true, err
+	return json.Unmarshal(body, &completion) == nil && completion.Choices != nil
 }
-
-func (a *chatAnswer) Counted() llm.Usage { return a.usage }
 
 // Add never returns done: the usage follows the finish_reason.
 func (a *chatAnswer) Add(event []byte) (bool, error) {
@@ -103,13 +86,13 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		return false, llm.Truncated(err)
 	}
 	if counted, ok := readUsage(c.Usage); ok {
-		a.usage = counted
+		a.Usage = counted
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
-		a.started = true
+		a.Started = true
 		for _, d := range []delta{choice.Delta, choice.Message} {
 			if err := a.addDelta(d); err != nil {
 				return false, err
@@ -120,11 +103,11 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		case strings.Contains(reason, "error"), reason == "insufficient_system_resource": // OpenRouter, DeepSeek
 			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
 		case strings.Contains(reason, "length"), reason == "max_tokens":
-			a.finish = llm.FinishLength
+			a.Finish = llm.FinishLength
 		case strings.Contains(reason, "filter"), slices.Contains([]string{"safety", "recitation", "prohibited_content", "sensitive"}, reason): // Gemini, Zhipu
-			a.finish = llm.FinishFilter
+			a.Finish = llm.FinishFilter
 		default:
-			a.finish = reason
+			a.Finish = reason
 		}
 	}
 	return false, nil
@@ -152,7 +135,6 @@ func (a *chatAnswer) addDelta(d delta) error {
 	return nil
 }
 
-// callPiece is a piece of a tool call.
 type callPiece struct {
 	Index    *int
 	ID       string
@@ -167,94 +149,60 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	if err := errors.Join(json.Unmarshal(raw, &piece), json.Unmarshal(raw, &fields)); err != nil {
 		return llm.Truncated(err)
 	}
-	call := a.call(piece)
-	if len(a.calls) > llm.MaxCalls {
-		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
-	}
-	a.Begin(&call.Call, piece.ID, piece.Function.Name, piece.Function.Arguments)
+	call := a.callOf(piece)
+	a.Begin(call, piece.ID, piece.Function.Name, piece.Function.Arguments)
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue
 		}
 		a.CountOther(len(value))
-		call.native.add(field, value)
+		extra := a.calls[call]
+		extra.add(field, value)
+		a.calls[call] = extra
 	}
 	return nil
 }
 
-// call returns the call that a piece belongs to, or starts one: a piece continues the latest call of
+// callOf returns the call that a piece belongs to, or starts one: a piece continues the latest call of
 // its index. Some servers omit the index, or give every call the index 0.
-func (a *chatAnswer) call(piece callPiece) *growingCall {
+func (a *chatAnswer) callOf(piece callPiece) *provider.Call {
 	index := -1
 	if piece.Index != nil {
 		index = *piece.Index
 	}
-	for _, before := range slices.Backward(a.calls) {
-		if index < 0 || before.index == index {
-			if before.continuedBy(piece) {
+	for _, before := range slices.Backward(a.Calls()) {
+		if index < 0 || before.Index == index {
+			if continues(before, piece) {
 				return before
 			}
 			break
 		}
 	}
-	call := &growingCall{index: index}
-	a.calls = append(a.calls, call)
-	return call
+	return a.AddCall(len(a.Calls()), index)
 }
 
-// continuedBy reports whether a piece continues the call rather than beginning another. Some servers
-// omit the id, some give each piece another one, and some repeat the name.
-func (c *growingCall) continuedBy(piece callPiece) bool {
+// continues reports whether a piece continues call rather than beginning another. Some servers omit
+// the id, some give each piece another one, and some repeat the name.
+func continues(call *provider.Call, piece callPiece) bool {
 	switch {
-	case piece.Function.Name == "" || c.Name == "":
+	case piece.Function.Name == "" || call.Name == "":
 		return true
 	case piece.ID != "":
-		return c.ID == "" || piece.ID == c.ID
+		return call.ID == "" || piece.ID == call.ID
 	}
-	ended := strings.HasSuffix(c.Arguments.String(), "}") && strings.HasPrefix(piece.Function.Arguments, "{")
-	return piece.Function.Name == c.Name && !ended
+	ended := strings.HasSuffix(call.Arguments.String(), "}") && strings.HasPrefix(piece.Function.Arguments, "{")
+	return piece.Function.Name == call.Name && !ended
 }
 
-// Response returns the whole answer. A server that ends regularly without a finish_reason is
-// assumed to have finished.
-func (a *chatAnswer) Response() (llm.Response, error) {
-	if !a.started {
-		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
-	}
-	message, err := a.Message(func(yield func(*provider.Call) bool) {
-		for _, call := range a.calls {
-			if !yield(&call.Call) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return llm.Response{}, err
-	}
-	message.Native = a.nativeOf(message.Calls)
-	if a.finish == "" {
-		a.finish = llm.FinishStop
-		if len(message.Calls) > 0 {
-			a.finish = llm.FinishToolCalls
+// Native implements provider.Wire.
+func (a *chatAnswer) Native(calls []llm.Call) json.RawMessage {
+	n := native{Provider: a.author, Fields: a.native.object(), Calls: map[string]map[string]json.RawMessage{}}
+	for i, call := range a.Calls() {
+		if extra := a.calls[call].object(); extra != nil {
+			n.Calls[calls[i].ID] = extra
 		}
 	}
-	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
-}
-
-// nativeOf returns what the provider added; nil if nothing.
-func (a *chatAnswer) nativeOf(calls []llm.Call) json.RawMessage {
-	n := native{Provider: a.provider, Fields: a.native.object()}
-	for i, call := range a.calls {
-		extra := call.native.object()
-		if extra == nil {
-			continue
-		}
-		if n.Calls == nil {
-			n.Calls = map[string]map[string]json.RawMessage{}
-		}
-		n.Calls[calls[i].ID] = extra
-	}
-	if n.Fields == nil && n.Calls == nil {
+	if n.Fields == nil && len(n.Calls) == 0 {
 		return nil
 	}
 	return encoded(n)

@@ -72,19 +72,13 @@ func says(list []string, name string) string {
 func (o *Model) base() string { return cmp.Or(o.Demands().Base, o.Options.BaseURL) }
 func (o *Model) root() string { return strings.TrimSuffix(o.base(), "/v1") }
 
-// Window returns the context window: the setting, else the server's, else llm.DefaultWindow. A
-// smaller limit learned from an overflow wins.
-func (o *Model) Window(ctx context.Context) llm.Window {
-	return o.Discovery.Window(ctx, o.Learnt().Facts().Window, o.askWindow)
-}
-
-// askWindow returns the window that the server reports; Tokens 0: none. In order of reliability:
+// AskWindow returns the window that the server reports; Tokens 0: none. In order of reliability:
 // what Ollama has loaded, what is listed, what llama.cpp runs.
-func (o *Model) askWindow(ctx context.Context) llm.Window {
+func (o *Model) AskWindow(ctx context.Context) llm.Window {
 	// A server that lists no models may still answer the other requests.
 	models, _ := o.Models(ctx)
 	listed := o.ListedWindow(models, "GET /models")
-	model := o.Discovery.Model()
+	model := o.Model()
 	root := o.root()
 	var running struct {
 		Models []struct {

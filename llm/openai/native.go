@@ -12,7 +12,6 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// native is the content of llm.Message.Native.
 type native struct {
 	Provider string                                `json:"provider"` // host of the server, and the model
 	Fields   map[string]json.RawMessage            `json:"fields,omitempty"`
@@ -135,15 +134,15 @@ func (g *gathered) addDetail(item map[string]json.RawMessage) {
 }
 
 // object returns the assembled object; nil if it is empty.
-func (g *gathered) object() map[string]json.RawMessage {
+func (g gathered) object() map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	maps.Copy(object, g.values)
 	for field, text := range g.prose {
 		object[field] = encoded(text.String())
 	}
 	var items []map[string]json.RawMessage
-	for i := range g.details {
-		items = append(items, g.details[i].object())
+	for _, item := range g.details {
+		items = append(items, item.object())
 	}
 	if items != nil {
 		object["reasoning_details"] = encoded(items)

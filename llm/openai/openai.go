@@ -4,8 +4,6 @@
 package openai
 
 import (
-	"context"
-
 	"cairn/llm"
 	"cairn/llm/internal/provider"
 )
@@ -30,7 +28,9 @@ func New(options Options) (*Model, error) {
 	if key := client.Options.APIKey; key != "" {
 		client.Header.Set("Authorization", "Bearer "+key)
 	}
-	return &Model{client}, nil
+	m := &Model{client}
+	client.Protocol = m
+	return m, nil
 }
 
 // Wire returns the wire of the next request: the setting, else the one the server demanded, else
@@ -48,9 +48,7 @@ func (o *Model) Wire() string {
 	return llm.WireChat
 }
 
-// Generate answers req, see llm.Model.
-func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	return o.Client.Generate(ctx, req, show, o.Models, func(model string, req llm.Request) provider.Attempt {
-		return &attempt{Model: o, model: model, req: req}
-	})
+// Begin implements provider.Protocol.
+func (o *Model) Begin(model string, req llm.Request) provider.Attempt {
+	return &attempt{Model: o, model: model, req: req}
 }

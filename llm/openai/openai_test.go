@@ -11,23 +11,13 @@ import (
 	"cairn/llm/openai"
 )
 
-// sent returns the body of the only request that req makes.
-func sent(t *testing.T, req llm.Request) llmtest.Request {
-	t.Helper()
-	server := llmtest.Serve(t, ok)
-	model := connect(t, server, openai.Options{APIKey: "secret"})
-	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
-	check.Len(t, "requests", server.Requests(), 1)
-	return server.Requests()[0]
-}
-
 func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 	t.Helper()
 	check.Equal(t, name, string(body[name]), want)
 }
 
 func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
-	got := sent(t, llm.Request{
+	_, got := send(t, local, openai.Options{APIKey: "secret"}, llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind"},
 			{Role: llm.RoleUser, Text: "one"},
@@ -102,7 +92,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			calls{{ID: "a", Name: "f", Arguments: "{}"}},
 		},
 	} {
-		resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+		resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
 			for _, fragment := range c.sent {
 				x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}`, fragment)
 			}
@@ -111,7 +101,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 		check.EqualAll(t, name, resp.Message.Calls, c.want)
 		check.Equal(t, name+": finish reason", resp.FinishReason, llm.FinishToolCalls)
 	}
-	resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+	resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
 		x.Refuse(http.StatusOK, "", `{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
 	}))(t)
 	check.EqualAll(t, "in an answer of one piece", resp.Message.Calls, calls{{ID: "a", Name: "f", Arguments: "{}"}, {ID: "b", Name: "g", Arguments: "{}"}})

@@ -12,60 +12,72 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// plan describes how one request is sent.
+// plan describes how a request is sent.
 type plan struct {
+	llm.Request
 	provider.Demands
-	wire        string
 	model       string
-	host        string
-	provider    string        // identifies the author of reasoning: host and model
-	forced      bool          // a tool may be forced
-	breakpoints bool          // of the prompt cache
-	retention   bool          // of the prompt cache, for 24 hours
-	claude      bool          // a Claude model behind OpenRouter: one mark enables its cache
-	ttl         time.Duration // the setting; 0: none
+	wire        string
+	author      string // of reasoning: host and model
+	openAI      bool   // it goes to OpenAI itself
+	effort      string // of reasoning, the nearest that the model accepts; "": none
+	limit       int    // of the answer in tokens, its reasoning included; 0: none
+	forced      bool   // a tool is forced
+	breakpoints bool   // of the prompt cache
+	cacheFields
+	cacheControl *cacheControl
 }
 
-// room returns how many tokens of the answer are for reasoning: none for a model that has shown
-// none, except on Responses, where nearly all models reason.
-func (p plan) room(req llm.Request) int {
-	if req.MaxTokens <= 0 || !p.Thinks && p.wire != llm.WireResponses && p.effort(req.Reasoning) == "" {
-		return 0
-	}
-	return req.ReasoningRoom(p.effort(req.Reasoning))
+// cacheFields are the fields of OpenAI's prompt cache, which no other server supports.
+type cacheFields struct {
+	Key       string `json:"prompt_cache_key,omitempty"`
+	Retention string `json:"prompt_cache_retention,omitempty"`
 }
 
-// answerTokens returns the limit of the answer, its reasoning included; 0: none.
-func (p plan) answerTokens(req llm.Request) int {
-	tokens := req.MaxTokens + p.room(req)
-	if p.Longest > 0 {
-		tokens = min(tokens, p.Longest)
-	}
-	return tokens
+// cacheControl enables the cache of a Claude model behind OpenRouter.
+type cacheControl struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
 }
 
-func (o *Model) plan(model string) plan {
+func (a *attempt) plan() plan {
 	p := plan{
-		Demands: o.Demands(), wire: o.Wire(), model: model, host: o.Host, provider: o.Host + " " + model,
-		forced: !o.Learnt().Facts().RefusesForced, ttl: o.Options.CacheTTL,
+		Request: a.req, Demands: a.Demands(), model: a.model, wire: a.Wire(), author: a.Host + " " + a.model,
+		openAI: a.Host == openAIHost, forced: a.req.ForceTool != "" && !a.Learnt().Facts().RefusesForced, limit: a.req.MaxTokens,
 	}
-	p.Base = o.base()
-	p.breakpoints, p.retention = o.caching(model, p.Refused)
-	p.claude = o.Host == "openrouter.ai" && strings.HasPrefix(model, "anthropic/") && !p.Refused[fieldCacheControl.Name]
+	p.Base = a.base()
+	p.effort = provider.Nearest(p.Reasoning, p.Efforts)
+	// A model that has shown no reasoning gets no room for it, except on Responses, where nearly all reason.
+	if p.MaxTokens > 0 && (p.Thinks || p.wire == llm.WireResponses || p.effort != "") {
+		p.limit += p.ReasoningRoom(p.effort)
+	}
+	if p.Longest > 0 {
+		p.limit = min(p.limit, p.Longest)
+	}
+	if p.openAI && !p.Refused[fieldCacheKey] {
+		p.Key = p.CacheKey
+	}
+	var retention bool
+	if p.breakpoints, retention = a.caching(); retention {
+		p.Retention = "24h"
+	}
+	if a.Host == "openrouter.ai" && strings.HasPrefix(a.model, "anthropic/") && !p.Refused[fieldCacheControl] {
+		p.cacheControl = &cacheControl{Type: "ephemeral"}
+		if a.Options.CacheTTL > 5*time.Minute {
+			p.cacheControl.TTL = "1h"
+		}
+	}
 	return p
 }
-
-// effort returns the reasoning effort to send, "" for none: wanted, or the nearest that the model
-// accepts.
-func (p plan) effort(wanted string) string { return provider.Nearest(wanted, p.Efforts) }
 
 // gptVersion matches the version of OpenAI's models: gpt-5.6-terra, gpt-6-astra.
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?(?:-|$)`)
 
-// caching returns how OpenAI caches a model's prompts, as of November 2026: from GPT-5.6
+// caching returns how OpenAI caches the model's prompts, as of November 2026: from GPT-5.6
 // on at breakpoints, for 30 minutes; before, by longest prefix, from GPT-4.1 on for up to
 // 24 hours if the request says so. Small models are not listed among the latter.
-func (o *Model) caching(model string, refused map[string]bool) (breakpoints, retention bool) {
+func (o *Model) caching() (breakpoints, retention bool) {
+	model, refused := o.Model(), o.Demands().Refused
 	found := gptVersion.FindStringSubmatch(model)
 	if o.Host != openAIHost || found == nil {
 		return false, false
@@ -74,20 +86,19 @@ func (o *Model) caching(model string, refused map[string]bool) (breakpoints, ret
 	minor, _ := strconv.Atoi(found[2]) // digits or none
 	version := 100*major + minor
 	small := strings.Contains(model, "-mini") || strings.Contains(model, "-nano")
-	return version >= 506 && !refused[fieldBreakpoint.Name],
-		version >= 401 && version < 506 && !small && !refused[fieldRetention.Name]
+	return version >= 506 && !refused[fieldBreakpoint],
+		version >= 401 && version < 506 && !small && !refused[fieldRetention]
 }
 
 // CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the
 // provider's default.
 func (o *Model) CacheTTL() time.Duration {
-	p := o.plan(o.Discovery.Model())
-	switch {
+	switch breakpoints, retention := o.caching(); {
 	case o.Options.CacheTTL > 0:
 		return o.Options.CacheTTL
-	case p.breakpoints:
+	case breakpoints:
 		return 30 * time.Minute
-	case p.retention:
+	case retention:
 		return 24 * time.Hour
 	}
 	return 5 * time.Minute
@@ -95,10 +106,10 @@ func (o *Model) CacheTTL() time.Duration {
 
 // CacheRule returns how the provider caches prompts, by its host and model.
 func (o *Model) CacheRule() string {
-	switch p := o.plan(o.Discovery.Model()); {
-	case p.breakpoints:
+	if breakpoints, _ := o.caching(); breakpoints {
 		return llm.CacheBreakpoints
-	case strings.HasSuffix(o.Host, "deepseek.com"):
+	}
+	if strings.HasSuffix(o.Host, "deepseek.com") {
 		return llm.CacheUnits
 	}
 	return llm.CachePrefix

@@ -7,9 +7,9 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
-// leastOutput is the minimum of max_output_tokens.
 const leastOutput = 16
 
 // breakpoint marks a place in the prompt up to which OpenAI caches. A later request reads the cache
@@ -48,98 +48,62 @@ type inputItem struct {
 	Output    any      `json:"output,omitempty"` // a text, or []part
 }
 
-// responses returns the request on Responses.
-func (p plan) responses(req llm.Request) responsesBody {
-	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields(req)}
-	for _, t := range req.Tools {
+func (p plan) responses() responsesBody {
+	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields}
+	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, responsesTool{api.ToolTypeFunction, functionOf(t), false})
 	}
-	messages, head := withoutBlank(req.Messages, req.Head)
-	marks := p.marks(messages, head)
-	for i, s := range spans(messages) {
-		if i == 0 && s[0].Role == llm.RoleSystem {
-			b.Instructions = joined(s.parts())
+	for i, t := range provider.Turns(p.Messages, p.Head) {
+		if i == 0 && t.Role == llm.RoleSystem {
+			b.Instructions = t.Joined()
 		} else {
-			b.Input = append(b.Input, p.items(s, marks)...)
-		}
-		if !s.isPlaceholder() {
-			marks = marks[len(s):]
+			b.Input = append(b.Input, p.items(t)...)
 		}
 	}
-	if !p.Refused[fieldInclude.Name] {
+	if !p.Refused[fieldInclude] {
 		b.Include = []string{"reasoning.encrypted_content"}
 	}
-	b.ToolChoice = p.choice(req, map[string]string{"type": "function", "name": req.ForceTool})
-	if req.MaxTokens > 0 {
-		b.Limit = max(p.answerTokens(req), leastOutput)
+	b.ToolChoice = p.choice(map[string]string{"type": "function", "name": p.ForceTool})
+	if p.MaxTokens > 0 {
+		b.Limit = max(p.limit, leastOutput)
 	}
-	if effort := p.effort(req.Reasoning); effort != "" {
-		b.Reasoning = map[string]string{"effort": effort}
+	if p.effort != "" {
+		b.Reasoning = map[string]string{"effort": p.effort}
 	}
 	return b
 }
 
-// marks reports for each message whether there is a breakpoint after it: after the head, and after
-// everything that was the end of an earlier request. A request writes only the latest three, and reads
-// from any.
-func (p plan) marks(messages []llm.Message, head int) []bool {
-	marked := make([]bool, len(messages))
-	headEnd := -1 // only users and tools have breakpoints
-	for i, m := range messages {
-		next := llm.RoleAssistant
-		if i+1 < len(messages) {
-			next = messages[i+1].Role
-		}
-		user, tool := m.Role == llm.RoleUser, m.Role == llm.RoleTool
-		marked[i] = p.breakpoints && i >= head && (user && next == llm.RoleAssistant || tool && next != llm.RoleTool)
-		if i < head && (user || tool) {
-			headEnd = i
-		}
+func (p plan) items(t provider.Turn) []any {
+	if t.Role == llm.RoleAssistant {
+		return p.assistantItems(t)
 	}
-	if headEnd >= 0 {
-		marked[headEnd] = p.breakpoints
-	}
-	return marked
-}
-
-// items returns the input items for a span. marked reports whether a breakpoint follows a message.
-func (p plan) items(s span, marked []bool) []any {
-	switch m := s[len(s)-1]; m.Role {
-	case llm.RoleAssistant:
-		return p.assistantItems(s)
-	case llm.RoleTool:
-		output := any(m.Text)
-		if marked[0] && m.Text != "" {
-			output = []part{{Type: "input_text", Text: m.Text, Mark: breakpoint}}
+	var content []part
+	marked := false
+	for _, one := range t.Content {
+		item := part{Type: "input_text", Text: one.Text}
+		if one.IsPicture() {
+			item = part{Type: "input_image", Image: dataURL(one)}
 		}
-		return []any{inputItem{Type: "function_call_output", CallID: m.CallID, Output: output}}
-	default:
-		item := inputItem{Type: "message", Role: m.Role}
-		for i := range s {
-			// Only the last message may represent an empty span.
-			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || len(item.Content) > 0) {
-				continue
-			}
-			for _, one := range s[i : i+1].parts() {
-				content := part{Type: "input_text", Text: one.Text}
-				if isPicture(one) {
-					content = part{Type: "input_image", Image: dataURL(one)}
-				}
-				item.Content = append(item.Content, content)
-			}
-			if !s.isPlaceholder() && marked[i] {
-				item.Content[len(item.Content)-1].Mark = breakpoint
-			}
+		if one.Marked && (one.Text != "" || one.IsPicture()) && p.breakpoints {
+			item.Mark, marked = breakpoint, true
 		}
-		return []any{item}
+		content = append(content, item)
 	}
+	switch {
+	case t.Role == llm.RoleTool && !marked:
+		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: t.Text}}
+	case t.Role == llm.RoleTool:
+		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: content}}
+	case content == nil:
+		content = []part{{Type: "input_text", Text: ""}} // servers refuse an empty message
+	}
+	return []any{inputItem{Type: "message", Role: t.Role, Content: content}}
 }
 
 // assistantItems returns the text and the calls of an assistant, each after the reasoning that led
 // to it.
-func (p plan) assistantItems(s span) (items []any) {
-	m := s[len(s)-1]
-	native := readNative(m.Native, p.provider).Items
+func (p plan) assistantItems(t provider.Turn) (items []any) {
+	native := readNative(t.Native, p.author).Items
 	reasoning := func(calls int, text bool) {
 		for _, r := range native {
 			if r.Calls == calls && r.Text == text {
@@ -147,12 +111,12 @@ func (p plan) assistantItems(s span) (items []any) {
 			}
 		}
 	}
-	text := joined(s.parts())
+	text := t.Joined()
 	if text != "" {
 		reasoning(0, false)
 		items = append(items, inputItem{Type: "message", Role: llm.RoleAssistant, Content: []part{{Type: "output_text", Text: text}}})
 	}
-	for i, call := range m.Calls {
+	for i, call := range t.Calls {
 		if text == "" || i > 0 { // otherwise it precedes the text
 			reasoning(i, false)
 		}

@@ -4,7 +4,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 
 	api "github.com/sashabaranov/go-openai"
@@ -16,24 +15,13 @@ import (
 // responsesAnswer accumulates events. It is complete if the response is completed or incomplete; a
 // stream without that was cut off.
 type responsesAnswer struct {
-	provider.Said
-	provider string
+	*provider.Answer
+	author string
 
-	items  []*outputItem // the kept items, ordered by index
+	texts  map[int]int // bytes of text that arrived in pieces, by the index of the message
 	native []nativeItem
-	finish string
-	usage  llm.Usage
 }
 
-// outputItem is a message or a call that is being received.
-type outputItem struct {
-	provider.Call
-	index   int
-	message bool
-	said    int // bytes of text that arrived in pieces
-}
-
-// event is an event of the stream.
 type event struct {
 	Type      api.ResponseStreamEventType
 	Index     int             `json:"output_index"`
@@ -44,7 +32,6 @@ type event struct {
 	Error     json.RawMessage
 }
 
-// item is an item of the output.
 type item struct {
 	Type      string
 	ID        string
@@ -63,8 +50,6 @@ type finished struct {
 	Output  []json.RawMessage
 	Usage   json.RawMessage
 }
-
-func (a *responsesAnswer) Complete() bool { return a.finish != "" }
 
 func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	var e event
@@ -88,7 +73,6 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	return false, nil
 }
 
-// addPiece adds a piece of text or arguments.
 func (a *responsesAnswer) addPiece(e event) error {
 	var piece string
 	if len(e.Delta) > 0 {
@@ -96,30 +80,28 @@ func (a *responsesAnswer) addPiece(e event) error {
 			return llm.Truncated(err)
 		}
 	}
-	item := a.item(e.Index)
 	switch e.Type {
 	case api.ResponseStreamEventFunctionArgumentsDelta:
-		item.Arguments.WriteString(piece)
+		a.Call(e.Index).Arguments.WriteString(piece)
 		a.Count(len(piece))
 	case api.ResponseStreamEventFunctionArgumentsDone:
-		a.setArguments(item, e.Arguments)
+		a.setArguments(a.Call(e.Index), e.Arguments)
 	default:
-		item.message = true
-		item.said += len(piece)
+		a.texts[e.Index] += len(piece)
 		a.Say(piece)
 	}
 	return nil
 }
 
-// end handles the end of the response.
 func (a *responsesAnswer) end(raw json.RawMessage) error {
 	var r finished
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return llm.Truncated(err)
 	}
 	if counted, ok := readUsage(r.Usage); ok {
-		a.usage = counted
+		a.Usage = counted
 	}
+	a.Started = true
 	switch r.Status {
 	case api.ResponseStatusFailed, api.ResponseStatusCancelled:
 		if !provider.IsError(r.Error) {
@@ -127,52 +109,22 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 		}
 		return llm.Refused(0, nil, append(append([]byte(`{"error":`), r.Error...), '}'))
 	case api.ResponseStatusIncomplete:
-		a.finish = llm.FinishLength
+		a.Finish = llm.FinishLength
 		if r.Details.Reason == "content_filter" {
-			a.finish = llm.FinishFilter
+			a.Finish = llm.FinishFilter
 		}
 		return nil
 	}
-	a.finish = llm.FinishStop
+	a.Finish = llm.FinishStop
 	return nil
 }
 
-// Response returns the whole answer.
-func (a *responsesAnswer) Response() (llm.Response, error) {
-	if a.finish == "" { // [DONE], which belongs to the other wire
-		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))
+// Native implements provider.Wire.
+func (a *responsesAnswer) Native([]llm.Call) json.RawMessage {
+	if len(a.native) == 0 {
+		return nil
 	}
-	message, err := a.Message(func(yield func(*provider.Call) bool) {
-		for _, item := range a.items {
-			if !item.message && !yield(&item.Call) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return llm.Response{}, err
-	}
-	if len(message.Calls) > 0 && a.finish == llm.FinishStop {
-		a.finish = llm.FinishToolCalls
-	}
-	if len(a.native) > 0 {
-		message.Native = encoded(native{Provider: a.provider, Items: a.native})
-	}
-	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
-}
-
-func (a *responsesAnswer) Counted() llm.Usage { return a.usage }
-
-// item returns the item with an index; it adds one if there is none.
-func (a *responsesAnswer) item(index int) *outputItem {
-	at, found := slices.BinarySearchFunc(a.items, index, func(i *outputItem, index int) int { return i.index - index })
-	if !found {
-		if len(a.items) >= 2*llm.MaxCalls {
-			a.Exceed(llm.TooMany(2*llm.MaxCalls, "messages and calls"))
-		}
-		a.items = slices.Insert(a.items, at, &outputItem{index: index})
-	}
-	return a.items[at]
+	return encoded(native{Provider: a.author, Items: a.native})
 }
 
 // addItem adds an item that begins, with the id and name of a call, or that is complete: parts that
@@ -184,19 +136,22 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 	}
 	switch it.Type {
 	case "message":
-		m := a.item(index)
-		m.message = true
-		if !complete || m.said > 0 {
+		said := a.texts[index]
+		a.texts[index] = said // it is a message, if only an empty one
+		if !complete {
+			a.CountOther(len(raw))
 			return nil
 		}
 		for _, part := range it.Content {
-			m.said += len(part.Text) + len(part.Refusal)
-			a.Say(part.Text + part.Refusal)
+			if said == 0 {
+				a.texts[index] += len(part.Text) + len(part.Refusal)
+				a.Say(part.Text + part.Refusal)
+			}
 		}
 	case "function_call":
-		call := a.item(index)
+		call := a.Call(index)
 		if call.Name == "" {
-			a.Begin(&call.Call, it.CallID, it.Name, "")
+			a.Begin(call, it.CallID, it.Name, "")
 		}
 		if complete {
 			a.setArguments(call, it.Arguments)
@@ -210,7 +165,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 }
 
 // setArguments sets the complete arguments of a call, which are right even if the pieces are not.
-func (a *responsesAnswer) setArguments(call *outputItem, arguments string) {
+func (a *responsesAnswer) setArguments(call *provider.Call, arguments string) {
 	if arguments == "" || call.Arguments.String() == arguments {
 		return
 	}
@@ -227,12 +182,13 @@ func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, 
 		return
 	}
 	kept := nativeItem{Item: slices.Clone(raw)}
-	for _, before := range a.items {
-		if before.index < index && before.message {
-			kept.Text = true
-		} else if before.index < index {
+	for _, call := range a.Calls() {
+		if call.Index < index {
 			kept.Calls++
 		}
+	}
+	for before := range a.texts {
+		kept.Text = kept.Text || before < index
 	}
 	a.native = append(a.native, kept)
 }

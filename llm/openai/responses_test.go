@@ -15,11 +15,6 @@ import (
 // onResponses are the options of a model with this protocol.
 var onResponses = openai.Options{Wire: llm.WireResponses}
 
-func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
-	t.Helper()
-	return connect(t, llmtest.Serve(t, answer), onResponses).Generate(t.Context(), hello, nil)
-}
-
 func TestResponsesRequestStoresNothing(t *testing.T) {
 	server := llmtest.Serve(t, ok)
 	req := llm.Request{
@@ -84,7 +79,7 @@ func TestResponseShapes(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp := check.Must(askResponses(t, func(x *llmtest.Exchange) {
+			resp := check.Must(ask(t, onResponses, func(x *llmtest.Exchange) {
 				for _, event := range append(c.events, completed) {
 					x.Chunk("%s", event)
 				}
@@ -113,7 +108,7 @@ func TestFailedResponseIsError(t *testing.T) {
 		"an error in an object": {`{"error":{"message":"crashed","code":502}}`, llm.KindOverloaded, "crashed"},
 		"a call without a name": {`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}` + "\n\ndata: " + completed, llm.KindTruncated, "without a name"},
 	} {
-		err := check.ErrorOf(askResponses(t, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) }))
+		err := check.ErrorOf(ask(t, onResponses, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) }))
 		check.Equal(t, name, llm.KindOf(err), c.kind)
 		check.ErrorContains(t, name, err, c.words)
 	}
@@ -153,7 +148,7 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			}
 		})
 	}
-	resp := check.Must(askResponses(t, func(x *llmtest.Exchange) {
+	resp := check.Must(ask(t, onResponses, func(x *llmtest.Exchange) {
 		x.Chunk(`{"type":"response.output_item.done","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`)
 		x.Say("whole")
 	}))(t)
@@ -193,31 +188,19 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	check.NoError(t, json.Unmarshal(message["tool_calls"], &calls))
 	field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
 	field(t, calls[1], "extra_content", "")
-	resp = check.Must(ask(t, func(x *llmtest.Exchange) { x.Say("plain") }))(t)
+	resp = check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) { x.Say("plain") }))(t)
 	check.That(t, resp.Message.Native == nil, "got %s of a provider that adds nothing", resp.Message.Native)
 }
 
 var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
 
 func TestPictures(t *testing.T) {
-	for name, c := range map[string]struct {
-		images []llm.Image
-		want   string
-		shown  int
-	}{
-		"without its bytes": {[]llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png"}}, `"look\n\n[image of #1: cat.png, not shown]"`, 0},
-		"of another type":   {[]llm.Image{{Type: "image/png", Data: []byte("<svg></svg>")}}, `"look\n\n[image, not shown]"`, 0},
-		"beside one that is": {
-			[]llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}},
-			`[{"type":"text","text":"[image of #2]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},{"type":"text","text":"look\n\n[image of #1, not shown]"}]`, 1,
-		},
-	} {
-		got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: c.images}}})
-		check.Equal(t, name, string(got.Messages[0].Body["content"]), c.want)
-		check.Len(t, name+": pictures", got.Messages[0].Images, c.shown)
-	}
+	shown := []llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}, {Type: "image/png", Data: []byte("<svg></svg>")}}
+	_, got := send(t, local, openai.Options{}, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: shown}}})
+	field(t, got.Messages[0].Body, "content", `[{"type":"text","text":"[image of #2]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},`+
+		`{"type":"text","text":"look\n\n[image of #1, not shown]\n\n[image, not shown]"}]`)
 	images := []llm.Image{{Data: png}}
-	got := sent(t, llm.Request{Messages: []llm.Message{
+	_, got = send(t, local, openai.Options{}, llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind", Images: images},
 		{Role: llm.RoleUser, Text: "look"},
 		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "f"}}, Images: images},

@@ -61,9 +61,9 @@ func logged(o openai.Options) (openai.Options, *bytes.Buffer) {
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
 
 // ask sends hello to a server with this answer, without a second attempt.
-func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
+func ask(t *testing.T, o openai.Options, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
-	return connect(t, llmtest.Serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
+	return connect(t, llmtest.Serve(t, answer), o).Generate(t.Context(), hello, nil)
 }
 
 func TestFailureInPlaceOfAnAnswer(t *testing.T) {
@@ -96,7 +96,7 @@ func TestFailureInPlaceOfAnAnswer(t *testing.T) {
 		"200 with a page":                               {whole("\n<!doctype html><title>a web interface</title>"), llm.KindWrongAddress},
 		"200 without choices":                           {whole(`{"object":"chat.completion","choices":[]}`), llm.KindTruncated},
 	} {
-		err := check.ErrorOf(ask(t, c.answer))
+		err := check.ErrorOf(ask(t, openai.Options{}, c.answer))
 		check.Equal(t, name, llm.KindOf(err), c.kind)
 		if c.kind == llm.KindRateLimited {
 			check.ErrorContains(t, name, err, "slow down")
@@ -121,7 +121,7 @@ func TestWholeAnswerIsAccepted(t *testing.T) {
 			x.Refuse(http.StatusOK, "", `{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`)
 		},
 	} {
-		resp := check.Must(ask(t, answer))(t)
+		resp := check.Must(ask(t, openai.Options{}, answer))(t)
 		check.Equal(t, name, resp.FinishReason+" "+resp.Message.Text, llm.FinishStop+" whole")
 	}
 }
@@ -132,7 +132,7 @@ func TestFinishReasonsOfOtherServers(t *testing.T) {
 		"content_filter": llm.FinishFilter, "sensitive": llm.FinishFilter, "eos": "eos",
 		"SAFETY": llm.FinishFilter, "RECITATION": llm.FinishFilter, "PROHIBITED_CONTENT": llm.FinishFilter, "content_filter: OTHER": llm.FinishFilter,
 	} {
-		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() }))(t)
+		resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() }))(t)
 		check.Equal(t, reason, resp.FinishReason, want)
 	}
 }
@@ -157,7 +157,7 @@ func TestUsageForms(t *testing.T) {
 		"in a word":                          {`"none"`, llm.Usage{}},
 		"with odd details":                   {`{"prompt_tokens_details":"none"}`, llm.Usage{}},
 	} {
-		resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+		resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
 			x.Chunk(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)
 			x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
 			x.Done()
@@ -168,7 +168,7 @@ func TestUsageForms(t *testing.T) {
 }
 
 func TestInvalidUTF8IsRefused(t *testing.T) {
-	resp := check.Must(ask(t, func(x *llmtest.Exchange) {
+	resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
 		x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\",\"reasoning_details\":[{\"type\":\"x\",\"data\":\"\xc3\x28\"}]},\"finish_reason\":\"stop\"}]}\n\n")
 		x.Done()
 	}))(t)
@@ -180,6 +180,6 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 
 func TestBracketsInTextAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
-	resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Say(text) }))(t)
+	resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) { x.Say(text) }))(t)
 	check.That(t, resp.Message.Text == text, "got %d of %d bytes", len(resp.Message.Text), len(text))
 }

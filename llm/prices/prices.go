@@ -45,25 +45,19 @@ var version = regexp.MustCompile(`[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
 // it ("openai/gpt-5.6-luna"), else without a date behind it ("gpt-5.6-luna-2026-07-09").
 // The list counts before the built-in table. ok is false if the price is unknown.
 func (l List) Of(model string) (p Price, ok bool) {
-	if p, ok = l.named(model); ok {
-		return p, true
-	}
-	return l.named(version.ReplaceAllString(model, ""))
-}
-
-// named returns the price of a name, or of the part after its last slash.
-func (l List) named(name string) (p Price, ok bool) {
-	last := name[strings.LastIndex(name, "/")+1:]
-	names := []string{name, last}
-	if strings.HasPrefix(last, "claude-") {
-		names = append(names, strings.ReplaceAll(last, ".", "-"))
-	}
-	for _, name := range names {
-		if p, ok = l[name]; ok {
-			return p, true
+	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
+		last := name[strings.LastIndex(name, "/")+1:]
+		names := []string{name, last}
+		if strings.HasPrefix(last, "claude-") {
+			names = append(names, strings.ReplaceAll(last, ".", "-"))
 		}
-		if p, ok = table[name]; ok {
-			return p, true
+		for _, name := range names {
+			if p, ok = l[name]; !ok {
+				p, ok = table[name]
+			}
+			if ok {
+				return p, true
+			}
 		}
 	}
 	return Price{}, false

@@ -41,7 +41,7 @@ var table = map[string]Price{
 	"o3-mini":       {1.1, 0.55, 1.1, 4.4},
 	"o4-mini":       {1.1, 0.275, 1.1, 4.4},
 
-	// Anthropic. OpenRouter writes the versions with dots, see named.
+	// Anthropic. OpenRouter writes the versions with dots, see Of.
 	"claude-fable-5-1":  {10, 0.25, 12.5, 50},
 	"claude-fable-5":    {10, 1, 12.5, 50},
 	"claude-opus-5-5":   {4, 0.2, 5, 20},

@@ -4,8 +4,11 @@
 package provider
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -38,28 +41,48 @@ func (c *Client) Demands() Demands {
 func (c *Client) Demand(change func(*Demands)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.demands.Refused == nil {
-		c.demands.Refused = map[string]bool{}
-	}
 	change(&c.demands)
 }
 
 // Attempt is a request that is changed as long as the server refuses its form.
 type Attempt interface {
-	// Send sends the request. With an error the response contains what the server counted, if
-	// anything.
-	Send(ctx context.Context, show func(delta string)) (llm.Response, error)
-	// Adapt changes the next request according to the refusal of this one. It returns false if there
-	// is nothing to change.
-	Adapt(ctx context.Context, refused *llm.Error) bool
+	// Compose returns the form of the request to send next.
+	Compose() Form
+	// Adapt learns from the refusal of a form, see Client.Adapt. It returns false if there is nothing to
+	// change.
+	Adapt(ctx context.Context, refused *llm.Error, form Form) bool
 }
 
-// maxChanges limits how often one attempt is repeated in another form.
+// Form is one form of a request, with what a server may refuse in it.
+type Form struct {
+	Wire    string
+	Address string
+	Body    any
+	Read    func(*Answer) Reader // reads the answer into the argument
+
+	Forced    bool     // a tool is forced
+	Effort    string   // of reasoning; "": none
+	Efforts   []string // the efforts that the wire knows, in ascending order
+	Tokens    int      // of the answer at most; 0: not limited
+	Fields    []Field  // optional fields; of several that a refusal names, the first is omitted
+	MayReason bool     // it is not known whether the model reasons by default: the answer shows it
+
+	json []byte // Body
+}
+
+// Field is an optional field of a request.
+type Field struct {
+	Name  string
+	About *regexp.Regexp // matches refusals of it
+	In    string         // the JSON in which it is; "": its name as a key
+}
+
+// maxChanges limits how often one attempt is repeated in another form: a server may allow a shorter
+// answer each time.
 const maxChanges = 8
 
-// Generate answers req, see llm.Model and retry, and learns from the outcome. list lists the
-// models if none is set; begin begins an attempt.
-func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string, req llm.Request) Attempt) (llm.Response, error) {
+// Generate answers req, see llm.Model and retry, and learns from the outcome.
+func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	shown := false // what was shown cannot be taken back
 	if showTo := show; show != nil {
 		show = func(delta string) {
@@ -68,21 +91,31 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		}
 	}
 	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context, req llm.Request) (llm.Response, error) {
-		model, err := c.Discovery.ModelID(ctx, list)
+		model, err := c.modelID(ctx)
 		if err != nil {
 			return llm.Response{}, err
 		}
-		a := begin(model, req)
+		a := c.Protocol.Begin(model, req)
 		for changes := 0; ; changes++ {
-			resp, err := a.Send(ctx, show)
+			form := a.Compose()
+			if form.json, err = Marshal(form.Body); err != nil {
+				return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
+			}
+			answer := newAnswer(show, form.Tokens, c.Options.MaxAnswer)
+			resp, err := c.exchange(ctx, form, req, answer)
 			refused, ok := errors.AsType[*llm.Error](err)
-			if !ok || shown || changes == maxChanges || !a.Adapt(ctx, refused) || req.Charge() != nil {
+			again := ok && !shown && a.Adapt(ctx, refused, form)
+			if err == nil {
+				again = form.MayReason && c.lacksRoom(resp, answer.Reasoned) && a.Compose().Tokens > form.Tokens
+			}
+			if !again || changes == maxChanges || req.Charge() != nil {
 				return resp, err
 			}
+			req.ReportFailed(resp.Usage)
 		}
 	})
 	if err == nil {
-		c.Discovery.Answered()
+		c.answered()
 		return resp, nil
 	}
 	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
@@ -91,67 +124,44 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 	return llm.Response{}, err
 }
 
-// Sent is the part of a request that a server may refuse although it would accept the rest.
-type Sent struct {
-	Model   string
-	Forced  bool     // a tool is forced
-	Effort  string   // of reasoning; "": none
-	Efforts []string // the efforts that the wire knows, in ascending order
-	Tokens  int      // of the answer at most; 0: not limited
-	Fields  []Field  // optional fields; of several that a refusal names, the first is omitted
-}
-
-// Field is an optional field of a request.
-type Field struct {
-	Name  string
-	About *regexp.Regexp // matches refusals of it
-}
-
-// Adapt learns from the refusal of a request in which s was sent, and returns true if the same
-// request may succeed in another form.
-func (c *Client) Adapt(refused *llm.Error, s Sent) bool {
+// Adapt learns from the refusal of a form, and returns true if the request may succeed in another one.
+func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 	switch {
 	case refused.Kind != llm.KindBadRequest:
 		return false
-	case s.Forced && llm.RefusesForced(refused):
+	case form.Forced && llm.RefusesForced(refused):
 		c.Learnt().NoForced()
-		c.Options.Log.Info("forced_tool_refused", "model", s.Model, "error", refused)
+		c.Options.Log.Info("forced_tool_refused", "model", c.Model(), "error", refused)
 		return true
 	}
-	if longest := statedLongest(refused.Message, s.Tokens); longest > 0 {
+	if longest := statedLongest(refused.Message, form.Tokens); longest > 0 {
 		c.Demand(func(d *Demands) { d.Longest = longest })
 		return true
 	}
-	for _, field := range s.Fields {
-		if field.About.MatchString(refused.Message) {
+	for _, field := range form.Fields {
+		sent := cmp.Or(field.In, `"`+field.Name+`":`) // in a text its quotes are escaped
+		if field.About.MatchString(refused.Message) && bytes.Contains(form.json, []byte(sent)) {
 			c.Demand(func(d *Demands) { d.Refused[field.Name] = true })
-			c.Options.Log.Info("field_refused", "model", s.Model, "field", field.Name, "error", refused)
+			c.Options.Log.Info("field_refused", "model", c.Model(), "field", field.Name, "error", refused)
 			return true
 		}
 	}
-	if s.Effort != "" && aboutEffort.MatchString(refused.Message) {
-		c.Demand(func(d *Demands) { d.refuseEffort(s, refused.Message) })
-		c.Options.Log.Info("reasoning_refused", "model", s.Model, "reasoning", s.Effort, "sent", Nearest(s.Effort, c.Demands().Efforts))
+	if form.Effort != "" && aboutEffort.MatchString(refused.Message) {
+		c.Demand(func(d *Demands) { d.refuseEffort(form, refused.Message) })
+		c.Options.Log.Info("reasoning_refused", "model", c.Model(), "reasoning", form.Effort, "sent", Nearest(form.Effort, c.Demands().Efforts))
 		return true
 	}
 	return false
 }
 
-// LacksRoom learns from an answer to a request without room for reasoning whether the model reasons
-// by default: reasoned reports whether the answer has reasoning, but some servers hide it. It returns
-// true if the reasoning has left no room for the answer, and another request may be made; hasRoom
-// reports whether that one has any.
-func (c *Client) LacksRoom(req llm.Request, resp llm.Response, reasoned bool, hasRoom func() bool) bool {
+// lacksRoom learns from an answer whether the model reasons by default: reasoned reports whether the
+// answer has reasoning, but some servers hide it. It returns true if that left no room for the answer.
+func (c *Client) lacksRoom(resp llm.Response, reasoned bool) bool {
 	empty := resp.FinishReason == llm.FinishLength && len(resp.Message.Calls) == 0 && strings.TrimSpace(resp.Message.Text) == ""
-	if !reasoned && !empty {
-		return false
+	if reasoned || empty {
+		c.Demand(func(d *Demands) { d.Thinks = true })
 	}
-	c.Demand(func(d *Demands) { d.Thinks = true })
-	if !empty || !hasRoom() || req.Charge() != nil {
-		return false
-	}
-	req.ReportFailed(resp.Usage)
-	return true
+	return empty
 }
 
 // aboutEffort matches refusals of a reasoning effort, or of the field.
@@ -175,7 +185,7 @@ func Nearest(wanted string, accepted []string) string {
 
 // refuseEffort learns from the refusal of an effort: the server accepts those that the text lists;
 // all others if it names only the refused one; none if it names none, because it refuses the field.
-func (d *Demands) refuseEffort(s Sent, message string) {
+func (d *Demands) refuseEffort(form Form, message string) {
 	text := strings.ToLower(message)
 	if at := strings.Index(text, "supported values"); at >= 0 {
 		text = text[at:]
@@ -184,11 +194,11 @@ func (d *Demands) refuseEffort(s Sent, message string) {
 	named := func(effort string) bool { return slices.Contains(words, effort) }
 	accepted := d.Efforts
 	if accepted == nil {
-		accepted = s.Efforts
+		accepted = form.Efforts
 	}
-	others := slices.DeleteFunc(slices.Clone(accepted), func(effort string) bool { return effort == s.Effort })
+	others := slices.DeleteFunc(slices.Clone(accepted), func(effort string) bool { return effort == form.Effort })
 	d.Efforts = slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !named(effort) })
-	if len(d.Efforts) == 0 && named(s.Effort) {
+	if len(d.Efforts) == 0 && named(form.Effort) {
 		d.Efforts = others
 	}
 }

@@ -4,7 +4,6 @@ package provider
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 
 	"cairn/llm"
@@ -27,25 +26,4 @@ func Schema(t llm.Tool) json.RawMessage {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return t.Parameters
-}
-
-// Part is a piece of a message: a text, or a picture.
-type Part struct {
-	Text      string
-	MediaType string // of the picture; "": it is a text
-	Data      string // of the picture, in base64
-}
-
-// Parts returns the pictures of a user's message, each after its label, and then the text, which may
-// be empty.
-func Parts(m llm.Message) (parts []Part) {
-	text, images := m.Text, []llm.Image(nil)
-	if m.Role == llm.RoleUser { // only users have pictures
-		text, images = m.Shown()
-	}
-	for _, image := range images {
-		kind, _ := image.MediaType()
-		parts = append(parts, Part{Text: "[" + image.Name() + "]"}, Part{MediaType: kind, Data: base64.StdEncoding.EncodeToString(image.Data)})
-	}
-	return append(parts, Part{Text: text})
 }

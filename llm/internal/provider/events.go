@@ -37,99 +37,66 @@ func newEvents(reader io.Reader, maxAnswer int) *events {
 // next returns the next event, valid until the next call; io.EOF at the end of the
 // stream. An error of the server in the stream is an *llm.Error.
 func (e *events) next() ([]byte, error) {
-	for !e.done {
-		if !e.lines.Scan() {
-			return nil, e.end(e.lines.Err())
-		}
+	for !e.done && e.lines.Scan() {
 		line := bytes.TrimRight(e.lines.Bytes(), "\r")
 		if e.taken += len(line) + 1; e.taken > streamPerAnswer*e.maxAnswer {
 			return nil, llm.TooLong(e.taken)
 		}
-		event, err := e.line(line)
-		if event != nil || err != nil {
-			return event, err
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case len(line) == 0: // ends an event of several lines
+			data, failed := e.data, e.failed
+			if e.data, e.failed = nil, false; len(data) == 0 {
+				continue
+			}
+			if !json.Valid(data) {
+				return nil, llm.Truncated(fmt.Errorf("not JSON: %s", llm.Clip(string(data))))
+			}
+			return checked(data, failed)
+		case line[0] == '{': // some servers send an error without any framing
+			value = line
+		case string(field) == "error":
+			return nil, llm.Refused(0, nil, value)
+		case string(field) == "event":
+			e.failed = string(value) == "error"
+			continue
+		case string(field) != "data": // a comment that keeps the connection alive, or an irrelevant field
+			continue
 		}
+		switch {
+		case string(value) == "[DONE]":
+			e.done = true
+		case len(e.data) == 0 && json.Valid(value): // not every server sends the empty line
+			return checked(value, e.failed)
+		case len(e.data)+len(value) > e.maxAnswer:
+			return nil, llm.TooLong(e.maxAnswer)
+		case len(value) > 0:
+			e.data = append(append(e.data, value...), '\n')
+		}
+	}
+	switch err := e.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, llm.TooLong(e.maxAnswer)
+	case err != nil:
+		return nil, llm.Truncated(err)
+	case !e.done && len(e.data) > 0:
+		return nil, llm.Truncated(io.ErrUnexpectedEOF)
 	}
 	return nil, io.EOF
 }
 
-// line returns the event that line completes, nil if none.
-func (e *events) line(line []byte) ([]byte, error) {
-	if len(line) == 0 {
-		event, err := e.flush()
-		e.failed = false
-		return event, err
-	}
-	if line[0] == '{' { // some servers send an error without any framing
-		return e.take(line)
-	}
-	field, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimSpace(value)
-	switch string(field) {
-	case "data":
-		return e.take(value)
-	case "error":
-		return nil, llm.Refused(0, nil, value)
-	case "event":
-		e.failed = string(value) == "error"
-	}
-	return nil, nil // a comment that keeps the connection alive, or an irrelevant field
-}
-
-// take handles a line of data. A line of complete JSON does not wait for the empty line that ends
-// its event: not every server sends one.
-func (e *events) take(line []byte) ([]byte, error) {
+// checked makes the checks that are the same on all wires. failed: the event is named error.
+func checked(data []byte, failed bool) ([]byte, error) {
 	switch {
-	case string(line) == "[DONE]":
-		e.done = true
-	case len(e.data) == 0 && json.Valid(line):
-		return e.event(line)
-	case len(e.data)+len(line) > e.maxAnswer:
-		return nil, llm.TooLong(e.maxAnswer)
-	case len(line) > 0:
-		e.data = append(append(e.data, line...), '\n')
-	}
-	return nil, nil
-}
-
-// flush ends an event of several lines.
-func (e *events) flush() ([]byte, error) {
-	data := e.data
-	e.data = nil
-	switch {
-	case len(data) == 0:
-		return nil, nil
-	case !json.Valid(data):
-		return nil, llm.Truncated(fmt.Errorf("not JSON: %s", llm.Clip(string(data))))
-	}
-	return e.event(data)
-}
-
-// event makes the checks that are the same on all wires.
-func (e *events) event(data []byte) ([]byte, error) {
-	if llm.Crowded(data) {
+	case llm.Crowded(data):
 		return nil, llm.TooMany(llm.MaxParts, "parts")
-	}
-	if e.failed {
+	case failed:
 		return nil, llm.Refused(0, nil, data)
-	}
-	if !utf8.Valid(data) { // otherwise fields that are sent back unchanged would stay invalid
+	case !utf8.Valid(data): // otherwise fields that are sent back unchanged would stay invalid
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	}
 	return data, nil
-}
-
-// end returns the error for a body that ended without [DONE].
-func (e *events) end(err error) error {
-	switch {
-	case errors.Is(err, bufio.ErrTooLong):
-		return llm.TooLong(e.maxAnswer)
-	case err != nil:
-		return llm.Truncated(err)
-	case len(e.data) > 0:
-		return llm.Truncated(io.ErrUnexpectedEOF)
-	}
-	return io.EOF
 }
 
 // IsError reports whether the error field of an answer contains an error.

@@ -21,42 +21,35 @@ import (
 // maxRefusal limits how many bytes of a server's refusal are read.
 const maxRefusal = 1 << 20
 
-// Answer assembles an answer on one wire.
-type Answer interface {
+// Reader reads the events of one wire into an Answer.
+type Reader interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
-	// Complete reports whether the server has marked the answer as complete.
-	Complete() bool
-	// Response returns the whole answer.
-	Response() (llm.Response, error)
-	// Over returns the limit of an answer that was exceeded, nil if none.
-	Over() error
-	// Counted returns what the server has counted so far.
-	Counted() llm.Usage
-	// Thought reports whether the text began with a thought in tags.
-	Thought() bool
+	// Native returns what the provider added to the message with these calls, to be sent back; nil if
+	// nothing.
+	Native(calls []llm.Call) json.RawMessage
 }
 
-// Exchange posts body, the form of req on a wire, and reads the whole answer. With an error the
-// response contains what the server counted, if anything.
-func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
-	text, err := Marshal(body)
-	if err != nil {
-		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
-	}
-	var whole llm.Response
-	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response) (err error) {
-		whole, err = read(resp, answer, c.Options.MaxAnswer)
+// Whole is a Reader on whose wire some servers answer with one piece of JSON, and end a stream without a
+// finish reason.
+type Whole interface {
+	IsWhole(body []byte) bool
+}
+
+// exchange posts a form of req, and reads the whole answer. With an error the response contains what
+// the server counted, if anything.
+func (c *Client) exchange(ctx context.Context, form Form, req llm.Request, answer *Answer) (whole llm.Response, err error) {
+	err = c.send(ctx, req.Alive, http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
+		whole, err = answer.read(resp, form.Read(answer))
 		return err
 	})
 	if err != nil {
-		return llm.Response{Usage: answer.Counted()}, err
+		return llm.Response{Usage: answer.Usage}, err
 	}
 	return whole, nil
 }
 
-// Ask gets JSON from the server. A field of another type than in into stays empty. Its errors are
-// like those of Exchange.
+// Ask gets JSON from the server. A field of another type than in into stays empty. Errors are *llm.Error.
 func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
 	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response) error {
@@ -114,7 +107,6 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	return llm.Refused(resp.StatusCode, resp.Header, text)
 }
 
-// livingBody calls alive whenever bytes arrive.
 type livingBody struct {
 	io.ReadCloser
 	alive func() // may be nil
@@ -138,62 +130,59 @@ func drain(body io.Reader, cancel func()) {
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
 // JSON. Anything else in a response with status 200 is a refusal.
-func read(resp *http.Response, answer Answer, maxAnswer int) (llm.Response, error) {
+func (a *Answer) read(resp *http.Response, wire Reader) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
-	first, err := firstByte(reader, maxAnswer)
+	first, err := firstByte(reader, a.maxBytes)
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return llm.Response{}, llm.TooLong(maxAnswer)
+		return llm.Response{}, llm.TooLong(a.maxBytes)
 	case err == nil && (first == '{' || first == '[' || first == '<'):
-		if err := readWhole(resp, reader, answer, maxAnswer); err != nil {
+		if err := a.readWhole(resp, reader, wire); err != nil {
 			return llm.Response{}, err
 		}
-		return answer.Response()
+		return a.respond(wire)
 	}
 	// An error of firstByte recurs when the events are read.
-	events := newEvents(reader, maxAnswer)
+	events := newEvents(reader, a.maxBytes)
 	for {
 		event, err := events.next()
-		switch {
-		case err == io.EOF && !events.done && !answer.Complete(): // not errors.Is: an EOF inside another error is a broken connection
-			return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
-		case err == io.EOF:
-			return answer.Response()
-		case err != nil:
+		if err == io.EOF { // not errors.Is: an EOF inside another error is a broken connection
+			if _, ends := wire.(Whole); a.Finish == "" && !(ends && events.done) {
+				return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
+			}
+			return a.respond(wire)
+		}
+		if err != nil {
 			return llm.Response{}, err
 		}
-		done, err := answer.Add(event)
-		if err = cmp.Or(err, answer.Over()); err != nil {
+		done, err := wire.Add(event)
+		if err = cmp.Or(err, a.over); err != nil {
 			return llm.Response{}, err
 		}
 		if done {
-			return answer.Response()
+			return a.respond(wire)
 		}
 	}
 }
 
-func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer int) error {
-	body, err := io.ReadAll(io.LimitReader(reader, int64(maxAnswer)+1))
+func (a *Answer) readWhole(resp *http.Response, reader io.Reader, wire Reader) error {
+	body, err := io.ReadAll(io.LimitReader(reader, int64(a.maxBytes)+1))
 	switch {
 	case err != nil:
 		return llm.Truncated(err)
-	case len(body) > maxAnswer:
-		return llm.TooLong(maxAnswer)
+	case len(body) > a.maxBytes:
+		return llm.TooLong(a.maxBytes)
 	case llm.Crowded(body):
 		return llm.TooMany(llm.MaxParts, "parts")
 	}
 	if err := errorIn(resp, body); err != nil {
 		return err
 	}
-	if whole, is := answer.(interface {
-		Whole(body []byte) (bool, error)
-	}); is { // some servers of chat completions do not stream
-		ok, err := whole.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-		if err != nil || ok {
-			return cmp.Or(err, answer.Over())
-		}
+	if whole, is := wire.(Whole); !is || !whole.IsWhole(body) {
+		return unreadable(resp, body)
 	}
-	return unreadable(resp, body)
+	_, err = wire.Add(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+	return cmp.Or(err, a.over)
 }
 
 // errorIn returns the error that a server sent with the status of a success; nil if there is none.
@@ -228,12 +217,4 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 		}
 	}
 	return 0, bufio.ErrTooLong
-}
-
-// httpClient returns a copy of client, or a new one for nil, that follows no redirects: conversation
-// and key go only to the configured server.
-func httpClient(client *http.Client) *http.Client {
-	own := *cmp.Or(client, &http.Client{})
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &own
 }

@@ -4,6 +4,7 @@ package provider
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -28,7 +29,7 @@ type Options struct {
 	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 5 minutes
 	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
-	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See NewSaid too
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See newAnswer too
 
 	Notebook *llm.Notebook // stores what is learned about the model; nil: nothing is stored
 
@@ -44,21 +45,36 @@ type Defaults struct {
 	Preferred []string // models to choose from if none is set, see llm.Choose
 }
 
-// Client is the part of a model that does not depend on the wire.
-type Client struct {
-	Options   Options
-	Host      string // of BaseURL: identifies the provider
-	Discovery *llm.Discovery
-	Header    http.Header // of each request: the key
-
-	server string     // host and path of BaseURL, without user and password
-	learnt llm.Learnt // used if the notebook has no page
-
-	mu      sync.Mutex // guards demands
-	demands Demands
+// Protocol is the part of a model that depends on the provider.
+type Protocol interface {
+	// Models lists what the server offers.
+	Models(ctx context.Context) ([]llm.Offered, error)
+	// AskWindow returns the window that the server reports, or that is known about the model; Tokens 0:
+	// none.
+	AskWindow(ctx context.Context) llm.Window
+	// Begin begins an attempt at a request to a model.
+	Begin(model string, req llm.Request) Attempt
 }
 
-// New returns a client that has sent nothing yet. It fails if the base URL is not a web address.
+// Client is the part of a model that does not depend on the provider.
+type Client struct {
+	Options  Options
+	Protocol Protocol
+	Host     string      // of BaseURL: identifies the provider
+	Header   http.Header // of each request: the key
+
+	server    string        // host and path of BaseURL, without user and password
+	preferred []string      // models to choose from if none is set
+	learnt    llm.Learnt    // used if the notebook has no page
+	asking    chan struct{} // contains a token while one caller queries the server about itself
+
+	mu      sync.Mutex // guards the fields below
+	demands Demands
+	found   discovered
+}
+
+// New returns a client that has sent nothing yet, and has no Protocol. It fails if the base URL is not
+// a web address.
 func New(o Options, d Defaults) (*Client, error) {
 	given, _, _ := strings.Cut(o.BaseURL, "?") // behind it there may be a key
 	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(o.BaseURL, d.BaseURL), "/"), d.Cut), "/")
@@ -69,54 +85,33 @@ func New(o Options, d Defaults) (*Client, error) {
 	if o.Wire == "auto" {
 		o.Wire = ""
 	}
-	o.fill()
-	o.Log = o.Log.With("provider", base.Host)
-	return &Client{
-		Options: o, Host: base.Host, server: base.Host + base.Path,
-		Discovery: llm.NewDiscovery(o.Model, o.Window, d.Preferred, o.Log), Header: http.Header{},
-	}, nil
-}
-
-// fill sets the defaults.
-func (o *Options) fill() {
 	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
 	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
 	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 5*time.Minute) // models may reason, and local ones read, that long without a word
 	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
 	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
-	o.HTTPClient = httpClient(o.HTTPClient)
+	own := *cmp.Or(o.HTTPClient, &http.Client{})
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // conversation and key go only to this server
+	o.HTTPClient = &own
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Log = o.Log.With("provider", base.Host)
+	return &Client{
+		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, preferred: d.Preferred,
+		asking: make(chan struct{}, 1), demands: Demands{Refused: map[string]bool{}}, found: discovered{model: o.Model},
+	}, nil
 }
 
 // Name returns the model, or the server's host until a model is set or chosen.
-func (c *Client) Name() string {
-	if model := c.Discovery.Model(); model != "" {
-		return model
-	}
-	return c.Host
-}
+func (c *Client) Name() string { return cmp.Or(c.Model(), c.Host) }
 
 // Learnt returns what was learned about this model on this server, see llm.Notebook. Until a model
 // is set or chosen it is not saved.
 func (c *Client) Learnt() *llm.Learnt {
-	model := c.Discovery.Model()
+	model := c.Model()
 	if c.Options.Notebook == nil || model == "" {
 		return &c.learnt
 	}
 	return c.Options.Notebook.Page(model + "@" + c.server)
-}
-
-// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say. It
-// chooses the model if none is set.
-func (c *Client) ListedWindow(list []llm.Offered, source string) llm.Window {
-	_ = c.Discovery.ChooseFrom(list) // without a model there is no window
-	model := c.Discovery.Model()
-	for _, o := range list {
-		if o.ID == model && o.Window > 0 {
-			return llm.Window{Tokens: o.Window, Source: source}
-		}
-	}
-	return llm.Window{}
 }

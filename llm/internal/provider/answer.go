@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"iter"
+	"slices"
 	"strings"
 
 	"cairn/llm"
@@ -19,9 +19,15 @@ const (
 	bytesPerToken = 32
 )
 
-// Said accumulates the text of an answer, and counts its bytes: a server that sends without end must
+// Answer accumulates an answer on any wire, and counts its bytes: a server that sends without end must
 // not fill memory.
-type Said struct {
+type Answer struct {
+	Started  bool   // something of it was received
+	Finish   string // the finish reason, in llm's terms as far as there is one; "": the server has not finished
+	Usage    llm.Usage
+	Reasoned bool // the model has reasoned, visibly
+	calls    []*Call
+
 	show func(string) // may be nil
 
 	maxBytes, maxSaid int
@@ -32,93 +38,115 @@ type Said struct {
 	thought thoughtFilter
 }
 
-// NewSaid returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
+// newAnswer returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
 // bytes. show, if not nil, receives the text as it arrives.
-func NewSaid(show func(string), tokens, maxBytes int) Said {
-	s := Said{show: show, maxBytes: maxBytes, maxSaid: maxBytes}
+func newAnswer(show func(string), tokens, maxBytes int) *Answer {
+	a := &Answer{show: show, maxBytes: maxBytes, maxSaid: maxBytes}
 	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
-		s.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
+		a.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
 	}
-	return s
+	return a
 }
 
 // Count counts bytes of text, call ids, names and arguments.
-func (s *Said) Count(n int) {
-	if s.said += n; s.said > s.maxSaid {
-		s.Exceed(llm.TooLong(s.maxSaid))
+func (a *Answer) Count(n int) {
+	if a.said += n; a.said > a.maxSaid {
+		a.Exceed(llm.TooLong(a.maxSaid))
 	}
-	s.CountOther(n)
+	a.CountOther(n)
 }
 
 // CountOther counts bytes of reasoning and other fields, which some servers do not count as tokens of
 // the answer.
-func (s *Said) CountOther(n int) {
-	if s.bytes += n; s.bytes > s.maxBytes {
-		s.Exceed(llm.TooLong(s.maxBytes))
+func (a *Answer) CountOther(n int) {
+	if a.bytes += n; a.bytes > a.maxBytes {
+		a.Exceed(llm.TooLong(a.maxBytes))
 	}
 }
 
 // Exceed records that a limit was exceeded: the answer is given up after the current event.
-func (s *Said) Exceed(limit *llm.Error) {
-	if s.over == nil {
-		s.over = limit
+func (a *Answer) Exceed(limit *llm.Error) {
+	if a.over == nil {
+		a.over = limit
 	}
 }
-
-// Over returns the limit that was exceeded, nil if none.
-func (s *Said) Over() error { return s.over }
 
 // Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in
 // tags at the start.
-func (s *Said) Say(piece string) {
+func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
-	if s.Count(len(piece)); s.over != nil {
+	if a.Count(len(piece)); a.over != nil {
 		return
 	}
-	piece = s.thought.next(piece)
-	s.text.WriteString(piece)
-	if s.show != nil && piece != "" {
-		s.show(piece)
+	piece = a.thought.next(piece)
+	a.text.WriteString(piece)
+	if a.show != nil && piece != "" {
+		a.show(piece)
 	}
 }
 
-// Thought reports whether the text began with a thought.
-func (s *Said) Thought() bool { return s.thought.end != "" }
-
 // Text returns the text so far.
-func (s *Said) Text() string { return s.text.String() + s.thought.rest() }
+func (a *Answer) Text() string { return a.text.String() + a.thought.rest() }
 
 // Call is a tool call that is being received.
 type Call struct {
+	Index     int // the server's number
 	ID, Name  string
 	Arguments strings.Builder
 }
 
+// Calls returns the calls so far, in order.
+func (a *Answer) Calls() []*Call { return a.calls }
+
+// Call returns the call with an index; it adds one, in order, if there is none.
+func (a *Answer) Call(index int) *Call {
+	at, found := slices.BinarySearchFunc(a.calls, index, func(c *Call, index int) int { return cmp.Compare(c.Index, index) })
+	if found {
+		return a.calls[at]
+	}
+	return a.AddCall(at, index)
+}
+
+// AddCall inserts a call before the one at a position.
+func (a *Answer) AddCall(at, index int) *Call {
+	if len(a.calls) == llm.MaxCalls {
+		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
+	}
+	c := &Call{Index: index}
+	a.calls = slices.Insert(a.calls, at, c)
+	return c
+}
+
 // Begin sets id and name of a call, unless it has them, and counts them and the arguments that come
 // with them.
-func (s *Said) Begin(c *Call, id, name, arguments string) {
+func (a *Answer) Begin(c *Call, id, name, arguments string) {
 	if len(name) > llm.MaxName {
-		s.Exceed(llm.TooMany(llm.MaxName, "bytes in the name of a tool"))
+		a.Exceed(llm.TooMany(llm.MaxName, "bytes in the name of a tool"))
 	}
 	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
 	c.Arguments.WriteString(arguments)
-	s.Count(len(id) + len(name) + len(arguments))
+	a.Count(len(id) + len(name) + len(arguments))
 }
 
-// Message returns the whole answer, with an id for each call.
-func (s *Said) Message(calls iter.Seq[*Call]) (llm.Message, error) {
-	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(s.Text())}
-	for call := range calls {
+// respond returns the whole answer, with an id for each call.
+func (a *Answer) respond(w Reader) (llm.Response, error) {
+	if !a.Started {
+		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
+	}
+	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(a.Text())}
+	for _, call := range a.calls {
 		if call.Name == "" {
-			return m, llm.Truncated(errors.New("a tool call without a name"))
+			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
 		}
 		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
 	}
-	if len(m.Calls) > llm.MaxCalls {
-		return m, llm.TooMany(llm.MaxCalls, "tool calls")
-	}
 	llm.NameCalls(m.Calls)
-	return m, nil
+	m.Native = w.Native(m.Calls)
+	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.thought.end != ""
+	if a.Finish = cmp.Or(a.Finish, llm.FinishStop); a.Finish == llm.FinishStop && len(m.Calls) > 0 {
+		a.Finish = llm.FinishToolCalls
+	}
+	return llm.Response{Message: m, FinishReason: a.Finish, Usage: a.Usage}, nil
 }
 
 // mostCounted is the largest count that is accepted. No window is as large.
