@@ -88,15 +88,10 @@ func wantState(t *testing.T, c *store.Conversation, before transcript.Snapshot) 
 	check.That(t, same && after.Head.ClearedTo == before.Head.ClearedTo, "before\n%+v\nafter\n%+v", before, after)
 }
 
-// A deleted message leaves nothing behind, but the rows beside it stay neighbors.
-func TestPlaceholderOverDeletedMessagesHasDates(t *testing.T) {
+func TestDeletedMessagesNeedNoPlaceholder(t *testing.T) {
 	c := imported(t, 10)
 	play(t, c, "sum 1-6 extractive; sum 7-10; delete 1; delete 6; sum 2-5")
-	rows := peek(t, c).Head.Stack
-	check.Equal(t, "stack", storetest.Shape(rows), "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10")
-	for _, left := range []transcript.Summary{rows[0], rows[2]} {
-		check.That(t, left.Messages == 0 && left.FromTime.Equal(storetest.Day) && left.ToTime.Equal(storetest.Day), "got placeholder %+v", left)
-	}
+	check.Equal(t, "stack", storetest.Shape(peek(t, c).Head.Stack), "leaf worker 2-5, leaf worker 7-10")
 	checkCoverage(t, c)
 }
 

@@ -57,6 +57,7 @@ func TestCoverRollups(t *testing.T) {
 	run(t, `
 		a rollup takes the place of its children: say 5; sum a 1-2; sum b 3-4; sum c 1-4 of a b => rollup 1-4, 5 | a rolled_up, b rolled_up
 		it is applied with its children: say 5; prep a 1-2; prep b 3-4; prep c 1-4 of a b; cover c a b => rollup 1-4, 5
+		also across deleted messages: say 9; hide 6; remove 1 4; sum a 2-3 repair; sum b 5-6 repair; sum x 7-7; sum c 2-6 of a b => rollup 2-6, leaf 7-7, 8, 9
 		it absorbs a placeholder that it did not know: say 8; sum a 1-2; hide 4; sum b 5-6; sum c 1-6 of a b => rollup 1-6, 7, 8
 		it is stale with a child: say 4; sum a 1-2 extractive; sum b 3-4; prep c 1-4 of a b; sum d 1-2 repair; cover c => leaf 1-2, leaf 3-4 | c stale
 		it is stale if a message of its span is verbatim: say 6; sum a 1-2; prep b 1-4 of a; cover b => leaf 1-2, 3, 4, 5, 6 | b stale

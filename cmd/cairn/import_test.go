@@ -72,7 +72,7 @@ func TestImport(t *testing.T) {
 	check.Equal(t, "a second import", p.must("", "import", "--channel", "past", "a.jsonl"), "imported 0 messages into past; 200 were known already\n")
 	p.must("hello\n", "chat") // a channel people talk in is refused with a hint
 	p.fails(exitInUse, "name another with --channel: the conversation is in use\n", "import", "b.jsonl")
-	check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE platform_id LIKE 'q%'"), 3)
+	check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE platform_id LIKE 'q_'"), 3)
 	found := p.memories("search bread --limit 5")
 	check.Require(t, len(found) > 0 && strings.Contains(found[0].Content, "bread") && found[0].Channel == "terminal:past", "got %+v", found)
 	shown := p.memories(fmt.Sprint("show ", found[0].ID))[0]

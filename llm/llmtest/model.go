@@ -66,6 +66,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		return llm.Response{}, fmt.Errorf("llmtest: nobody expected request %d", n)
 	}
 	resp, err := m.Func(ctx, n, req)
+	resp.Message.Calls = slices.Clone(resp.Message.Calls) // a client decodes each answer anew
 	if err != nil {
 		req.ReportFailed(resp.Usage)
 	}
