@@ -85,7 +85,7 @@ func (s *screen) menuRows() (rows []string) {
 		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), c.Help)))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Enter completes, Esc closes", more)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Enter takes one, Esc closes", more)))
 	}
 	return rows
 }

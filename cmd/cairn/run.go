@@ -167,7 +167,7 @@ func newChat(a *app) *cobra.Command {
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
 stopped.
 
-At a terminal, / shows the commands; Enter completes them. Alt-Enter starts a new line, the
+At a terminal, / shows the commands; Enter takes the marked one. Alt-Enter starts a new line, the
 arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D quits.
 
 Unknown commands are rejected. //word sends the text /word, and /quit quits.
