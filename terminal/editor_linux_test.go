@@ -126,7 +126,8 @@ func TestEditorKeys(t *testing.T) {
 		check.Contains(t, "prompt", told[len(told)-1].Text, "one\ntwo")
 		k.typed(t, "\x1b[A")
 		k.screen.until(t, "both lines", func(screen string) bool { return strings.HasSuffix(screen, "\n> one\n  two") })
-		k.typed(t, "\x03")
+		check.That(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
+		k.typed(t, "\x03") // would stop an answer otherwise
 	})
 	t.Run("Home, End and Delete do what they say, whatever the terminal sends for them", func(t *testing.T) {
 		k.typed(t, "\x1b[3~") // on an empty line
