@@ -208,7 +208,7 @@ func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
 	d.Fail(slacktest.Fault{Of: "chat.postMessage", Error: "fatal_error", Skip: 1, Times: 2})
 	check.EqualAll(t, "a fault skips, counts and ends", []string{post(), post(), post(), post()}, []string{"", "fatal_error", "fatal_error", ""})
 	d.Fail(slacktest.Fault{Status: 500, Times: -1})
-	d.Heal()
+	d.Clear()
 	check.Equal(t, "healed", post(), "")
 }
 

@@ -194,7 +194,7 @@ func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
 	} {
 		t.Run(claim, func(*testing.T) {
 			q := r.question(true)
-			r.w.Heal()
+			r.w.Clear()
 			for _, fault.Of = range []string{"chat.startStream", "assistant.threads.setStatus"} {
 				fault.Times = -1
 				r.w.Fail(fault)

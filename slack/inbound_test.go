@@ -200,7 +200,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	r.tune = func(s *Slack) { s.times.complete = 300 * time.Millisecond }
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {
-		r.w.Heal()
+		r.w.Clear()
 		fault.Of, fault.Times = "users.info", -1
 		r.w.Fail(fault)
 		general, ann := r.place()

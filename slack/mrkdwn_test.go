@@ -179,7 +179,7 @@ func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
 		text := strings.Repeat("Many words. ", 300)
 		r.send(w, piece(text))
 		r.answered(q.channel, text)
-		r.w.Heal()
+		r.w.Clear()
 		r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
 		calls := r.w.Calls("chat.postMessage")
 		check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")

@@ -25,7 +25,7 @@ func (r *rig) loseSocket() (back func()) {
 	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Status: 503, Times: -1})
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
-	return r.w.Heal
+	return r.w.Clear
 }
 
 func TestAFrozenSocketIsReplaced(t *testing.T) {
@@ -138,7 +138,7 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	check.ErrorContains(t, "the error", r.Ended(), "lacks the scope chat:write")
 	r.end()
-	r.w.Heal()
+	r.w.Clear()
 	r.begin() // the answer was kept
 	r.awaitAnswers(general, 2)
 

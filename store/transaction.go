@@ -184,12 +184,7 @@ func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) e
 	}
 }
 
-// Column returns the one column of the rows of a query.
-func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
-	return Select(tx, scanOne[T], query, args...)
-}
-
-// Values is Column, see Tx.Fail.
+// Values returns the one column of the rows of a query, see Tx.Fail.
 func Values[T any](tx *Tx, query string, args ...any) []T {
 	return List(tx, scanOne[T], query, args...)
 }

@@ -45,9 +45,9 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 // listed returns the texts that a query finds in a database.
 func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
-	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) (err error) {
-		found, err = store.Column[string](tx, query)
-		return err
+	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) error {
+		found = store.Values[string](tx, query)
+		return nil
 	}))
 	return found
 }

@@ -82,7 +82,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 	f := p.folder("", modelAt(server)...)
 	s.killed(p, f, on)
 	close(killed)
-	p.slack.Heal()
+	p.slack.Clear()
 
 	r := f.start("run")
 	p.until(r, "the answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end, begin + end}) })

@@ -14,7 +14,7 @@ import (
 type Fault struct {
 	Of    string // the requests, as the double names them, as in path.Match; empty: all
 	Skip  int    // how many of them succeed first
-	Times int    // how many then fail; 0: one, -1: all until Heal
+	Times int    // how many then fail; 0: one, -1: all until Clear
 
 	Delay      time.Duration // before the response; the client may disconnect earlier
 	Status     int           // HTTP status, sent with Body
@@ -49,8 +49,8 @@ func (s *Faults) Fail(faults ...Fault) {
 	}
 }
 
-// Heal removes all faults.
-func (s *Faults) Heal() {
+// Clear removes all faults.
+func (s *Faults) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = nil
