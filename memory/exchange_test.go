@@ -137,10 +137,10 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 		return at.UTC().Format(time.DateTime)
 	}
 	var got, want []string
-	check.NoError(t, s.View(ctx, func(tx *store.Tx) (err error) {
-		got, err = store.Column[string](tx, `SELECT concat_ws('|', id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed,
+	check.NoError(t, s.View(ctx, func(tx *store.Tx) error {
+		got = store.Values[string](tx, `SELECT concat_ws('|', id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed,
 			said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '')) FROM memories_view ORDER BY id`)
-		return err
+		return nil
 	}))
 	for id := range int64(len(got)) {
 		m := details(t, s, id+1)
