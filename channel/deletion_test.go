@@ -132,7 +132,7 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 		return llmtest.Say("well"), nil
 	})
 	var page llm.Learnt
-	page.NeedReasoning() // the server demands the reasoning of earlier turns with tool calls back
+	page.Learn(func(f *llm.Facts) { f.WantsReasoning = true }) // the server demands the reasoning of earlier turns with tool calls back
 	r.agent.Model = learningModel{r.model, &page}
 	r.overhear("my parrot is called Coco")
 	check.Equal(t, "answer", r.ask("what is its name?"), "it has a name")

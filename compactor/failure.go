@@ -93,7 +93,7 @@ func reasonFor(err error) string {
 	switch {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error()
-	case errors.Is(err, llm.ErrWorkSilent):
+	case errors.Is(err, llm.ErrSilent):
 		return "the summarizing model sent nothing for too long"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long"

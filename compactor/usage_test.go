@@ -201,7 +201,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	})
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
-		r.learnt.NeedReasoning()
+		r.learnt.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 		r.useReasoningModel("because " + filler(300))
 		before := prompt(r)
 		r.useReasoningModel("because " + filler(300))
@@ -214,7 +214,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 
 func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.learnt.NeedReasoning()
+	r.learnt.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 	r.chat(10)
 	r.useReasoningModel("because")
 	calls := r.said[11].Seq

@@ -174,7 +174,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	switch {
 	case err == nil:
 		learntOf(w.model).Speed.Measured(cost+tokens.Estimate(text), took)
-	case context.Cause(ctx) == llm.ErrWorkSilent, context.Cause(ctx) == llm.ErrWorkLate:
+	case context.Cause(ctx) == llm.ErrSilent, context.Cause(ctx) == llm.ErrLate:
 		err = context.Cause(ctx)
 		// The next piece is at most half as large, and smaller if even that would have been too much.
 		learntOf(w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())

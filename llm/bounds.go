@@ -17,15 +17,10 @@ const (
 // ErrTooLong is wrapped by the error for an answer that is too long to be read.
 var ErrTooLong = errors.New("the answer is too long")
 
-// TooLong returns the error for an endless answer. It is not temporary: the same request would get
+// TooLong returns the error for an answer with more than most of what. It is not temporary: the same request would get
 // the same answer.
-func TooLong(maxBytes int) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d bytes", maxBytes), Err: ErrTooLong}
-}
-
-// TooMany returns the error for an answer with more than most of what.
-func TooMany(most int, what string) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer has more than %d %s", most, what), Err: ErrTooLong}
+func TooLong(most int, what string) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d %s", most, what), Err: ErrTooLong}
 }
 
 // Truncated returns the error for an answer whose rest is missing or unreadable.

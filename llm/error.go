@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,11 +84,24 @@ func (e *Error) Temporary() bool {
 // no second attempt: the caller gets the error at once and decides.
 const LongestWait = time.Minute
 
-// The causes of KindUnreachable that are no failures of the network.
+// The causes of KindUnreachable that are no failures of the network, and of a context of WatchWork that ended.
 var (
-	ErrSilent = errors.New("the server fell silent")
-	ErrLate   = errors.New("the answer took too long")
+	ErrSilent = fmt.Errorf("the model sent nothing for too long: %w", context.DeadlineExceeded)
+	ErrLate   = fmt.Errorf("the model took too long: %w", context.DeadlineExceeded)
 )
+
+// WatchWork returns a context that ends if alive is not called for idle, because of ErrSilent, or after longest, because
+// of ErrLate. It is for work of one or more requests, whose Request.Alive is alive. stop must be called.
+func WatchWork(ctx context.Context, idle, longest time.Duration) (_ context.Context, alive, stop func()) {
+	ctx, late := context.WithTimeoutCause(ctx, longest, ErrLate)
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(idle, func() { cancel(ErrSilent) })
+	return ctx, func() { timer.Reset(idle) }, func() {
+		timer.Stop()
+		cancel(nil)
+		late()
+	}
+}
 
 // Passes reports whether an immediate retry is worthwhile. It is not if the provider asks for a
 // longer wait, or the time of the whole answer is used up.

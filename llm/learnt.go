@@ -83,7 +83,7 @@ func (l *Learnt) Counted(estimated, counted int) {
 		return
 	}
 	old := l.Factor()
-	l.learn(func(f *Facts) {
+	l.Learn(func(f *Facts) {
 		next := old + factorWeight*(float64(counted)/float64(estimated)-old)
 		f.Factor = min(max(next, leastFactor), mostFactor)
 		f.Scale = scaleOf(f.Scale, f.Factor)
@@ -111,7 +111,7 @@ func (l *Learnt) Limit(tokens int) {
 	if tokens <= 0 {
 		return
 	}
-	l.learn(func(f *Facts) {
+	l.Learn(func(f *Facts) {
 		if f.Window == 0 || tokens < f.Window {
 			f.Window = tokens
 		}
@@ -119,24 +119,16 @@ func (l *Learnt) Limit(tokens int) {
 }
 
 // NoTools records that the model, or its server, accepts no tools.
-func (l *Learnt) NoTools() { l.learn(func(f *Facts) { f.RefusesTools = true }) }
+func (l *Learnt) NoTools() { l.Learn(func(f *Facts) { f.RefusesTools = true }) }
 
 // NoImages records that the model, or its server, accepts no pictures.
-func (l *Learnt) NoImages() { l.learn(func(f *Facts) { f.RefusesImages = true }) }
+func (l *Learnt) NoImages() { l.Learn(func(f *Facts) { f.RefusesImages = true }) }
 
-// NoForced records that the model, or its server, cannot be forced to call a tool by name.
-func (l *Learnt) NoForced() { l.learn(func(f *Facts) { f.RefusesForced = true }) }
-
-// NeedReasoning records that the server demands the reasoning of earlier turns with tool calls.
-func (l *Learnt) NeedReasoning() { l.learn(func(f *Facts) { f.WantsReasoning = true }) }
-
-// Demand records the wire that the server demands, one of the Wire constants.
-func (l *Learnt) Demand(wire string) { l.learn(func(f *Facts) { f.Wire = wire }) }
-
-func (l *Learnt) learn(f func(*Facts)) {
+// Learn records facts.
+func (l *Learnt) Learn(change func(*Facts)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f(&l.facts)
+	change(&l.facts)
 }
 
 // worthKeeping is the minimum change of the factor before it is written again.

@@ -19,10 +19,10 @@ const maxBlocks = 1024
 type answer struct {
 	*provider.Answer
 
-	identity string // of the answering model: host and name
-	blocks   []*growing
-	reason   string // stop_reason
-	usage    usage
+	author string // the answering model: host and name
+	blocks []*growing
+	reason string // stop_reason
+	usage  usage
 }
 
 // growing is a block whose content arrives in pieces.
@@ -55,8 +55,7 @@ type piece struct {
 	StopReason string `json:"stop_reason"`
 }
 
-// Add adds one event. Unknown types are ignored, as the interface demands, but count towards the
-// limits.
+// Add adds one event. Unknown types are ignored, as the interface demands, but count towards the limits.
 func (a *answer) Add(data []byte) (done bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -85,7 +84,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		return false, llm.Refused(0, nil, data)
 	case "ping", "content_block_stop":
 	default:
-		if provider.IsError(e.Error) {
+		if provider.Filled(e.Error) {
 			return false, llm.Refused(0, nil, data)
 		}
 		a.CountOther(len(data))
@@ -109,7 +108,7 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 		return llm.Truncated(err)
 	}
 	if len(a.blocks) == maxBlocks {
-		return llm.TooMany(maxBlocks, "blocks")
+		return llm.TooLong(maxBlocks, "blocks")
 	}
 	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: len(a.Calls())}}
 	a.blocks = append(a.blocks, b)

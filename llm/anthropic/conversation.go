@@ -1,5 +1,5 @@
-// The messages of a request: the interface demands that roles alternate, that the user is first,
-// and that results follow their calls immediately.
+// The messages of a request: the interface demands that roles alternate, that the user is first, and that results
+// follow their calls immediately.
 
 package anthropic
 
@@ -18,9 +18,9 @@ type conversation struct {
 	marked   []*block // those after which a cache mark is useful: the end of the head, and of each request so far
 }
 
-// converse converts messages. Thinking is returned only to identity, which made it, and only within
-// the running tool loop; identity "" returns none.
-func converse(req llm.Request, identity string) (c conversation) {
+// converse converts messages. Thinking is returned only to author, which made it, and only within the running tool
+// loop; author "" returns none.
+func converse(req llm.Request, author string) (c conversation) {
 	turns := provider.Turns(req.Messages, req.Head)
 	loop := loopStart(turns)
 	for i, t := range turns {
@@ -28,7 +28,7 @@ func converse(req llm.Request, identity string) (c conversation) {
 		case llm.RoleAssistant:
 			var thoughts []thought
 			if i >= loop {
-				thoughts = returned(t.Message, identity)
+				thoughts = returned(t.Message, author)
 			}
 			c.addAnswer(t, thoughts)
 		case llm.RoleTool:
@@ -68,8 +68,8 @@ func (c *conversation) add(role llm.Role, b any, marked bool) {
 	}
 }
 
-// loopStart returns the index of the first turn of the running tool loop, which follows the last
-// user's that does not follow a tool result.
+// loopStart returns the index of the first turn of the running tool loop, which follows the last user's that does not
+// follow a tool result.
 func loopStart(turns []provider.Turn) int {
 	start := 0
 	for i, t := range turns {

@@ -76,46 +76,42 @@ type cacheControl struct {
 type composed struct {
 	body
 	room    int           // of MaxTokens: for thinking, in addition to what the caller asked for
-	control *cacheControl // the mark in it; nil: none
+	control *cacheControl // each mark in it
 }
 
-// compose converts the request, without what the server refused before or in this attempt.
-func (a *attempt) compose() composed {
-	learned, req := a.Demands(), a.req
-	author := a.identity()
-	if req.Reasoning == "none" || a.noThinking {
+// Compose implements provider.Protocol.
+func (m *Model) Compose(p provider.Plan) provider.Form {
+	author := p.Author
+	if p.Reasoning == "none" {
 		author = "" // no thinking is returned
 	}
-	conversation := converse(req, author)
+	conversation := converse(p.Request, author)
 	c := composed{
-		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages},
+		body:    body{Model: p.Model, Stream: true, System: conversation.system, Messages: conversation.messages},
 		control: &cacheControl{Type: "ephemeral"},
 	}
-	if learned.Refused[fieldMarks] {
-		c.control = nil
-	} else if a.CacheTTL() == longTTL {
+	if m.CacheTTL() == longTTL {
 		c.control.TTL = "1h"
 	}
-	for _, t := range req.Tools {
+	for _, t := range p.Tools {
 		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
 	}
-	if a.noThinking {
-		req.Reasoning = "none"
+	c.think(p)
+	c.limitTokens(p.MaxTokens, p.Longest)
+	if thinks := c.Thinking != nil && c.Thinking.Type != disabled; p.Forced && !thinks {
+		c.ToolChoice = &toolChoice{Type: "tool", Name: p.ForceTool}
 	}
-	c.think(req, learned)
-	c.limitTokens(req.MaxTokens, learned.Longest)
-	thinks := c.Thinking != nil && c.Thinking.Type != disabled
-	if req.ForceTool != "" && !thinks && !a.Learnt().Facts().RefusesForced {
-		c.ToolChoice = &toolChoice{Type: "tool", Name: req.ForceTool}
-	}
-	if c.control != nil {
+	if !p.Refused[fieldMarks] {
 		c.mark(conversation.marked)
 	}
-	return c
+	return provider.Form{
+		Wire: llm.WireMessages, Address: m.Options.BaseURL + "/v1/messages", Body: c.body, Reader: &answer{Answer: p.Answer, author: p.Author},
+		Forced: c.ToolChoice != nil, Effort: c.Output["effort"], Tokens: c.MaxTokens, MayReason: c.Thinking == nil && c.room == 0,
+	}
 }
 
-// limitTokens sets the limit of the answer; longest is the highest that the model allows, 0: unknown.
-// Thinking counts as answer, so it gets additional room.
+// limitTokens sets the limit of the answer; longest is the highest that the model allows, 0: unknown. Thinking counts
+// as answer, so it gets additional room.
 func (c *composed) limitTokens(asked, longest int) {
 	if asked <= 0 {
 		asked = defaultTokens
@@ -134,10 +130,9 @@ func (c *composed) limitTokens(asked, longest int) {
 	}
 }
 
-// mark sets at most four marks, the interface's maximum: after the tools and the system prompt,
-// after the head, after the last message of the previous request, where its mark was, and after the
-// last message. The server searches only 20 blocks back from a mark, so the third one finds a
-// prefix that a long tool step would hide.
+// mark sets at most four marks, the interface's maximum: after the tools and the system prompt, after the head, after
+// the last message of the previous request, where its mark was, and after the last message. The server searches only
+// 20 blocks back from a mark, so the third one finds a prefix that a long tool step would hide.
 func (c *composed) mark(useful []*block) {
 	if last := len(c.System) - 1; last >= 0 {
 		c.System[last].(*block).Cache = c.control

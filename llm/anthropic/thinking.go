@@ -3,14 +3,12 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
 )
-
-// efforts are the values of output_config.effort, in ascending order.
-var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 
 // leastBudget is the smallest budget_tokens that the interface accepts.
 const leastBudget = 1024
@@ -23,33 +21,23 @@ const (
 )
 
 // think sets the fields for the requested effort; "" sets nothing.
-func (c *composed) think(req llm.Request, learned provider.Demands) {
-	none, refused := req.Reasoning == "none", learned.Refused
+func (c *composed) think(p provider.Plan) {
 	switch {
-	case req.Reasoning == "" && !learned.Thinks:
+	case p.Reasoning == "" && !p.Thinks:
 		return
-	case req.Reasoning == "":
-		c.room = req.ReasoningRoom("")
-		return
-	case none && !refused[fieldThinking+disabled]:
+	case p.Reasoning == "none" && !p.Refused[fieldThinking+disabled]:
 		c.Thinking = &thinking{Type: disabled}
 		return
 	}
-	accepted := learned.Efforts
-	if accepted == nil {
-		accepted = efforts
-	}
-	if level := provider.Nearest(req.Reasoning, accepted); level != "" {
-		c.Output = map[string]string{"effort": level}
-		c.room = req.ReasoningRoom(level)
-	} else {
-		c.room = req.ReasoningRoom(req.Reasoning)
+	c.room = p.ReasoningRoom(cmp.Or(p.Effort, p.Reasoning))
+	if p.Effort != "" {
+		c.Output = map[string]string{"effort": p.Effort}
 	}
 	switch {
-	case none: // it cannot be switched off
-	case !refused[fieldThinking+adaptive]:
+	case p.Reasoning == "" || p.Reasoning == "none": // it is the model's default, or cannot be switched off
+	case !p.Refused[fieldThinking+adaptive]:
 		c.Thinking = &thinking{Type: adaptive}
-	case !refused[fieldThinking+budgeted]:
+	case !p.Refused[fieldThinking+budgeted]:
 		c.Thinking = &thinking{Type: budgeted, Budget: c.room}
 	}
 }
@@ -59,8 +47,7 @@ type native struct {
 	Blocks   []thought `json:"blocks"`
 }
 
-// thought is a block of thinking, and its position in the message. The server checks the blocks'
-// signatures and their order.
+// thought is a block of thinking, and its position in the message. The server checks the signatures and the order.
 type thought struct {
 	Text  int             `json:"text"`  // bytes of text before it
 	Calls int             `json:"calls"` // tool calls before it
@@ -73,19 +60,19 @@ type thinkingBlock struct {
 	Signature string `json:"signature"`
 }
 
-// returned returns the thinking of m if identity wrote it. It is sent back only with tool calls:
-// the server does not need it otherwise.
-func returned(m llm.Message, identity string) []thought {
+// returned returns the thinking of m if author wrote it. It is sent back only with tool calls: the server does not need
+// it otherwise.
+func returned(m llm.Message, author string) []thought {
 	var n native
-	if identity == "" || len(m.Calls) == 0 || len(m.Native) == 0 || json.Unmarshal(m.Native, &n) != nil || n.Provider != identity {
+	if author == "" || len(m.Calls) == 0 || len(m.Native) == 0 || json.Unmarshal(m.Native, &n) != nil || n.Provider != author {
 		return nil
 	}
 	return n.Blocks
 }
 
-// Native implements provider.Wire. Thinking without calls is never sent back.
+// Native implements provider.Reader. Thinking without calls is never sent back.
 func (a *answer) Native(calls []llm.Call) json.RawMessage {
-	n := native{Provider: a.identity}
+	n := native{Provider: a.author}
 	for _, b := range a.blocks {
 		t := b.at
 		switch b.kind {

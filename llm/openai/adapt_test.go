@@ -51,7 +51,7 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 		server := llmtest.Serve(t, c.answer)
 		server.Speak(llm.WireChat)
 		model := connect(t, server, c.options)
-		model.Learnt().Demand(c.demand)
+		model.Learnt().Learn(func(f *llm.Facts) { f.Wire = c.demand })
 		check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
 		check.Equal(t, name+": asked", wiresOf(server), c.asked)
 		check.Equal(t, name+": then", model.Wire(), llm.WireChat)

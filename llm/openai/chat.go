@@ -54,7 +54,7 @@ type part struct {
 func dataURL(p provider.Piece) string { return "data:" + p.MediaType + ";base64," + p.Data }
 
 func (p plan) chat() chatBody {
-	b := chatBody{Model: p.model, Stream: true, Effort: p.effort, cacheFields: p.cacheFields, CacheControl: p.cacheControl}
+	b := chatBody{Model: p.Model, Stream: true, Effort: p.Effort, cacheFields: p.cacheFields, CacheControl: p.cacheControl}
 	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
@@ -80,7 +80,7 @@ func (p plan) choice(forced any) any {
 	switch {
 	case p.ForceTool == "" || len(p.Tools) == 0:
 		return nil
-	case !p.forced:
+	case !p.Forced:
 		return "auto"
 	}
 	return forced
@@ -98,7 +98,7 @@ func (p plan) chatMessage(t provider.Turn) any {
 		}
 		m.Content = content
 	}
-	n := readNative(t.Native, p.author)
+	n := readNative(t.Native, p.Author)
 	for _, call := range t.Calls {
 		c := api.ToolCall{ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)}}
 		m.Calls = append(m.Calls, withFields(c, n.Calls[call.ID]))

@@ -1,5 +1,4 @@
-// Assembles an answer on chat completions from the chunks of a stream; reads token counts in whatever
-// format a server sends them.
+// Assembles an answer on chat completions from the chunks of a stream.
 
 package openai
 
@@ -13,19 +12,18 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// chatAnswer accumulates chunks. It is complete with [DONE], or if a finish_reason was received and
-// the body ended regularly: some servers never send [DONE], but none sends a reason before it has
-// finished.
+// chatAnswer accumulates chunks. It is complete with [DONE], or if a finish_reason was received and the body ended
+// regularly: some servers never send [DONE], but none sends a reason before it has finished.
 type chatAnswer struct {
 	*provider.Answer
 	author string
 
 	native gathered
-	calls  map[*provider.Call]gathered // what the provider added to each call
+	calls  map[*provider.Call]*gathered // what the provider added to each call
 }
 
-// chunk is an event of the stream, or an answer in one piece. The usage is raw: a server with its
-// own format of counts has answered nevertheless.
+// chunk is an event of the stream, or an answer in one piece. The usage is raw: a server with its own format of counts
+// has answered nevertheless.
 type chunk struct {
 	Error   json.RawMessage
 	Choices []struct {
@@ -69,17 +67,11 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// IsWhole implements provider.Whole.
-func (a *chatAnswer) IsWhole(body []byte) bool {
-	var completion struct{ Choices []json.RawMessage }
-	return json.Unmarshal(body, &completion) == nil && completion.Choices != nil
-}
-
 // Add never returns done: the usage follows the finish_reason.
 func (a *chatAnswer) Add(event []byte) (bool, error) {
 	var c chunk
 	err := json.Unmarshal(event, &c)
-	if provider.IsError(c.Error) {
+	if provider.Filled(c.Error) {
 		return false, llm.Refused(0, nil, event)
 	}
 	if err != nil {
@@ -101,7 +93,7 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		switch reason := strings.ToLower(choice.FinishReason); {
 		case reason == "":
 		case strings.Contains(reason, "error"), reason == "insufficient_system_resource": // OpenRouter, DeepSeek
-			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
+			return false, gaveUp
 		case strings.Contains(reason, "length"), reason == "max_tokens":
 			a.Finish = llm.FinishLength
 		case strings.Contains(reason, "filter"), slices.Contains([]string{"safety", "recitation", "prohibited_content", "sensitive"}, reason): // Gemini, Zhipu
@@ -113,18 +105,16 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	return false, nil
 }
 
+// gaveUp is the error of a server that says nothing more.
+var gaveUp = &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
+
 func (a *chatAnswer) addDelta(d delta) error {
-	for _, f := range []struct {
-		name string
-		raw  json.RawMessage
-	}{
-		{"reasoning", d.Reasoning},
-		{"reasoning_content", d.ReasoningContent},
-		{"reasoning_details", d.ReasoningDetails},
-		{"extra_content", d.ExtraContent},
+	for field, raw := range map[string]json.RawMessage{
+		"reasoning": d.Reasoning, "reasoning_content": d.ReasoningContent,
+		"reasoning_details": d.ReasoningDetails, "extra_content": d.ExtraContent,
 	} {
-		a.CountOther(len(f.raw))
-		a.native.add(f.name, f.raw)
+		a.CountOther(len(raw))
+		a.native.add(field, raw)
 	}
 	for _, raw := range d.ToolCalls {
 		if err := a.addCall(raw); err != nil {
@@ -151,20 +141,22 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	}
 	call := a.callOf(piece)
 	a.Begin(call, piece.ID, piece.Function.Name, piece.Function.Arguments)
+	if a.calls[call] == nil {
+		a.calls[call] = &gathered{}
+	}
 	for field, value := range fields {
-		if protocolCallFields[field] {
-			continue
+		switch field {
+		case "index", "id", "type", "function":
+		default:
+			a.CountOther(len(value))
+			a.calls[call].add(field, value)
 		}
-		a.CountOther(len(value))
-		extra := a.calls[call]
-		extra.add(field, value)
-		a.calls[call] = extra
 	}
 	return nil
 }
 
-// callOf returns the call that a piece belongs to, or starts one: a piece continues the latest call of
-// its index. Some servers omit the index, or give every call the index 0.
+// callOf returns the call that a piece belongs to, or starts one: a piece continues the latest call of its index. Some
+// servers omit the index, or give every call the index 0.
 func (a *chatAnswer) callOf(piece callPiece) *provider.Call {
 	index := -1
 	if piece.Index != nil {
@@ -181,8 +173,8 @@ func (a *chatAnswer) callOf(piece callPiece) *provider.Call {
 	return a.AddCall(len(a.Calls()), index)
 }
 
-// continues reports whether a piece continues call rather than beginning another. Some servers omit
-// the id, some give each piece another one, and some repeat the name.
+// continues reports whether a piece continues call rather than beginning another. Some servers omit the id, some give
+// each piece another one, and some repeat the name.
 func continues(call *provider.Call, piece callPiece) bool {
 	switch {
 	case piece.Function.Name == "" || call.Name == "":
@@ -194,9 +186,9 @@ func continues(call *provider.Call, piece callPiece) bool {
 	return piece.Function.Name == call.Name && !ended
 }
 
-// Native implements provider.Wire.
+// Native implements provider.Reader.
 func (a *chatAnswer) Native(calls []llm.Call) json.RawMessage {
-	n := native{Provider: a.author, Fields: a.native.object(), Calls: map[string]map[string]json.RawMessage{}}
+	n := native{Provider: a.author, Fields: a.native.object(), Calls: map[string]json.RawMessage{}}
 	for i, call := range a.Calls() {
 		if extra := a.calls[call].object(); extra != nil {
 			n.Calls[calls[i].ID] = extra

@@ -1,14 +1,22 @@
-// Package openai implements llm.Model for servers with OpenAI's interface, on chat completions and
-// on Responses. From go-openai it uses types and names: that client refuses tools of some models by
-// name, accepts a truncated stream as a whole answer, and loses encrypted reasoning.
+// Package openai implements llm.Model for servers with OpenAI's interface, on chat completions and on Responses. From
+// go-openai it uses types and names: that client refuses tools of some models by name, accepts a truncated stream as a
+// whole answer, and loses encrypted reasoning.
 package openai
 
 import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+
 	"cairn/llm"
 	"cairn/llm/internal/provider"
 )
 
 const openAIHost = "api.openai.com"
+
+// preferred are OpenAI's small chat models if none is set, best choice first, as of November 2026.
+var preferred = []string{"gpt-6-luna", "gpt-5.6-luna", "gpt-5.4-mini", "gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini"}
 
 // Options configures the server, its timeouts and retries; it is the same type for all providers.
 type Options = provider.Options
@@ -20,7 +28,7 @@ type Model struct{ *provider.Client }
 func New(options Options) (*Model, error) {
 	client, err := provider.New(options, provider.Defaults{
 		BaseURL: "https://" + openAIHost + "/v1", Example: "http://localhost:11434/v1",
-		Preferred: preferred,
+		Preferred: preferred, Efforts: llm.ReasoningEfforts, Optional: optional,
 	})
 	if err != nil {
 		return nil, err
@@ -33,8 +41,8 @@ func New(options Options) (*Model, error) {
 	return m, nil
 }
 
-// Wire returns the wire of the next request: the setting, else the one the server demanded, else
-// Responses for OpenAI and chat completions for all others.
+// Wire returns the wire of the next request: the setting, else the one the server demanded, else Responses for OpenAI
+// and chat completions for all others.
 func (o *Model) Wire() string {
 	if o.Options.Wire != "" {
 		return o.Options.Wire
@@ -48,7 +56,81 @@ func (o *Model) Wire() string {
 	return llm.WireChat
 }
 
-// Begin implements provider.Protocol.
-func (o *Model) Begin(model string, req llm.Request) provider.Attempt {
-	return &attempt{Model: o, model: model, req: req}
+// Compose implements provider.Protocol.
+func (o *Model) Compose(of provider.Plan) provider.Form {
+	p := o.plan(of)
+	f := provider.Form{Wire: p.wire, Forced: p.Forced, Effort: p.Effort, Tokens: p.limit, MayReason: !p.Thinks}
+	if p.wire == llm.WireResponses {
+		f.Address, f.Body = p.Base+"/responses", p.responses()
+		f.Reader = &responsesAnswer{Answer: p.Answer, author: p.Author, texts: map[int]int{}}
+		return f
+	}
+	f.Address, f.Body, f.Whole = p.Base+"/chat/completions", p.chat(), "choices"
+	f.Reader = &chatAnswer{Answer: p.Answer, author: p.Author, calls: map[*provider.Call]*gathered{}}
+	return f
+}
+
+// Adapt implements provider.Protocol.
+func (o *Model) Adapt(ctx context.Context, p *provider.Plan, refused *llm.Error, form provider.Form) bool {
+	switch {
+	case refused.Status < http.StatusBadRequest:
+		return false
+	case routeMissing(refused):
+		return p.Wires == 0 && o.findsBase(ctx, form) || o.switchWire(p, form, llm.WireResponses, llm.WireChat)
+	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && o.switchWire(p, form, llm.WireChat, llm.WireResponses):
+		return true
+	case llm.WantsReasoning(refused):
+		o.Learnt().Learn(func(f *llm.Facts) { f.WantsReasoning = true })
+		return false // the caller has the reasoning
+	}
+	return o.Client.Adapt(refused, form)
+}
+
+// routeMissing reports whether a server has nothing at the address of a request.
+func routeMissing(e *llm.Error) bool {
+	return e.Kind == llm.KindWrongAddress && e.Status >= http.StatusBadRequest
+}
+
+// findsBase reports whether there is a list of models at another address, which Models keeps.
+func (o *Model) findsBase(ctx context.Context, sent provider.Form) bool {
+	_, _ = o.Models(ctx)
+	return !strings.HasPrefix(sent.Address, o.base()+"/")
+}
+
+// wantsResponses matches OpenAI's refusal, on chat completions, of models whose tools need the other wire.
+var wantsResponses = regexp.MustCompile(`(?i)/v1/responses|\bResponses API\b|tools? with reasoning_effort`)
+
+// switchWire makes the next request use another wire, at most once each way.
+func (o *Model) switchWire(p *provider.Plan, sent provider.Form, from, to string) bool {
+	if o.Options.Wire != "" || sent.Wire != from || p.Wires >= 2 {
+		return false
+	}
+	p.Wires++
+	o.Learnt().Learn(func(f *llm.Facts) { f.Wire = to })
+	o.Options.Log.Info("wire_changed", "model", p.Model, "wire", to)
+	return true
+}
+
+// The names of the optional fields.
+const (
+	fieldStream       = "stream_options"
+	fieldCacheKey     = "prompt_cache_key"
+	fieldRetention    = "prompt_cache_retention"
+	fieldBreakpoint   = "prompt_cache_breakpoint"
+	fieldCacheControl = "cache_control"
+	fieldInclude      = "include"
+	fieldLimit        = "max_tokens"
+)
+
+// optional are the optional fields. OpenAI refuses include, for models that do not reason, with words about encrypted
+// content; its message about content that it cannot read is different.
+var optional = []provider.Field{
+	about(fieldStream, fieldStream), about(fieldCacheKey, fieldCacheKey), about(fieldRetention, fieldRetention),
+	about(fieldBreakpoint, fieldBreakpoint), about(fieldCacheControl, fieldCacheControl),
+	about(fieldInclude, "encrypted content is not supported"),
+	about(fieldLimit, "max_completion_tokens"), // which is sent instead
+}
+
+func about(name, pattern string) provider.Field {
+	return provider.Field{Name: name, About: regexp.MustCompile("(?i)" + pattern)}
 }

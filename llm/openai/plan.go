@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,16 +15,11 @@ import (
 
 // plan describes how a request is sent.
 type plan struct {
-	llm.Request
-	provider.Demands
-	model       string
+	provider.Plan
 	wire        string
-	author      string // of reasoning: host and model
-	openAI      bool   // it goes to OpenAI itself
-	effort      string // of reasoning, the nearest that the model accepts; "": none
-	limit       int    // of the answer in tokens, its reasoning included; 0: none
-	forced      bool   // a tool is forced
-	breakpoints bool   // of the prompt cache
+	openAI      bool // it goes to OpenAI itself
+	limit       int  // of the answer in tokens, its reasoning included; 0: none
+	breakpoints bool // of the prompt cache
 	cacheFields
 	cacheControl *cacheControl
 }
@@ -40,16 +36,12 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-func (a *attempt) plan() plan {
-	p := plan{
-		Request: a.req, Demands: a.Demands(), model: a.model, wire: a.Wire(), author: a.Host + " " + a.model,
-		openAI: a.Host == openAIHost, forced: a.req.ForceTool != "" && !a.Learnt().Facts().RefusesForced, limit: a.req.MaxTokens,
-	}
-	p.Base = a.base()
-	p.effort = provider.Nearest(p.Reasoning, p.Efforts)
+func (o *Model) plan(of provider.Plan) plan {
+	p := plan{Plan: of, wire: o.Wire(), openAI: o.Host == openAIHost, limit: of.MaxTokens}
+	p.Base = cmp.Or(p.Base, o.Options.BaseURL)
 	// A model that has shown no reasoning gets no room for it, except on Responses, where nearly all reason.
-	if p.MaxTokens > 0 && (p.Thinks || p.wire == llm.WireResponses || p.effort != "") {
-		p.limit += p.ReasoningRoom(p.effort)
+	if p.MaxTokens > 0 && (p.Thinks || p.wire == llm.WireResponses || p.Effort != "") {
+		p.limit += p.ReasoningRoom(p.Effort)
 	}
 	if p.Longest > 0 {
 		p.limit = min(p.limit, p.Longest)
@@ -58,12 +50,12 @@ func (a *attempt) plan() plan {
 		p.Key = p.CacheKey
 	}
 	var retention bool
-	if p.breakpoints, retention = a.caching(); retention {
+	if p.breakpoints, retention = o.caching(); retention {
 		p.Retention = "24h"
 	}
-	if a.Host == "openrouter.ai" && strings.HasPrefix(a.model, "anthropic/") && !p.Refused[fieldCacheControl] {
+	if o.Host == "openrouter.ai" && strings.HasPrefix(p.Model, "anthropic/") && !p.Refused[fieldCacheControl] {
 		p.cacheControl = &cacheControl{Type: "ephemeral"}
-		if a.Options.CacheTTL > 5*time.Minute {
+		if o.Options.CacheTTL > 5*time.Minute {
 			p.cacheControl.TTL = "1h"
 		}
 	}
@@ -73,9 +65,9 @@ func (a *attempt) plan() plan {
 // gptVersion matches the version of OpenAI's models: gpt-5.6-terra, gpt-6-astra.
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?(?:-|$)`)
 
-// caching returns how OpenAI caches the model's prompts, as of November 2026: from GPT-5.6
-// on at breakpoints, for 30 minutes; before, by longest prefix, from GPT-4.1 on for up to
-// 24 hours if the request says so. Small models are not listed among the latter.
+// caching returns how OpenAI caches the model's prompts, as of November 2026: from GPT-5.6 on at breakpoints, for 30
+// minutes; before, by longest prefix, from GPT-4.1 on for up to 24 hours if the request says so. Small models are not
+// listed among the latter.
 func (o *Model) caching() (breakpoints, retention bool) {
 	model, refused := o.Model(), o.Demands().Refused
 	found := gptVersion.FindStringSubmatch(model)
@@ -90,8 +82,7 @@ func (o *Model) caching() (breakpoints, retention bool) {
 		version >= 401 && version < 506 && !small && !refused[fieldRetention]
 }
 
-// CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the
-// provider's default.
+// CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the provider's default.
 func (o *Model) CacheTTL() time.Duration {
 	switch breakpoints, retention := o.caching(); {
 	case o.Options.CacheTTL > 0:

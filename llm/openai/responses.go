@@ -49,7 +49,7 @@ type inputItem struct {
 }
 
 func (p plan) responses() responsesBody {
-	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields}
+	b := responsesBody{Model: p.Model, Stream: true, Input: []any{}, cacheFields: p.cacheFields}
 	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, responsesTool{api.ToolTypeFunction, functionOf(t), false})
 	}
@@ -67,8 +67,8 @@ func (p plan) responses() responsesBody {
 	if p.MaxTokens > 0 {
 		b.Limit = max(p.limit, leastOutput)
 	}
-	if p.effort != "" {
-		b.Reasoning = map[string]string{"effort": p.effort}
+	if p.Effort != "" {
+		b.Reasoning = map[string]string{"effort": p.Effort}
 	}
 	return b
 }
@@ -103,7 +103,7 @@ func (p plan) items(t provider.Turn) []any {
 // assistantItems returns the text and the calls of an assistant, each after the reasoning that led
 // to it.
 func (p plan) assistantItems(t provider.Turn) (items []any) {
-	native := readNative(t.Native, p.author).Items
+	native := readNative(t.Native, p.Author).Items
 	reasoning := func(calls int, text bool) {
 		for _, r := range native {
 			if r.Calls == calls && r.Text == text {

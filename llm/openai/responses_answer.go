@@ -12,8 +12,8 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// responsesAnswer accumulates events. It is complete if the response is completed or incomplete; a
-// stream without that was cut off.
+// responsesAnswer accumulates events. It is complete if the response is completed or incomplete; a stream without that
+// was cut off.
 type responsesAnswer struct {
 	*provider.Answer
 	author string
@@ -47,14 +47,13 @@ type finished struct {
 	Status  api.ResponseStatus
 	Error   json.RawMessage
 	Details struct{ Reason string } `json:"incomplete_details"`
-	Output  []json.RawMessage
 	Usage   json.RawMessage
 }
 
 func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	var e event
 	err = json.Unmarshal(raw, &e)
-	if e.Type == api.ResponseStreamEventError || provider.IsError(e.Error) {
+	if e.Type == api.ResponseStreamEventError || provider.Filled(e.Error) {
 		return false, llm.Refused(0, nil, raw)
 	}
 	if err != nil {
@@ -101,25 +100,21 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 	if counted, ok := readUsage(r.Usage); ok {
 		a.Usage = counted
 	}
-	a.Started = true
-	switch r.Status {
-	case api.ResponseStatusFailed, api.ResponseStatusCancelled:
-		if !provider.IsError(r.Error) {
-			return &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
-		}
+	a.Started, a.Finish = true, llm.FinishStop
+	switch failed := r.Status == api.ResponseStatusFailed || r.Status == api.ResponseStatusCancelled; {
+	case failed && !provider.Filled(r.Error):
+		return gaveUp
+	case failed:
 		return llm.Refused(0, nil, append(append([]byte(`{"error":`), r.Error...), '}'))
-	case api.ResponseStatusIncomplete:
+	case r.Status == api.ResponseStatusIncomplete && r.Details.Reason == "content_filter":
+		a.Finish = llm.FinishFilter
+	case r.Status == api.ResponseStatusIncomplete:
 		a.Finish = llm.FinishLength
-		if r.Details.Reason == "content_filter" {
-			a.Finish = llm.FinishFilter
-		}
-		return nil
 	}
-	a.Finish = llm.FinishStop
 	return nil
 }
 
-// Native implements provider.Wire.
+// Native implements provider.Reader.
 func (a *responsesAnswer) Native([]llm.Call) json.RawMessage {
 	if len(a.native) == 0 {
 		return nil
@@ -127,8 +122,8 @@ func (a *responsesAnswer) Native([]llm.Call) json.RawMessage {
 	return encoded(native{Provider: a.author, Items: a.native})
 }
 
-// addItem adds an item that begins, with the id and name of a call, or that is complete: parts that
-// already arrived in pieces are skipped.
+// addItem adds an item that begins, with the id and name of a call, or that is complete: parts that already arrived in
+// pieces are skipped.
 func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool) error {
 	var it item
 	if err := json.Unmarshal(raw, &it); err != nil {
@@ -138,15 +133,14 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 	case "message":
 		said := a.texts[index]
 		a.texts[index] = said // it is a message, if only an empty one
-		if !complete {
-			a.CountOther(len(raw))
-			return nil
-		}
 		for _, part := range it.Content {
-			if said == 0 {
+			if complete && said == 0 {
 				a.texts[index] += len(part.Text) + len(part.Refusal)
 				a.Say(part.Text + part.Refusal)
 			}
+		}
+		if !complete {
+			a.CountOther(len(raw))
 		}
 	case "function_call":
 		call := a.Call(index)
@@ -174,8 +168,8 @@ func (a *responsesAnswer) setArguments(call *provider.Call, arguments string) {
 	call.Arguments.WriteString(arguments)
 }
 
-// addReasoning keeps an item that the server will accept back: one without content would be looked
-// up among stored items, and nothing is stored.
+// addReasoning keeps an item that the server will accept back: one without content would be looked up among stored
+// items, and nothing is stored.
 func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, complete bool) {
 	a.CountOther(len(raw))
 	if !complete || it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {

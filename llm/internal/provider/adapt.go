@@ -1,5 +1,5 @@
-// Learns from refusals of a form of a request that another form avoids, so that later requests are
-// right the first time: models and servers differ, and many support only a part of an interface.
+// Learns from refusals of a form of a request that another form avoids, so that later requests are right the first
+// time: models and servers differ, and many support only a part of an interface.
 
 package provider
 
@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -23,7 +22,7 @@ import (
 type Demands struct {
 	Base    string          // the address that answers instead of Options.BaseURL; "": that one does
 	Refused map[string]bool // fields that it refuses, and forms of them, by name
-	Efforts []string        // the reasoning efforts that it accepts; nil: not known
+	Efforts []string        // the reasoning efforts that it accepts, as far as known
 	Longest int             // tokens of the longest answer that it allows; 0: not known
 	Thinks  bool            // it reasons by default
 }
@@ -44,13 +43,16 @@ func (c *Client) Demand(change func(*Demands)) {
 	change(&c.demands)
 }
 
-// Attempt is a request that is changed as long as the server refuses its form.
-type Attempt interface {
-	// Compose returns the form of the request to send next.
-	Compose() Form
-	// Adapt learns from the refusal of a form, see Client.Adapt. It returns false if there is nothing to
-	// change.
-	Adapt(ctx context.Context, refused *llm.Error, form Form) bool
+// Plan is a request, and how the server takes it as far as known.
+type Plan struct {
+	llm.Request
+	Demands
+	Model  string
+	Author string  // of reasoning: host and model
+	Effort string  // of reasoning, the nearest that the server accepts; "": none
+	Forced bool    // a tool is forced
+	Wires  int     // how often this request has changed its wire
+	Answer *Answer // to be read
 }
 
 // Form is one form of a request, with what a server may refuse in it.
@@ -58,14 +60,13 @@ type Form struct {
 	Wire    string
 	Address string
 	Body    any
-	Read    func(*Answer) Reader // reads the answer into the argument
+	Reader  Reader
+	Whole   string // the field of an answer in one piece of JSON; "": the wire has only streams, which end with an event
 
-	Forced    bool     // a tool is forced
-	Effort    string   // of reasoning; "": none
-	Efforts   []string // the efforts that the wire knows, in ascending order
-	Tokens    int      // of the answer at most; 0: not limited
-	Fields    []Field  // optional fields; of several that a refusal names, the first is omitted
-	MayReason bool     // it is not known whether the model reasons by default: the answer shows it
+	Forced    bool   // a tool is forced
+	Effort    string // of reasoning; "": none
+	Tokens    int    // of the answer at most; 0: not limited
+	MayReason bool   // it is not known whether the model reasons by default: the answer shows it
 
 	json []byte // Body
 }
@@ -77,8 +78,7 @@ type Field struct {
 	In    string         // the JSON in which it is; "": its name as a key
 }
 
-// maxChanges limits how often one attempt is repeated in another form: a server may allow a shorter
-// answer each time.
+// maxChanges limits how often one attempt is repeated in another form: a server may allow a shorter answer each time.
 const maxChanges = 8
 
 // Generate answers req, see llm.Model and retry, and learns from the outcome.
@@ -95,18 +95,15 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		if err != nil {
 			return llm.Response{}, err
 		}
-		a := c.Protocol.Begin(model, req)
+		p := Plan{Request: req, Model: model, Author: c.Host + " " + model}
 		for changes := 0; ; changes++ {
-			form := a.Compose()
-			if form.json, err = Marshal(form.Body); err != nil {
-				return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
-			}
-			answer := newAnswer(show, form.Tokens, c.Options.MaxAnswer)
-			resp, err := c.exchange(ctx, form, req, answer)
+			form := c.compose(&p)
+			p.Answer.limit(show, form.Tokens, c.Options.MaxAnswer)
+			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
-			again := ok && !shown && a.Adapt(ctx, refused, form)
+			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
 			if err == nil {
-				again = form.MayReason && c.lacksRoom(resp, answer.Reasoned) && a.Compose().Tokens > form.Tokens
+				again = form.MayReason && c.lacksRoom(resp, p.Answer.Reasoned) && c.compose(&p).Tokens > form.Tokens
 			}
 			if !again || changes == maxChanges || req.Charge() != nil {
 				return resp, err
@@ -124,13 +121,21 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 	return llm.Response{}, err
 }
 
+// compose returns the form of a request, after what was learned so far.
+func (c *Client) compose(p *Plan) Form {
+	p.Demands, p.Answer = c.Demands(), new(Answer)
+	p.Effort = nearest(p.Reasoning, p.Efforts)
+	p.Forced = p.ForceTool != "" && !c.Learnt().Facts().RefusesForced
+	return c.Protocol.Compose(*p)
+}
+
 // Adapt learns from the refusal of a form, and returns true if the request may succeed in another one.
 func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 	switch {
 	case refused.Kind != llm.KindBadRequest:
 		return false
 	case form.Forced && llm.RefusesForced(refused):
-		c.Learnt().NoForced()
+		c.Learnt().Learn(func(f *llm.Facts) { f.RefusesForced = true })
 		c.Options.Log.Info("forced_tool_refused", "model", c.Model(), "error", refused)
 		return true
 	}
@@ -138,7 +143,7 @@ func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 		c.Demand(func(d *Demands) { d.Longest = longest })
 		return true
 	}
-	for _, field := range form.Fields {
+	for _, field := range c.defaults.Optional {
 		sent := cmp.Or(field.In, `"`+field.Name+`":`) // in a text its quotes are escaped
 		if field.About.MatchString(refused.Message) && bytes.Contains(form.json, []byte(sent)) {
 			c.Demand(func(d *Demands) { d.Refused[field.Name] = true })
@@ -147,15 +152,15 @@ func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 		}
 	}
 	if form.Effort != "" && aboutEffort.MatchString(refused.Message) {
-		c.Demand(func(d *Demands) { d.refuseEffort(form, refused.Message) })
-		c.Options.Log.Info("reasoning_refused", "model", c.Model(), "reasoning", form.Effort, "sent", Nearest(form.Effort, c.Demands().Efforts))
+		c.Demand(func(d *Demands) { d.Efforts = acceptedEfforts(d.Efforts, form.Effort, refused.Message) })
+		c.Options.Log.Info("reasoning_refused", "model", c.Model(), "reasoning", form.Effort, "sent", nearest(form.Effort, c.Demands().Efforts))
 		return true
 	}
 	return false
 }
 
-// lacksRoom learns from an answer whether the model reasons by default: reasoned reports whether the
-// answer has reasoning, but some servers hide it. It returns true if that left no room for the answer.
+// lacksRoom learns from an answer whether the model reasons by default: reasoned reports whether the answer has
+// reasoning, but some servers hide it. It returns true if that left no room for the answer.
 func (c *Client) lacksRoom(resp llm.Response, reasoned bool) bool {
 	empty := resp.FinishReason == llm.FinishLength && len(resp.Message.Calls) == 0 && strings.TrimSpace(resp.Message.Text) == ""
 	if reasoned || empty {
@@ -167,40 +172,31 @@ func (c *Client) lacksRoom(resp llm.Response, reasoned bool) bool {
 // aboutEffort matches refusals of a reasoning effort, or of the field.
 var aboutEffort = regexp.MustCompile(`(?i)\breasoning\b.{0,80}\b(?:value|level|support)|effort|output_config|supported values are: .*'(?:low|medium|high)'|does not support thinking`)
 
-// Nearest returns the accepted effort nearest to wanted, the lower one of two; "" if wanted is "" or
-// none is accepted. nil accepts all.
-func Nearest(wanted string, accepted []string) string {
-	if wanted == "" || accepted == nil {
-		return wanted
-	}
-	at := slices.Index(llm.ReasoningEfforts, wanted)
-	nearest, distance := "", len(llm.ReasoningEfforts)
+// nearest returns the accepted effort nearest to wanted, the lower one of two; "" if wanted is "" or none is accepted.
+func nearest(wanted string, accepted []string) (found string) {
+	at, distance := slices.Index(llm.ReasoningEfforts, wanted), len(llm.ReasoningEfforts)
 	for i, effort := range llm.ReasoningEfforts {
-		if d := max(i-at, at-i); d < distance && slices.Contains(accepted, effort) {
-			nearest, distance = effort, d
+		if d := max(i-at, at-i); at >= 0 && d < distance && slices.Contains(accepted, effort) {
+			found, distance = effort, d
 		}
 	}
-	return nearest
+	return found
 }
 
-// refuseEffort learns from the refusal of an effort: the server accepts those that the text lists;
-// all others if it names only the refused one; none if it names none, because it refuses the field.
-func (d *Demands) refuseEffort(form Form, message string) {
+// acceptedEfforts returns those of efforts that a server accepts after it refused one: those that its text lists; all
+// others if it names only the refused one; none if it names none, because it refuses the field.
+func acceptedEfforts(efforts []string, refused, message string) []string {
 	text := strings.ToLower(message)
 	if at := strings.Index(text, "supported values"); at >= 0 {
 		text = text[at:]
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-	named := func(effort string) bool { return slices.Contains(words, effort) }
-	accepted := d.Efforts
-	if accepted == nil {
-		accepted = form.Efforts
+	others := slices.DeleteFunc(slices.Clone(efforts), func(effort string) bool { return effort == refused })
+	listed := slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !slices.Contains(words, effort) })
+	if len(listed) == 0 && slices.Contains(words, refused) {
+		return others
 	}
-	others := slices.DeleteFunc(slices.Clone(accepted), func(effort string) bool { return effort == form.Effort })
-	d.Efforts = slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !named(effort) })
-	if len(d.Efforts) == 0 && named(form.Effort) {
-		d.Efforts = others
-	}
+	return listed
 }
 
 // aboutLongest matches refusals of the limit of an answer, and count the numbers in them.
@@ -209,8 +205,8 @@ var (
 	count        = regexp.MustCompile(`\b\d{3,7}\b`)
 )
 
-// statedLongest returns the largest number below sent in a refusal of the limit of an answer, which
-// is the limit that the model allows; 0 if there is none.
+// statedLongest returns the largest number below sent in a refusal of the limit of an answer, which is the limit that
+// the model allows; 0 if there is none.
 func statedLongest(message string, sent int) (longest int) {
 	if !aboutLongest.MatchString(message) {
 		return 0

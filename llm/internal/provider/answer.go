@@ -1,10 +1,9 @@
-// What the answers of all wires have in common: text, counts, lists of models.
+// What the answers of all wires have in common.
 
 package provider
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -19,8 +18,7 @@ const (
 	bytesPerToken = 32
 )
 
-// Answer accumulates an answer on any wire, and counts its bytes: a server that sends without end must
-// not fill memory.
+// Answer accumulates an answer on any wire, and counts its bytes: a server that sends without end must not fill memory.
 type Answer struct {
 	Started  bool   // something of it was received
 	Finish   string // the finish reason, in llm's terms as far as there is one; "": the server has not finished
@@ -38,41 +36,38 @@ type Answer struct {
 	thought thoughtFilter
 }
 
-// newAnswer returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
-// bytes. show, if not nil, receives the text as it arrives.
-func newAnswer(show func(string), tokens, maxBytes int) *Answer {
-	a := &Answer{show: show, maxBytes: maxBytes, maxSaid: maxBytes}
+// limit prepares for an answer of at most tokens tokens (0: not limited) and maxBytes bytes. show, if not nil, receives
+// the text as it arrives.
+func (a *Answer) limit(show func(string), tokens, maxBytes int) {
+	a.show, a.maxBytes, a.maxSaid = show, maxBytes, maxBytes
 	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
 		a.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
 	}
-	return a
 }
 
 // Count counts bytes of text, call ids, names and arguments.
 func (a *Answer) Count(n int) {
 	if a.said += n; a.said > a.maxSaid {
-		a.Exceed(llm.TooLong(a.maxSaid))
+		a.exceed(a.maxSaid, "bytes")
 	}
 	a.CountOther(n)
 }
 
-// CountOther counts bytes of reasoning and other fields, which some servers do not count as tokens of
-// the answer.
+// CountOther counts bytes of reasoning and other fields, which some servers do not count as tokens of the answer.
 func (a *Answer) CountOther(n int) {
 	if a.bytes += n; a.bytes > a.maxBytes {
-		a.Exceed(llm.TooLong(a.maxBytes))
+		a.exceed(a.maxBytes, "bytes")
 	}
 }
 
-// Exceed records that a limit was exceeded: the answer is given up after the current event.
-func (a *Answer) Exceed(limit *llm.Error) {
+// exceed records that a limit was exceeded: the answer is given up after the current event.
+func (a *Answer) exceed(most int, what string) {
 	if a.over == nil {
-		a.over = limit
+		a.over = llm.TooLong(most, what)
 	}
 }
 
-// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in
-// tags at the start.
+// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in tags at the start.
 func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
 	if a.Count(len(piece)); a.over != nil {
@@ -110,18 +105,17 @@ func (a *Answer) Call(index int) *Call {
 // AddCall inserts a call before the one at a position.
 func (a *Answer) AddCall(at, index int) *Call {
 	if len(a.calls) == llm.MaxCalls {
-		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
+		a.exceed(llm.MaxCalls, "tool calls")
 	}
 	c := &Call{Index: index}
 	a.calls = slices.Insert(a.calls, at, c)
 	return c
 }
 
-// Begin sets id and name of a call, unless it has them, and counts them and the arguments that come
-// with them.
+// Begin sets id and name of a call, unless it has them, and counts them and the arguments that come with them.
 func (a *Answer) Begin(c *Call, id, name, arguments string) {
 	if len(name) > llm.MaxName {
-		a.Exceed(llm.TooMany(llm.MaxName, "bytes in the name of a tool"))
+		a.exceed(llm.MaxName, "bytes in the name of a tool")
 	}
 	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
 	c.Arguments.WriteString(arguments)
@@ -147,36 +141,4 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 		a.Finish = llm.FinishToolCalls
 	}
 	return llm.Response{Message: m, FinishReason: a.Finish, Usage: a.Usage}, nil
-}
-
-// mostCounted is the largest count that is accepted. No window is as large.
-const mostCounted = 100_000_000
-
-// Tokens is a count of tokens. An invalid or impossible value counts as missing.
-type Tokens int
-
-// UnmarshalJSON never fails.
-func (n *Tokens) UnmarshalJSON(raw []byte) error {
-	var v float64
-	if json.Unmarshal(raw, &v) == nil && v > 0 && v <= mostCounted {
-		*n = Tokens(v)
-	}
-	return nil
-}
-
-// Listed is the window in an entry of a list of models, in the fields of various servers.
-type Listed struct {
-	MaxInputTokens   Tokens `json:"max_input_tokens"`   // Anthropic
-	MaxModelLen      Tokens `json:"max_model_len"`      // vLLM
-	ContextLength    Tokens `json:"context_length"`     // OpenRouter, Together, Fireworks, Moonshot
-	ContextWindow    Tokens `json:"context_window"`     // Groq
-	MaxContextLength Tokens `json:"max_context_length"` // Mistral
-	Meta             struct {
-		Context Tokens `json:"n_ctx"`
-	} // llama.cpp
-}
-
-// Window returns the window in tokens; 0: the server does not say.
-func (l Listed) Window() int {
-	return int(cmp.Or(l.MaxInputTokens, l.Meta.Context, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContextLength))
 }

@@ -3,21 +3,22 @@
 package provider
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"cairn/llm"
 )
 
-// factsTimeout limits the request for the window: a person waits for the answer to another
-// request.
+// factsTimeout limits the request for the window: a person waits for the answer to another request.
 const factsTimeout = 3 * time.Second
 
 type discovered struct {
-	model       string     // the configured or chosen one; "": not known yet
-	window      llm.Window // Tokens 0: not queried yet
-	windowKnown bool       // the server reported its window
-	queries     int        // how often the server was queried for the window
+	model  string     // the configured or chosen one; "": not known yet
+	window llm.Window // Tokens 0: to be queried
+	unsaid int        // how often the server was queried for its window in vain
 }
 
 func (c *Client) discovered() discovered {
@@ -48,7 +49,7 @@ func (c *Client) choose(offered []llm.Offered) error {
 	if c.found.model != "" {
 		return nil
 	}
-	chosen, ok := llm.Choose(c.preferred, offered)
+	chosen, ok := llm.Choose(c.defaults.Preferred, offered)
 	if !ok {
 		return &llm.Error{Kind: llm.KindUnknownModel, Message: "no model is set, and the server lists no chat model"}
 	}
@@ -57,9 +58,9 @@ func (c *Client) choose(offered []llm.Offered) error {
 	return nil
 }
 
-// Window returns the context window: the setting, else the server's, else llm.DefaultWindow. A smaller
-// limit learned from an overflow wins. The server is queried once, for at most factsTimeout, and again
-// after its first answer if it reported no window before: Ollama only knows models it has loaded.
+// Window returns the context window: the setting, else the server's, else llm.DefaultWindow. A smaller limit learned
+// from an overflow wins. The server is queried once, for at most factsTimeout, and again after its first answer if it
+// reported no window before: Ollama only knows models it has loaded.
 func (c *Client) Window(ctx context.Context) llm.Window {
 	patient, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
@@ -73,10 +74,7 @@ func (c *Client) Window(ctx context.Context) llm.Window {
 	if err != nil {
 		c.Options.Log.Debug("request_window_failed", "error", err)
 	}
-	window := c.discovered().window
-	if window.Tokens == 0 {
-		window = c.unasked()
-	}
+	window := cmp.Or(c.discovered().window, c.assumed)
 	if limit := c.Learnt().Facts().Window; limit > 0 && limit < window.Tokens {
 		return llm.Window{Tokens: limit, Source: "an overflow"}
 	}
@@ -87,66 +85,114 @@ func (c *Client) Window(ctx context.Context) llm.Window {
 func (c *Client) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.found.queries == 1 && !c.found.windowKnown {
+	if c.found.unsaid == 1 {
 		c.found.window = llm.Window{}
 	}
 }
 
-// unasked returns the window if the server reports none.
-func (c *Client) unasked() llm.Window {
-	if c.Options.Window > 0 {
-		return llm.Window{Tokens: c.Options.Window, Source: "setting"}
-	}
-	return llm.GuessedWindow
-}
-
 // keepWindow stores the window that the server stated; Tokens 0: none.
 func (c *Client) keepWindow(stated llm.Window) {
-	window := stated
-	if stated.Tokens == 0 || c.Options.Window > 0 {
-		window = c.unasked()
-	}
 	c.mu.Lock()
-	c.found.window, c.found.windowKnown = window, stated.Tokens > 0
-	c.found.queries++
-	now := c.found
+	found := &c.found
+	if found.window = stated; stated.Tokens == 0 || c.Options.Window > 0 {
+		found.window = c.assumed
+	}
+	if found.unsaid++; stated.Tokens > 0 {
+		found.unsaid = 0
+	}
+	now := *found
 	c.mu.Unlock()
 	switch {
-	case stated.Tokens > 0 && window.Tokens > stated.Tokens:
+	case stated.Tokens > 0 && now.window.Tokens > stated.Tokens:
 		c.Options.Log.Warn("window_too_large", "effect", "the server may cut prompts silently",
-			"model", now.model, "window", window.Tokens, "server", stated.Tokens, "source", stated.Source)
-	case window == llm.GuessedWindow && now.queries == 1:
-		c.Options.Log.Warn("window_guessed", "hint", "set context_window", "model", now.model, "window", window.Tokens)
+			"model", now.model, "window", now.window.Tokens, "server", stated.Tokens, "source", stated.Source)
+	case now.window == llm.GuessedWindow && now.unsaid == 1:
+		c.Options.Log.Warn("window_guessed", "hint", "set context_window", "model", now.model, "window", now.window.Tokens)
 	}
 }
 
-// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say. It
-// chooses the model if none is set.
+// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say. It chooses the
+// model if none is set.
 func (c *Client) ListedWindow(list []llm.Offered, source string) llm.Window {
 	_ = c.choose(list) // without a model there is no window
 	model := c.Model()
-	for _, o := range list {
-		if o.ID == model && o.Window > 0 {
-			return llm.Window{Tokens: o.Window, Source: source}
-		}
+	if i := slices.IndexFunc(list, func(o llm.Offered) bool { return o.ID == model && o.Window > 0 }); i >= 0 {
+		return llm.Window{Tokens: list[i].Window, Source: source}
 	}
 	return llm.Window{}
 }
 
-// once runs ask unless the answer is known. One caller asks while the others wait, each until its
-// own ctx ends.
+// once runs ask unless the answer is known. One caller asks while the others wait, each until its own ctx ends.
 func (c *Client) once(ctx context.Context, known func() bool, ask func() error) error {
 	if known() {
 		return nil
 	}
-	select {
-	case c.asking <- struct{}{}:
-		defer func() { <-c.asking }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := c.asking.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer c.asking.Release(1)
 	if known() {
 		return nil
 	}
 	return ask()
+}
+
+// listed is an entry of a list of models, in the fields of various servers.
+type listed struct {
+	ID               string
+	MaxInputTokens   Tokens   `json:"max_input_tokens"`     // Anthropic
+	MaxModelLen      Tokens   `json:"max_model_len"`        // vLLM
+	ContextLength    Tokens   `json:"context_length"`       // OpenRouter, Together, Fireworks, Moonshot
+	ContextWindow    Tokens   `json:"context_window"`       // Groq
+	MaxContextLength Tokens   `json:"max_context_length"`   // Mistral
+	Parameters       []string `json:"supported_parameters"` // OpenRouter
+	Meta             struct {
+		Context Tokens `json:"n_ctx"`
+	} // llama.cpp
+	Architecture struct {
+		Input []string `json:"input_modalities"`
+	} // OpenRouter
+	Capabilities struct {
+		Image *struct{ Supported bool } `json:"image_input"`
+	} // Anthropic
+}
+
+// List returns the models that the server lists at an address.
+func (c *Client) List(ctx context.Context, address string) ([]llm.Offered, error) {
+	var page struct{ Data []listed }
+	if err := c.Ask(ctx, address, &page); err != nil {
+		return nil, err
+	}
+	offered := make([]llm.Offered, len(page.Data))
+	for i, l := range page.Data {
+		window := cmp.Or(l.MaxInputTokens, l.Meta.Context, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContextLength)
+		offered[i] = llm.Offered{ID: l.ID, Window: int(window), Tools: says(l.Parameters, "tools"), Images: says(l.Architecture.Input, "image")}
+		if image := l.Capabilities.Image; image != nil {
+			offered[i].Images = map[bool]string{true: "yes", false: "no"}[image.Supported]
+		}
+	}
+	return offered, nil
+}
+
+// says returns whether list contains name, in the words of llm.Offered.
+func says(list []string, name string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return map[bool]string{true: "yes", false: "no"}[slices.Contains(list, name)]
+}
+
+// mostCounted is the largest count that is accepted. No window is as large.
+const mostCounted = 100_000_000
+
+// Tokens is a count of tokens. An invalid or impossible value counts as missing.
+type Tokens int
+
+// UnmarshalJSON never fails.
+func (n *Tokens) UnmarshalJSON(raw []byte) error {
+	var v float64
+	if json.Unmarshal(raw, &v) == nil && v > 0 && v <= mostCounted {
+		*n = Tokens(v)
+	}
+	return nil
 }

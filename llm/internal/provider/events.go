@@ -14,8 +14,7 @@ import (
 	"cairn/llm"
 )
 
-// streamPerAnswer is the maximum ratio of a stream's size to its answer's: each token is wrapped in
-// some hundred bytes.
+// streamPerAnswer is the maximum ratio of a stream's size to its answer's: each token is wrapped in some hundred bytes.
 const streamPerAnswer = 64
 
 // events reads the events of a response body. Each is one JSON value.
@@ -34,13 +33,13 @@ func newEvents(reader io.Reader, maxAnswer int) *events {
 	return &events{lines: lines, maxAnswer: maxAnswer}
 }
 
-// next returns the next event, valid until the next call; io.EOF at the end of the
-// stream. An error of the server in the stream is an *llm.Error.
+// next returns the next event, valid until the next call; io.EOF at the end of the stream. An error of the server in
+// the stream is an *llm.Error.
 func (e *events) next() ([]byte, error) {
 	for !e.done && e.lines.Scan() {
 		line := bytes.TrimRight(e.lines.Bytes(), "\r")
 		if e.taken += len(line) + 1; e.taken > streamPerAnswer*e.maxAnswer {
-			return nil, llm.TooLong(e.taken)
+			return nil, llm.TooLong(e.taken, "bytes")
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
@@ -70,14 +69,14 @@ func (e *events) next() ([]byte, error) {
 		case len(e.data) == 0 && json.Valid(value): // not every server sends the empty line
 			return checked(value, e.failed)
 		case len(e.data)+len(value) > e.maxAnswer:
-			return nil, llm.TooLong(e.maxAnswer)
+			return nil, llm.TooLong(e.maxAnswer, "bytes")
 		case len(value) > 0:
 			e.data = append(append(e.data, value...), '\n')
 		}
 	}
 	switch err := e.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, llm.TooLong(e.maxAnswer)
+		return nil, llm.TooLong(e.maxAnswer, "bytes")
 	case err != nil:
 		return nil, llm.Truncated(err)
 	case !e.done && len(e.data) > 0:
@@ -90,7 +89,7 @@ func (e *events) next() ([]byte, error) {
 func checked(data []byte, failed bool) ([]byte, error) {
 	switch {
 	case llm.Crowded(data):
-		return nil, llm.TooMany(llm.MaxParts, "parts")
+		return nil, llm.TooLong(llm.MaxParts, "parts")
 	case failed:
 		return nil, llm.Refused(0, nil, data)
 	case !utf8.Valid(data): // otherwise fields that are sent back unchanged would stay invalid
@@ -99,8 +98,8 @@ func checked(data []byte, failed bool) ([]byte, error) {
 	return data, nil
 }
 
-// IsError reports whether the error field of an answer contains an error.
-func IsError(field json.RawMessage) bool {
+// Filled reports whether a field of an answer has a value.
+func Filled(field json.RawMessage) bool {
 	switch string(field) {
 	case "", "null", "false", `""`, "{}":
 		return false

@@ -25,26 +25,31 @@ const maxRefusal = 1 << 20
 type Reader interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
-	// Native returns what the provider added to the message with these calls, to be sent back; nil if
-	// nothing.
+	// Native returns what the provider added to the message with these calls, to be sent back; nil if nothing.
 	Native(calls []llm.Call) json.RawMessage
 }
 
-// Whole is a Reader on whose wire some servers answer with one piece of JSON, and end a stream without a
-// finish reason.
-type Whole interface {
-	IsWhole(body []byte) bool
+// Marshal is json.Marshal without HTML escapes, which take tokens.
+func Marshal(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// exchange posts a form of req, and reads the whole answer. With an error the response contains what
-// the server counted, if anything.
-func (c *Client) exchange(ctx context.Context, form Form, req llm.Request, answer *Answer) (whole llm.Response, err error) {
-	err = c.send(ctx, req.Alive, http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
-		whole, err = answer.read(resp, form.Read(answer))
+// exchange posts a form, and reads the whole answer. With an error the response contains what the server counted, if
+// anything.
+func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Response, err error) {
+	if form.json, err = Marshal(form.Body); err != nil {
+		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
+	}
+	err = c.send(ctx, p.Alive, http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
+		whole, err = p.Answer.read(resp, form)
 		return err
 	})
 	if err != nil {
-		return llm.Response{Usage: answer.Usage}, err
+		return llm.Response{Usage: p.Answer.Usage}, err
 	}
 	return whole, nil
 }
@@ -73,8 +78,8 @@ func unsendable(err error) *llm.Error {
 	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
 
-// send sends a request, and has receive read the body of a success. alive, unless nil, is called
-// whenever bytes arrive. Every failure is an *llm.Error, and any status but success is one.
+// send sends a request, and has receive read the body of a success. alive, unless nil, is called whenever bytes arrive.
+// Every failure is an *llm.Error, and any status but success is one.
 func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -92,14 +97,14 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	}
 	defer func() { _ = resp.Body.Close() }() // it is read, refused or lost
 	resp.Body = livingBody{resp.Body, alive}
-	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+	switch resp.StatusCode / 100 {
+	case 2:
 		if err := receive(resp); err != nil {
 			return err
 		}
 		drain(resp.Body, cancel)
 		return nil
-	}
-	if resp.StatusCode < http.StatusBadRequest { // a redirect, whose page may contain a key
+	case 3: // a redirect, whose page may contain a key
 		return llm.Refused(resp.StatusCode, nil, nil)
 	}
 	// A refusal that breaks off is classified by the part that arrived.
@@ -120,82 +125,82 @@ func (b livingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the rest of a body whose answer is complete, if it arrives immediately: otherwise the
-// connection could not be reused.
+// drain reads the rest of a body whose answer is complete, if it arrives immediately: otherwise the connection could
+// not be reused.
 func drain(body io.Reader, cancel func()) {
 	const most, soon = 4 << 10, 50 * time.Millisecond
 	defer time.AfterFunc(soon, cancel).Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // on an error the connection is merely not reused
 }
 
-// read reads the answer: a stream of events, or, from servers that do not stream, one piece of
-// JSON. Anything else in a response with status 200 is a refusal.
-func (a *Answer) read(resp *http.Response, wire Reader) (llm.Response, error) {
+// read reads the answer: a stream of events, or, from servers that do not stream, one piece of JSON. Anything else in
+// a response with status 200 is a refusal.
+func (a *Answer) read(resp *http.Response, form *Form) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
 	first, err := firstByte(reader, a.maxBytes)
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return llm.Response{}, llm.TooLong(a.maxBytes)
+		return llm.Response{}, llm.TooLong(a.maxBytes, "bytes")
 	case err == nil && (first == '{' || first == '[' || first == '<'):
-		if err := a.readWhole(resp, reader, wire); err != nil {
-			return llm.Response{}, err
-		}
-		return a.respond(wire)
+		err = a.readWhole(resp, reader, form)
+	default: // an error of firstByte recurs when the events are read
+		err = a.readEvents(newEvents(reader, a.maxBytes), form)
 	}
-	// An error of firstByte recurs when the events are read.
-	events := newEvents(reader, a.maxBytes)
+	if err = cmp.Or(err, a.over); err != nil {
+		return llm.Response{}, err
+	}
+	return a.respond(form.Reader)
+}
+
+func (a *Answer) readEvents(events *events, form *Form) error {
 	for {
 		event, err := events.next()
-		if err == io.EOF { // not errors.Is: an EOF inside another error is a broken connection
-			if _, ends := wire.(Whole); a.Finish == "" && !(ends && events.done) {
-				return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
-			}
-			return a.respond(wire)
+		if err == io.EOF && (a.Finish != "" || form.Whole != "" && events.done) { // not errors.Is: an EOF inside another error is a broken connection
+			return nil
 		}
 		if err != nil {
-			return llm.Response{}, err
+			if err == io.EOF {
+				err = llm.Truncated(io.ErrUnexpectedEOF)
+			}
+			return err
 		}
-		done, err := wire.Add(event)
-		if err = cmp.Or(err, a.over); err != nil {
-			return llm.Response{}, err
-		}
-		if done {
-			return a.respond(wire)
+		if done, err := form.Reader.Add(event); done || err != nil || a.over != nil {
+			return err
 		}
 	}
 }
 
-func (a *Answer) readWhole(resp *http.Response, reader io.Reader, wire Reader) error {
+func (a *Answer) readWhole(resp *http.Response, reader io.Reader, form *Form) error {
 	body, err := io.ReadAll(io.LimitReader(reader, int64(a.maxBytes)+1))
 	switch {
 	case err != nil:
 		return llm.Truncated(err)
 	case len(body) > a.maxBytes:
-		return llm.TooLong(a.maxBytes)
+		return llm.TooLong(a.maxBytes, "bytes")
 	case llm.Crowded(body):
-		return llm.TooMany(llm.MaxParts, "parts")
+		return llm.TooLong(llm.MaxParts, "parts")
 	}
 	if err := errorIn(resp, body); err != nil {
 		return err
 	}
-	if whole, is := wire.(Whole); !is || !whole.IsWhole(body) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil || !Filled(fields[form.Whole]) {
 		return unreadable(resp, body)
 	}
-	_, err = wire.Add(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	return cmp.Or(err, a.over)
+	_, err = form.Reader.Add(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+	return err
 }
 
 // errorIn returns the error that a server sent with the status of a success; nil if there is none.
 func errorIn(resp *http.Response, body []byte) error {
 	var seen struct{ Error json.RawMessage }
-	if json.Unmarshal(body, &seen) == nil && IsError(seen.Error) {
+	if json.Unmarshal(body, &seen) == nil && Filled(seen.Error) {
 		return llm.Refused(resp.StatusCode, resp.Header, body)
 	}
 	return nil
 }
 
-// unreadable returns the error for a body that is not what it should be: a refusal in other words, or
-// a part of it.
+// unreadable returns the error for a body that is not what it should be: a refusal in other words, or a part of it.
 func unreadable(resp *http.Response, body []byte) *llm.Error {
 	refused := llm.Refused(resp.StatusCode, resp.Header, body)
 	if refused.Kind == llm.KindOverloaded && !json.Valid(body) {
@@ -204,8 +209,7 @@ func unreadable(resp *http.Response, body []byte) *llm.Error {
 	return refused
 }
 
-// firstByte skips at most most bytes of white space and returns the byte after it without consuming
-// it.
+// firstByte skips at most most bytes of white space and returns the byte after it without consuming it.
 func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	for range most {
 		next, err := reader.ReadByte()

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"cairn/llm"
 )
 
@@ -37,23 +39,27 @@ type Options struct {
 	Log        *slog.Logger // nil: silent
 }
 
-// Defaults are what differs between the providers' options.
+// Defaults are what differs between the protocols of providers.
 type Defaults struct {
 	BaseURL   string   // if none is set
 	Cut       string   // suffix removed from a base URL; "": none
 	Example   string   // of a base URL, for the error about an invalid one
 	Preferred []string // models to choose from if none is set, see llm.Choose
+	Efforts   []string // of reasoning, in ascending order
+	Optional  []Field  // fields of a request; of several that a refusal names, the first is omitted
 }
 
 // Protocol is the part of a model that depends on the provider.
 type Protocol interface {
 	// Models lists what the server offers.
 	Models(ctx context.Context) ([]llm.Offered, error)
-	// AskWindow returns the window that the server reports, or that is known about the model; Tokens 0:
-	// none.
+	// AskWindow returns the window that the server reports, or that is known about the model; Tokens 0: none.
 	AskWindow(ctx context.Context) llm.Window
-	// Begin begins an attempt at a request to a model.
-	Begin(model string, req llm.Request) Attempt
+	// Compose returns the form of a request to send next.
+	Compose(p Plan) Form
+	// Adapt learns from the refusal of a form, see Client.Adapt. It may change p, and returns false if there is
+	// nothing to change.
+	Adapt(ctx context.Context, p *Plan, refused *llm.Error, form Form) bool
 }
 
 // Client is the part of a model that does not depend on the provider.
@@ -63,18 +69,18 @@ type Client struct {
 	Host     string      // of BaseURL: identifies the provider
 	Header   http.Header // of each request: the key
 
-	server    string        // host and path of BaseURL, without user and password
-	preferred []string      // models to choose from if none is set
-	learnt    llm.Learnt    // used if the notebook has no page
-	asking    chan struct{} // contains a token while one caller queries the server about itself
+	server   string // host and path of BaseURL, without user and password
+	defaults Defaults
+	assumed  llm.Window          // if the server reports none
+	learnt   llm.Learnt          // used if the notebook has no page
+	asking   *semaphore.Weighted // one caller at a time queries the server about itself
 
 	mu      sync.Mutex // guards the fields below
 	demands Demands
 	found   discovered
 }
 
-// New returns a client that has sent nothing yet, and has no Protocol. It fails if the base URL is not
-// a web address.
+// New returns a client that has sent nothing yet, and has no Protocol. It fails if the base URL is no web address.
 func New(o Options, d Defaults) (*Client, error) {
 	given, _, _ := strings.Cut(o.BaseURL, "?") // behind it there may be a key
 	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(o.BaseURL, d.BaseURL), "/"), d.Cut), "/")
@@ -97,9 +103,13 @@ func New(o Options, d Defaults) (*Client, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Log = o.Log.With("provider", base.Host)
+	assumed := llm.GuessedWindow
+	if o.Window > 0 {
+		assumed = llm.Window{Tokens: o.Window, Source: "setting"}
+	}
 	return &Client{
-		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, preferred: d.Preferred,
-		asking: make(chan struct{}, 1), demands: Demands{Refused: map[string]bool{}}, found: discovered{model: o.Model},
+		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, defaults: d, assumed: assumed,
+		asking: semaphore.NewWeighted(1), demands: Demands{Refused: map[string]bool{}, Efforts: d.Efforts}, found: discovered{model: o.Model},
 	}, nil
 }
 

@@ -5,7 +5,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -14,11 +13,11 @@ import (
 	"cairn/llm"
 )
 
-// retry calls try until it succeeds. It retries temporary failures with growing pauses, or after the
-// delay that the provider asks for, but only while no text was shown. Each attempt is first charged to
-// req.Spend. Unless req.Alive is set, a server that is silent for Options.IdleTimeout, or an answer
-// that takes longer than Options.MaxTime, is KindUnreachable. If ctx ends, the error is ctx's. A
-// failed try returns the usage that the server counted, if any, which is passed to req.Failed.
+// retry calls try until it succeeds. It retries temporary failures with growing pauses, or after the delay that the
+// provider asks for, but only while no text was shown. Each attempt is first charged to req.Spend. Unless req.Alive is
+// set, a server that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is
+// KindUnreachable. If ctx ends, the error is ctx's. A failed try returns the usage that the server counted, if any,
+// which is passed to req.Failed.
 func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
 	o, limited := c.Options, ctx
 	if req.Alive == nil {
@@ -50,15 +49,13 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		backoff.WithNotify(func(_ error, wait time.Duration) {
 			o.Log.Debug("model_retry", "wait", wait, "error", failure)
 		}))
-	switch {
+	switch ended := context.Cause(limited); {
 	case err == nil:
 		return resp, nil
 	case ctx.Err() != nil:
 		return llm.Response{}, ctx.Err()
-	case context.Cause(limited) == llm.ErrWorkSilent:
-		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: fmt.Sprintf("nothing came for %v", o.IdleTimeout), Err: llm.ErrSilent}
-	case context.Cause(limited) == llm.ErrWorkLate:
-		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: fmt.Sprintf("no whole answer within %v", o.MaxTime), Err: llm.ErrLate}
+	case ended == llm.ErrSilent || ended == llm.ErrLate:
+		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: ended.Error(), Err: ended}
 	}
 	return llm.Response{}, failure
 }

@@ -4,6 +4,7 @@ package provider
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 
 	"cairn/llm"
@@ -103,4 +104,12 @@ func (t Turn) Joined() string {
 		texts[i] = p.Text
 	}
 	return strings.Join(texts, "\n\n")
+}
+
+// Schema returns the JSON Schema of a tool's arguments.
+func Schema(t llm.Tool) json.RawMessage {
+	if len(t.Parameters) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Parameters
 }
