@@ -49,13 +49,10 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	messages := prompt.Messages
 	t.pictures = t.loadPictures(messages)
 	facts := t.window.learnt().Facts()
-	switch {
-	case t.inWords:
+	if t.inWords {
 		messages, _ = llm.InWords(messages)
-	case facts.WantsReasoning:
-		messages = llm.UnreasonedInWords(messages)
-	default:
-		messages = llm.DeprivedInWords(messages)
+	} else {
+		messages = llm.UnreasonedInWords(messages, facts.WantsReasoning)
 	}
 	t.sent, t.revision, t.left = messages, prompt.Revision, left
 	req := llm.Request{

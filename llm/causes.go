@@ -1,5 +1,4 @@
-// Causes of a refusal that only its codes or text reveal: no credit, a filter, an unknown model, a
-// wrong address.
+// Causes of a refusal that only its codes or text reveal: no credit, a filter, an unknown model, a wrong address.
 
 package llm
 
@@ -30,8 +29,7 @@ var saysUnknownModel = lazy.Pattern(`(?im)model_not_found|invalid_model|deployme
 // saysOfModel matches errors of a server at the right address: about a model, or about its providers.
 var saysOfModel = lazy.Pattern(`(?i)model|no endpoints found`) // OpenRouter
 
-// refine returns the kind of a refusal, which its codes and text may determine more exactly than
-// its status.
+// refine returns the kind of a refusal, which its codes and text may determine more exactly than its status.
 func refine(e *Error, codes []string, text string) Kind {
 	said := strings.Join(append(codes, withoutQuotations(text)), "\n")
 	page := slices.Contains(codes, "html")

@@ -124,8 +124,7 @@ func PromptOf(err error) int { return of(err).Prompt }
 // KindOf returns the kind of a provider's failure, "" for any other error.
 func KindOf(err error) Kind { return of(err).Kind }
 
-// OfServer reports whether err is a failure of the provider that would affect any request, not only
-// this one.
+// OfServer reports whether err is a failure of the provider that would affect any request, not only this one.
 func OfServer(err error) bool {
 	e := of(err)
 	return e.Temporary() || slices.Contains([]Kind{KindAuth, KindQuota, KindUnknownModel, KindWrongAddress}, e.Kind)

@@ -1,5 +1,4 @@
-// Messages in other forms: tool use as text, for a server that refuses a request because of it;
-// neighbours joined.
+// Messages in other forms: tool use as text, for a server that refuses a request because of it; neighbours joined.
 
 package llm
 
@@ -9,35 +8,26 @@ import (
 	"strings"
 )
 
-// InWords returns messages without tool calls, tool results and what a provider added in fields of
-// its own: a result becomes a labelled text in user role, which its content cannot close, and a
-// call is left out. changed reports whether anything was converted. Ids from another model,
-// arguments it wrote and signatures it demands are reasons for a server to refuse a conversation
-// permanently.
+// InWords returns messages without tool calls, tool results and what a provider added in fields of its own: a result
+// becomes a labelled text in user role, which its content cannot close, and a call is left out. changed reports whether
+// anything was converted. Ids from another model, arguments it wrote and signatures it demands are reasons for a server
+// to refuse a conversation permanently.
 func InWords(messages []Message) (converted []Message, changed bool) {
 	return inWords(messages, func(m Message) bool { return len(m.Calls) > 0 || len(m.Native) > 0 }, true)
 }
 
-// UnreasonedInWords is InWords only for calls whose reasoning is missing: a provider that demands
-// it refuses them.
-func UnreasonedInWords(messages []Message) []Message {
-	converted, _ := inWords(messages, func(m Message) bool { return len(m.Calls) > 0 && len(m.Native) == 0 }, false)
-	return converted
-}
-
-// DeprivedInWords is InWords only for calls whose reasoning was dropped while their turn ran.
-// Without such calls it returns messages itself.
-func DeprivedInWords(messages []Message) []Message {
-	deprived := func(m Message) bool { return m.Deprived && len(m.Calls) > 0 }
-	if !slices.ContainsFunc(messages, deprived) {
+// UnreasonedInWords is InWords only for calls whose reasoning was dropped while their turn ran; if it is always wanted,
+// for all calls without reasoning. A provider that demands it refuses them. Without such calls it returns messages.
+func UnreasonedInWords(messages []Message, wanted bool) []Message {
+	unreasoned := func(m Message) bool { return len(m.Calls) > 0 && (m.Deprived || wanted && len(m.Native) == 0) }
+	if !slices.ContainsFunc(messages, unreasoned) {
 		return messages
 	}
-	converted, _ := inWords(messages, deprived, false)
+	converted, _ := inWords(messages, unreasoned, false)
 	return converted
 }
 
-// inWords converts the messages for which tell returns true, and the results of their calls, or,
-// with all, every result.
+// inWords converts the messages for which tell returns true, and the results of their calls, or, with all, every result.
 func inWords(messages []Message, tell func(Message) bool, all bool) (converted []Message, changed bool) {
 	calls := make(map[string]bool) // converted calls of the last message with calls
 	for _, m := range messages {
@@ -64,8 +54,8 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (converted [
 	return converted, changed
 }
 
-// Joined returns messages with neighbours in user role merged, their texts separated by a blank
-// line, because the templates of some models show only one of them. The argument is not changed.
+// Joined returns messages with neighbours in user role merged, their texts separated by a blank line, because the
+// templates of some models show only one of them. The argument is not changed.
 func Joined(messages []Message) []Message {
 	joined := make([]Message, 0, len(messages))
 	for len(messages) > 0 {

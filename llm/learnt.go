@@ -76,8 +76,7 @@ const (
 	mostFactor   = 2.5
 )
 
-// Counted updates the factor from a text of estimated tokens for which the provider counted
-// counted.
+// Counted updates the factor from a text of estimated tokens for which the provider counted counted.
 func (l *Learnt) Counted(estimated, counted int) {
 	if estimated <= 0 || counted <= 0 {
 		return
@@ -190,13 +189,11 @@ func (n *Notebook) Page(model string) *Learnt {
 	return page
 }
 
-// Incident spans a series of failures, from the first one to the next success, so that the log
-// contains one line for each end of it. The zero value has no incident. It is safe for concurrent
-// use.
+// Incident spans a series of failures, from the first one to the next success, so that the log contains one line for
+// each end of it. The zero value has no incident. It is safe for concurrent use.
 type Incident struct{ on atomic.Bool }
 
-// Begin records a failure. It returns the level at which to log it: a warning the first time, then
-// debug.
+// Begin records a failure. It returns the level at which to log it: a warning the first time, then debug.
 func (i *Incident) Begin() slog.Level {
 	if i.on.Swap(true) {
 		return slog.LevelDebug

@@ -31,18 +31,16 @@ type Message struct {
 	// Images are the pictures that came with a user's message, in order.
 	Images []Image `json:"-"`
 
-	// Native contains what the provider added in fields of its own (reasoning, thought signatures).
-	// It is opaque to everything but the model that made it, which sends it back, and only to the
-	// same provider.
+	// Native contains what the provider added in fields of its own (reasoning, thought signatures). It is opaque to
+	// everything but the model that made it, which sends it back, and only to the same provider.
 	Native json.RawMessage `json:"native,omitempty"`
 
 	// Deprived means that Native was dropped while the turn ran: providers that demand reasoning
-	// within its turn refuse the calls, see DeprivedInWords.
+	// within its turn refuse the calls, see UnreasonedInWords.
 	Deprived bool `json:"-"`
 }
 
-// Image is a picture in a request. It is sent if Data is a PNG, JPEG, GIF or WebP; otherwise the
-// text mentions it.
+// Image is a picture in a request. It is sent if Data is a PNG, JPEG, GIF or WebP; otherwise the text mentions it.
 type Image struct {
 	File  int64  // id of the stored picture, with which the caller loads Data
 	Type  string // media type, for example "image/png"; the type is detected from Data, not from this
@@ -64,8 +62,7 @@ type Tool struct {
 	Description string
 	Parameters  json.RawMessage // JSON Schema of the arguments
 
-	// Run executes a call. Its error is shown to the model, which may correct itself, so it must say
-	// what to do.
+	// Run executes a call. Its error is shown to the model, which may correct itself, so it must say what to do.
 	Run func(ctx context.Context, arguments json.RawMessage) (string, error)
 
 	// Ends means that a successful call of this tool ends the loop.

@@ -1,35 +1,38 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
+
+	"cairn/internal/observe"
 )
 
 // ErrTooManyCalls is returned if a model still calls tools in its last allowed call.
 var ErrTooManyCalls = errors.New("the model kept calling tools")
 
-// Loop calls a model and runs its tools until it answers without a tool call, or until a tool that
-// Ends succeeds. Turns and the worker run the same loop.
+// Loop calls a model and runs its tools until it answers without a tool call, or until a tool that Ends succeeds. Turns
+// and the worker run the same loop.
 type Loop struct {
 	Model    Model
 	MaxCalls int // of the model; at least 1
 
 	// Request returns the request of each call; left counts down to 1 in the last.
 	Request func(ctx context.Context, left int) (Request, error)
-	// Record receives each message with calls and the results, in the order of the calls, before the
-	// next request is made.
+	// Record receives each message with calls and the results, in the order of the calls, before the next request.
 	Record func(calls Message, results []Message)
-	// Retry, if not nil, reports whether a failed call should be made again with a new request. It is
-	// for failures that the caller can fix, such as an overflow; the model itself retries temporary
-	// ones.
+	// Retry, if not nil, reports whether a failed call should be made again with a new request. It is for failures that
+	// the caller can fix, such as an overflow; the model itself retries temporary ones.
 	Retry func(ctx context.Context, err error) bool
 	// Report, if not nil, receives the usage of each successful call.
 	Report func(Usage)
-	// Count, if not nil, receives the usage of each call and of each failed attempt, including those
-	// that Report does not get: it is what the provider bills.
+	// Count, if not nil, receives the usage of each call and of each failed attempt, including those that Report does not
+	// get: it is what the provider bills.
 	Count func(Usage)
 	// Show, if not nil, receives the text as it arrives.
 	Show func(delta string)
@@ -37,19 +40,16 @@ type Loop struct {
 
 // Run returns the answer that ended the loop.
 func (l Loop) Run(ctx context.Context) (Response, error) {
-	for left := max(l.MaxCalls, 1); left > 0; left-- {
+	for left := max(l.MaxCalls, 1); left > 0; {
 		req, err := l.Request(ctx, left)
 		if err != nil {
 			return Response{}, err
 		}
 		resp, err := l.generate(ctx, req)
-		for err != nil && l.Retry != nil && l.Retry(ctx, err) {
-			if req, err = l.Request(ctx, left); err != nil {
-				return Response{}, err
-			}
-			resp, err = l.generate(ctx, req)
-		}
 		if err != nil {
+			if l.Retry != nil && l.Retry(ctx, err) {
+				continue
+			}
 			return Response{}, err
 		}
 		if l.Report != nil {
@@ -69,23 +69,24 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 		if ended {
 			return resp, nil
 		}
+		left--
 	}
 	return Response{}, ErrTooManyCalls
 }
 
-// generate calls the model. A filter may withhold all of an answer, with a regular end. Some servers
-// silently truncate a prompt that is too long, and then have no room for an answer: that is reported
-// as an overflow too.
+// generate calls the model. A filter may withhold all of an answer, with a regular end. Some servers silently truncate a
+// prompt that is too long, and then have no room for an answer: that is reported as an overflow too.
 func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	req.Failed = l.Count
 	resp, err := Ask(ctx, l.Model, req, l.Show)
 	if err == nil && l.Count != nil {
 		l.Count(resp.Usage)
 	}
-	if err != nil || len(resp.Message.Calls) > 0 || resp.FinishReason != FinishLength && strings.TrimSpace(resp.Message.Text) != "" {
+	blank := strings.TrimSpace(resp.Message.Text) == ""
+	if err != nil || len(resp.Message.Calls) > 0 || !blank && resp.FinishReason != FinishLength {
 		return resp, err
 	}
-	if resp.FinishReason == FinishFilter && strings.TrimSpace(resp.Message.Text) == "" {
+	if blank && resp.FinishReason == FinishFilter {
 		return Response{}, &Error{Kind: KindFiltered, Message: "the answer has no text"}
 	}
 	if window := l.Model.Window(ctx).Tokens; resp.Usage.Prompt >= window {
@@ -95,8 +96,29 @@ func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	return resp, nil
 }
 
-// NameCalls gives an id to each call that has none or repeats an earlier one of the same message:
-// some servers send none, and a result must refer to its call.
+// Ask has a model answer a request, as an observed step. All requests of turns and workers go through it.
+func Ask(ctx context.Context, model Model, req Request, show func(delta string)) (Response, error) {
+	ctx, step := observe.Begin(ctx, observe.Request)
+	defer step.End()
+	step.Add(slog.String("model", model.Name()))
+	step.Fail(errors.New("the model panicked")) // unless Generate returns
+	if shown := show; shown != nil {
+		show = func(delta string) {
+			step.Text()
+			shown(delta)
+		}
+	}
+	resp, err := model.Generate(ctx, req, show)
+	step.Fail(err)
+	if u := resp.Usage; u != (Usage{}) {
+		step.Add(slog.Int("input_tokens", u.Prompt), slog.Int("cached_tokens", u.Cached),
+			slog.Int("written_tokens", u.Written), slog.Int("output_tokens", u.Completion))
+	}
+	return resp, err
+}
+
+// NameCalls gives an id to each call that has none or repeats an earlier one of the same message: some servers send
+// none, and a result must refer to its call.
 func NameCalls(calls []Call) {
 	seen := make(map[string]bool, len(calls))
 	for i := range calls {
@@ -109,13 +131,10 @@ func NameCalls(calls []Call) {
 	}
 }
 
-// ValidArguments wraps what is not a JSON object: invalid arguments of a model would break every
-// later request, because servers whose templates parse them refuse the whole conversation.
+// ValidArguments wraps what is not a JSON object: invalid arguments of a model would break every later request, because
+// servers whose templates parse them refuse the whole conversation.
 func ValidArguments(arguments string) string {
-	arguments = strings.TrimSpace(arguments)
-	if arguments == "" {
-		return "{}"
-	}
+	arguments = cmp.Or(strings.TrimSpace(arguments), "{}")
 	if arguments[0] == '{' && json.Valid([]byte(arguments)) {
 		return arguments
 	}
@@ -123,12 +142,15 @@ func ValidArguments(arguments string) string {
 	return string(wrapped)
 }
 
+// toolError is the prefix of the text that the model reads about a failed call.
+const toolError = "Error: "
+
 func runTools(ctx context.Context, tools []Tool, resp Response) (results []Message, ended bool) {
 	for i, call := range resp.Message.Calls {
 		last := i == len(resp.Message.Calls)-1
 		text, ends := toolError+"the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments.", false
 		if !last || resp.FinishReason != FinishLength || isComplete(call) {
-			text, ends = observedTool(ctx, tools, call)
+			text, ends = runTool(ctx, tools, call)
 		}
 		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text})
 		ended = ended || ends
@@ -136,43 +158,46 @@ func runTools(ctx context.Context, tools []Tool, resp Response) (results []Messa
 	return results, ended
 }
 
-// isComplete reports whether a call at the end of an answer that was cut off has all its arguments;
-// some servers put empty ones in the place of what is missing.
+// isComplete reports whether a call at the end of an answer that was cut off has all its arguments; some servers put
+// empty ones in the place of what is missing.
 func isComplete(call Call) bool {
 	arguments := strings.TrimSpace(call.Arguments)
 	return arguments != "{}" && json.Valid([]byte(arguments))
 }
 
-// runTool runs one call. Every failure becomes text that the model can act on; a tool that panics
+// runTool runs one call, as an observed step. Every failure becomes text that the model can act on; a tool that panics
 // must not end the conversation.
 func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
+	ctx, step := observe.Begin(ctx, observe.Tool)
+	defer step.End()
 	defer func() {
 		if p := recover(); p != nil {
 			why, _, _ := strings.Cut(fmt.Sprint(p), "\n")
-			text, ends = fmt.Sprintf("Error: the tool %s failed (%s).", call.Name, why), false
+			text, ends = fmt.Sprintf("%sthe tool %s failed (%s).", toolError, call.Name, why), false
+		}
+		if strings.HasPrefix(text, toolError) {
+			step.Fail(errors.New("the tool answered with an error"))
 		}
 	}()
-	names := make([]string, 0, len(tools))
-	for _, tool := range tools {
-		if tool.Name != call.Name {
-			names = append(names, tool.Name)
-			continue
-		}
-		arguments := strings.TrimSpace(call.Arguments)
-		if arguments == "" {
-			arguments = "{}"
-		}
-		if !json.Valid([]byte(arguments)) {
-			return "Error: the arguments are not valid JSON. Call the tool again with a JSON object.", false
-		}
-		text, err := tool.Run(ctx, json.RawMessage(arguments))
-		if err != nil {
-			return "Error: " + err.Error(), false
-		}
-		return text, tool.Ends
+	names := make([]string, len(tools))
+	for i, tool := range tools {
+		names[i] = tool.Name
 	}
-	if len(names) == 0 {
-		return fmt.Sprintf("Error: there is no tool named %q, and no other now. Answer in text.", call.Name), false
+	at, arguments := slices.Index(names, call.Name), cmp.Or(strings.TrimSpace(call.Arguments), "{}")
+	if at < 0 { // the model has made up a name, which is no attribute
+		step.Add(slog.String("tool", "unknown"))
+		if len(tools) == 0 {
+			return fmt.Sprintf("%sthere is no tool named %q, and no other now. Answer in text.", toolError, call.Name), false
+		}
+		return fmt.Sprintf("%sthere is no tool named %q. There are: %s.", toolError, call.Name, strings.Join(names, ", ")), false
 	}
-	return fmt.Sprintf("Error: there is no tool named %q. There are: %s.", call.Name, strings.Join(names, ", ")), false
+	step.Add(slog.String("tool", call.Name))
+	if !json.Valid([]byte(arguments)) {
+		return toolError + "the arguments are not valid JSON. Call the tool again with a JSON object.", false
+	}
+	text, err := tools[at].Run(ctx, json.RawMessage(arguments))
+	if err != nil {
+		return toolError + err.Error(), false
+	}
+	return text, tools[at].Ends
 }

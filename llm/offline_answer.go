@@ -59,8 +59,7 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 	return said
 }
 
-// isKept matches the beginning of an answer to a statement, in its current form and in those of older
-// databases.
+// isKept matches the beginning of an answer to a statement, in its current form and in those of older databases.
 var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$| It goes with this:)`)
 
 // finding is a memory, or a message, that a tool found.

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cairn/internal/lazy"
 )
@@ -21,8 +20,7 @@ import (
 // megabyte took them a second.
 const maxExamined = 16 << 10
 
-// Refused returns the error for a server's response. status is 0 for an error inside a stream;
-// header may be nil.
+// Refused returns the error for a server's response. status is 0 for an error inside a stream; header may be nil.
 func Refused(status int, header http.Header, body []byte) *Error {
 	said := parseComplaint(body)
 	if status < 300 && said.status >= 400 && said.status < 600 {
@@ -103,8 +101,7 @@ func parseComplaint(body []byte) complaint {
 // wordFields are the fields in which servers put text or more JSON, outermost first.
 var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw"}
 
-// read walks through a server's error, whatever its form: text, lists, nested objects, JSON in a
-// string.
+// read walks through a server's error, whatever its form: text, lists, nested objects, JSON in a string.
 func (c *complaint) read(value any, depth int) {
 	if depth > 8 || c.size >= maxExamined {
 		return
@@ -189,8 +186,7 @@ func parseDelay(value string) time.Duration {
 	return time.Duration(min(seconds, mostRetryAfter.Seconds()) * float64(time.Second)) // 1e300 does not fit a Duration
 }
 
-// tryAgain captures a delay in the text of a refusal, which some servers, such as OpenAI, send
-// without a header.
+// tryAgain captures a delay in the text of a refusal, which some servers, such as OpenAI, send without a header.
 var tryAgain = lazy.Pattern(`(?i)\b(?:try again|retry) (?:in|after) (?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+) ?sec)`)
 
 // statedDelay returns the delay that the text of a refusal asks for; 0 if none.
@@ -205,13 +201,8 @@ func statedDelay(text string) time.Duration {
 // Clip shortens a server's text to the length of a log line.
 func Clip(text string) string {
 	const most = 500 // bytes
-	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
-		return text
+		return strings.ToValidUTF8(text, "\uFFFD")
 	}
-	end := most
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return strings.ToValidUTF8(text[:most], "\uFFFD") + "…"
 }

@@ -1,6 +1,5 @@
-// How servers say what they, or their models, do not support: tools, a forced tool, pictures; or
-// that they demand reasoning back. They are recognized by their text, because servers use any
-// status for them.
+// How servers say what they, or their models, do not support: tools, a forced tool, pictures; or that they demand
+// reasoning back. They are recognized by their text, because servers use any status for them.
 
 package llm
 

@@ -37,8 +37,7 @@ type Texts struct {
 	Help map[string]string // what a model may read about Cairn, by topic
 }
 
-// byLanguage are the texts by the code of their language; each language is read when it is first
-// used.
+// byLanguage are the texts by the code of their language; each language is read when it is first used.
 var byLanguage = func() map[string]func() Texts {
 	all := map[string]func() Texts{}
 	for _, code := range Languages {

@@ -11,12 +11,10 @@ import (
 	"cairn/llm"
 )
 
-// Kinds lists all kinds of rules, see llm.Cacher. A request is a list of blocks: the tools, and each
-// of its messages.
+// Kinds lists all kinds of rules, see llm.Cacher. A request is a list of blocks: the tools, and each of its messages.
 var Kinds = []string{llm.CachePrefix, llm.CacheBreakpoints, llm.CacheUnits}
 
-// Rule describes a provider's prompt cache: how it matches, and how long an entry lives after its
-// last use.
+// Rule describes a provider's prompt cache: how it matches, and how long an entry lives after its last use.
 type Rule struct {
 	Kind string
 	TTL  time.Duration
@@ -54,8 +52,7 @@ type Priced struct {
 	Rewritten                 bool // less than half is shared with the previous request
 }
 
-// Price returns which part of a request is read, written, or neither. If keep is set it becomes the
-// last request.
+// Price returns which part of a request is read, written, or neither. If keep is set it becomes the last request.
 func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.TTL })
 	m, shared := l.measure(req) // blocks shared with the last request
@@ -161,8 +158,7 @@ func (l *Ledger) addBlock(m *measured, block string) {
 
 const assistantBlock = "<" + string(llm.RoleAssistant) + ">"
 
-// Blocks returns a request as its tools and its messages, in the order in which providers
-// concatenate them.
+// Blocks returns a request as its tools and its messages, in the order in which providers concatenate them.
 func Blocks(req llm.Request) []string {
 	blocks := make([]string, 1, 1+len(req.Messages))
 	blocks[0] = toolsBlock(req.Tools)

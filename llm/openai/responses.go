@@ -100,8 +100,7 @@ func (p plan) items(t provider.Turn) []any {
 	return []any{inputItem{Type: "message", Role: t.Role, Content: content}}
 }
 
-// assistantItems returns the text and the calls of an assistant, each after the reasoning that led
-// to it.
+// assistantItems returns the text and the calls of an assistant, each after the reasoning that led to it.
 func (p plan) assistantItems(t provider.Turn) (items []any) {
 	native := readNative(t.Native, p.Author).Items
 	reasoning := func(calls int, text bool) {

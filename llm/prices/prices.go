@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Price is the price of a million tokens of a model, in the currency of its list; the built-in
-// table has US dollars.
+// Price is the price of a million tokens of a model, in the currency of its list; the built-in table has US dollars.
 type Price struct {
 	Input  float64 // neither read from a cache nor written to one
 	Cached float64 // read from the provider's cache
@@ -34,8 +33,7 @@ func (p Price) Cost(t Tokens) float64 {
 	return (float64(t.Uncached())*p.Input + float64(t.Cached)*p.Cached + float64(t.Written)*p.Write + float64(t.Output)*p.Output) / 1e6
 }
 
-// List are prices by model that add to the built-in table or correct it. A nil list is
-// the built-in table alone.
+// List are prices by model that add to the built-in table or correct it. A nil list is the built-in table alone.
 type List map[string]Price
 
 // version matches the suffix of dated snapshots and aliases.
@@ -63,8 +61,7 @@ func (l List) Of(model string) (p Price, ok bool) {
 	return Price{}, false
 }
 
-// Money formats an amount for people: with two decimals, or as many as it takes to show two
-// digits of a small one.
+// Money formats an amount for people: with two decimals, or as many as it takes to show two digits of a small one.
 func Money(amount float64) string {
 	digits := 2
 	if a := math.Abs(amount); a > 0 && a < 0.1 {

@@ -67,9 +67,8 @@ func (f *thoughtFilter) rest() string {
 // thoughtEnd matches the end of a thought at the end of a line.
 var thoughtEnd = regexp.MustCompile(`</think(?:ing)?>[ \t]*(?:\n\s*|$)`)
 
-// withoutThought removes a thought whose opening tag is missing: the templates of some models
-// contain that tag, and their servers send only what follows. It was shown while it was written. A
-// tag in code is part of the answer.
+// withoutThought removes a thought whose opening tag is missing: the templates of some models contain that tag, and
+// their servers send only what follows. It was shown while it was written. A tag in code is part of the answer.
 func withoutThought(text string) string {
 	end := thoughtEnd.FindStringIndex(text)
 	if end == nil {

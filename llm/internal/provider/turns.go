@@ -31,8 +31,7 @@ type Piece struct {
 // IsPicture reports whether it is one.
 func (p Piece) IsPicture() bool { return p.MediaType != "" }
 
-// pieces returns the pictures of a user's message, each after its label, and then the text, unless it
-// is empty.
+// pieces returns the pictures of a user's message, each after its label, and then the text, unless it is empty.
 func pieces(m llm.Message) (all []Piece) {
 	text, images := m.Text, []llm.Image(nil)
 	if m.Role == llm.RoleUser { // only users have pictures
