@@ -28,7 +28,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	}
 	text := strings.Join(said.words, ": ")
 	text = text[:min(len(text), maxExamined)]
-	over := saysOverflow(said.codes, text)
+	over := exceedsMinute().MatchString(text) || matchesAny(overflowTexts(), strings.Join(append(said.codes, text), "\n"))
 	e := &Error{Status: status, Message: cmp.Or(Clip(text), http.StatusText(status)), RetryAfter: retryAfter(header, time.Now())}
 	switch e.Kind = kindOf(status, said.codes); {
 	case over && e.Kind == KindBadRequest,
@@ -39,7 +39,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		e.Prompt = cmp.Or(leastNumber(promptTexts(), text, 0), said.prompt)
 		stated, _, _ := strings.Cut(text, "resulting in a maximum input length") // vLLM: the window less the answer
 		e.Limit = max(leastNumber(limitTexts(), stated, e.Prompt), said.window)
-	case takesNoTools(text), takesNoImages(text):
+	case RefusesTools(e), TakesNoImages(e):
 		if e.Kind == KindOverloaded { // llama.cpp sends it with 500, and would repeat it
 			e.Kind = KindBadRequest
 		}

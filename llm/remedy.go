@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,11 +19,10 @@ type Remedy struct {
 	Operator string // for the log: what the operator can do
 }
 
-// cause is one row of the table. detail replaces %s in person and operator.
+// cause is one row of the table. The names in braces in person and operator are those of RemedyOf.
 type cause struct {
 	is                       func(e *Error) bool
 	reason, person, operator string
-	detail                   func(e *Error) string // nil: there is no %s
 }
 
 const messageKept = "Your message is saved; "
@@ -32,13 +32,12 @@ var causes = []cause{
 	{
 		ofKind(KindQuota), "the account at the model's provider has no credit left",
 		"The account at the model's provider has no credit left, so I cannot answer. " + messageKept + "the bot's operator must add credit or raise the account's limit.",
-		"add credit to the account of %s, or raise its spending limit; retries do not help", keyOf,
+		"add credit to the account of {key}, or raise its spending limit; retries do not help",
 	},
 	{
 		func(e *Error) bool { return e.RetryAfter > LongestWait }, "the model's server asks to wait",
-		"The model's server asks me to wait. " + messageKept + "ask again in %s.",
-		"wait for %s, or raise the account's rate limit",
-		func(e *Error) string { return InMinutes(e.RetryAfter) },
+		"The model's server asks me to wait. " + messageKept + "ask again in {wait}.",
+		"wait for {wait}, or raise the account's rate limit",
 	},
 	{
 		func(e *Error) bool {
@@ -46,91 +45,83 @@ var causes = []cause{
 		},
 		"the model's server has problems",
 		"The model's server has problems right now. " + messageKept + "ask again in a minute.",
-		"look at the log or the status page of the server; the request was correct", nil,
+		"look at the log or the status page of the server; the request was correct",
 	},
 	{
 		func(e *Error) bool { return e.Kind == KindOverloaded || e.Kind == KindRateLimited }, "the model is overloaded",
 		"The model is overloaded right now. " + messageKept + "ask again in a minute.",
-		"the server is overloaded or limits the rate of requests: ask again later, raise the account's rate limit, or lower calls_per_hour and workers", nil,
+		"the server is overloaded or limits the rate of requests: ask again later, raise the account's rate limit, or lower calls_per_hour and workers",
 	},
 	{
 		func(e *Error) bool { return errors.Is(e.Err, ErrLate) || errors.Is(e.Err, ErrSilent) }, "the model took too long",
 		"The model took too long to answer. " + messageKept + "ask again in a minute.",
-		"the server accepts requests but does not answer in time: check its load, or choose a smaller model", nil,
+		"the server accepts requests but does not answer in time: check its load, or choose a smaller model",
 	},
 	{
 		ofKind(KindUnreachable), "the model cannot be reached",
 		"I cannot reach the model right now. " + messageKept + "ask again in a minute.",
-		"start the server at %s, or correct base_url; check the network and DNS", addressOf,
+		"start the server at {address}, or correct base_url; check the network and DNS",
 	},
 	{
 		ofKind(KindTruncated), "the model's answer broke off",
 		"The model's answer was incomplete. " + messageKept + "ask again in a minute.",
-		"the server closed the connection before the end of the answer, or sent one that cannot be read: look at its log, and at proxies before it", nil,
+		"the server closed the connection before the end of the answer, or sent one that cannot be read: look at its log, and at proxies before it",
 	},
 	{
 		ofKind(KindFiltered), "the provider's filter withheld the answer",
 		"The model provider's filter withheld the answer. " + messageKept + "ask again in other words.",
-		"rephrase the question, or change the content filter in the provider's account", nil,
+		"rephrase the question, or change the content filter in the provider's account",
 	},
 	{
 		func(e *Error) bool { return e.Kind == KindAuth && e.Where.NoKey }, "the model's server requires an API key",
-		"The model's server requires an API key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set %s.",
-		"set %s: the server requires a key and there is none", keyOf,
+		"The model's server requires an API key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set {key}.",
+		"set {key}: the server requires a key and there is none",
 	},
 	{
 		ofKind(KindAuth), "the model's server rejected the API key",
-		"The model's server rejects my API key, so I cannot answer. " + messageKept + "the bot's operator must check %s.",
-		"check %s: it is wrong, has expired, or may not use this model", keyOf,
+		"The model's server rejects my API key, so I cannot answer. " + messageKept + "the bot's operator must check {key}.",
+		"check {key}: it is wrong, has expired, or may not use this model",
 	},
 	{
 		ofKind(KindUnknownModel), "the model's server does not have the model",
 		"The model's server does not have the model I am set to use. " + messageKept + "the bot's operator must choose another.",
-		"set model to one that the server has: %s",
-		func(e *Error) string { return cmp.Or(strings.Join(e.Where.Offered, ", "), "`cairn models` lists them") },
+		"set model to one that the server has: {offered}",
 	},
 	{
 		ofKind(KindWrongAddress), "there is no model's server at the address",
 		"There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url.",
-		"correct base_url (%s); most servers have their API under /v1, as http://localhost:11434/v1, those that speak Anthropic's Messages without it", addressOf,
+		"correct base_url ({address}); most servers have their API under /v1, as http://localhost:11434/v1, those that speak Anthropic's Messages without it",
 	},
 	{
-		func(e *Error) bool { return takesNoTools(e.Message) }, "the model's server takes no tools",
+		func(e *Error) bool { return RefusesTools(e) }, "the model's server takes no tools",
 		"The model's server does not let the model call tools. " + messageKept + "the log tells the bot's operator why.",
-		"choose a model that can call tools, or start the server so that it allows them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja)", nil,
+		"choose a model that can call tools, or start the server so that it allows them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja)",
 	},
 	{
 		ofKind(KindOverflow), "the span is too large for the worker's model",
 		"The conversation is too long for the model even after making room. " + messageKept + "try /compact, or /new to start over.",
-		"set context_window to what the server has; most local servers can be started with a larger one", nil,
+		"set context_window to what the server has; most local servers can be started with a larger one",
 	},
 	{
 		ofKind(KindBadRequest), "the model's server refused the request",
 		"The model's server refused my request. " + messageKept + "the log tells the bot's operator why.",
-		"the server's message says what it does not accept; try another wire, or run `cairn doctor`", nil,
+		"the server's message says what it does not accept; try another wire, or run `cairn doctor`",
 	},
 }
 
 func ofKind(kind Kind) func(*Error) bool { return func(e *Error) bool { return e.Kind == kind } }
 
-func keyOf(e *Error) string { return cmp.Or(e.Where.Key, "the API key") }
-
-func addressOf(e *Error) string { return cmp.Or(e.Where.Address, "the configured address") }
-
 // RemedyOf explains a provider's failure; ok is false for any other error.
 func RemedyOf(err error) (r Remedy, ok bool) {
 	e := of(err)
-	for _, c := range causes {
-		if !c.is(&e) {
-			continue
-		}
-		detail := ""
-		if c.detail != nil {
-			detail = c.detail(&e)
-		}
-		return Remedy{c.reason, strings.Replace(c.person, "%s", detail, 1), strings.Replace(c.operator, "%s", detail, 1)}, true
+	i := slices.IndexFunc(causes, func(c cause) bool { return c.is(&e) })
+	if i < 0 {
+		return Remedy{}, false
 	}
-	return Remedy{}, false
+	filled := strings.NewReplacer(
+		"{key}", cmp.Or(e.Where.Key, "the API key"), "{address}", cmp.Or(e.Where.Address, "the configured address"),
+		"{wait}", InMinutes(e.RetryAfter), "{offered}", cmp.Or(strings.Join(e.Where.Offered, ", "), "`cairn models` lists them"))
+	return Remedy{causes[i].reason, filled.Replace(causes[i].person), filled.Replace(causes[i].operator)}, true
 }
 
 // LogAttrs returns the attributes with which a log line explains a failure: the error, and for a
