@@ -4,6 +4,7 @@ package promptcache
 import (
 	"hash/maphash"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,8 @@ type Rule struct {
 
 // Ledger is the state of the cache for one conversation.
 type Ledger struct {
-	// Appends means that requests whose messages start at the same address in memory start with the
-	// same messages: then the cost of a call depends on what was added.
+	// Appends means that requests whose messages start at the same address in memory start with the same messages: then
+	// the cost of a call depends on what was added.
 	Appends bool
 
 	rule    Rule
@@ -33,17 +34,22 @@ type Ledger struct {
 	at      time.Time            // when it was sent
 }
 
-// measured is a request: its blocks, and by the number of leading blocks their hash and tokens.
+// measured is a request.
 type measured struct {
-	first    *llm.Message // nil: no messages
-	blocks   []string
-	prefixes []uint64
-	upTo     []int
+	first  *llm.Message // nil: no messages
+	blocks []block      // behind an empty one
+}
+
+// block is a block of a request, with the hash and the tokens of all blocks up to it.
+type block struct {
+	text   string
+	prefix uint64
+	upTo   int
 }
 
 // New returns an empty cache.
 func New(rule Rule) *Ledger {
-	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}}
+	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}, last: measured{blocks: make([]block, 1)}}
 }
 
 // Priced is a request, in tokens.
@@ -55,49 +61,48 @@ type Priced struct {
 // Price returns which part of a request is read, written, or neither. If keep is set it becomes the last request.
 func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.TTL })
-	m, shared := l.measure(req) // blocks shared with the last request
-	end, before := len(m.blocks), l.last
-	size := 0 // of the last request, in tokens
-	if n := len(before.blocks); n > 0 {
-		size = before.upTo[n]
-	}
-	if keep {
-		defer func() { l.last, l.at = m, now }()
-	}
+	m, shared := l.measure(req)
+	end, before := len(m.blocks)-1, l.last.blocks
+	known := m.blocks[shared].upTo
 	if l.rule.Kind == llm.CachePrefix {
-		known := m.upTo[shared]
-		if shared < min(end, len(before.blocks)) {
-			known += tokens.Estimate(commonPrefix(before.blocks[shared], m.blocks[shared]))
+		if shared < min(end, len(before)-1) {
+			known += tokens.Estimate(commonPrefix(before[shared+1].text, m.blocks[shared+1].text))
 		}
 		if now.Sub(l.at) < l.rule.TTL {
 			p.Cached = known
 		}
-		p.Uncached, p.Rewritten = m.upTo[end]-p.Cached, 2*known <= size
-		return p
-	}
-	marks := l.marks(req, end)
-	read := 0
-	for _, at := range marks {
-		if _, known := l.entries[m.prefixes[at]]; known {
-			read = max(read, at)
-		}
-	}
-	if l.rule.Kind == llm.CacheUnits && read > 0 && read == len(before.blocks) && read < end && strings.HasPrefix(m.blocks[read], assistantBlock) {
-		read++ // the answer ends a unit too
-	}
-	p.Cached, p.Rewritten = m.upTo[read], 2*m.upTo[shared] <= size
-	if l.rule.Kind == llm.CacheBreakpoints {
-		p.Written = m.upTo[end] - m.upTo[read]
 	} else {
-		p.Uncached = m.upTo[end] - m.upTo[read]
+		p.Cached = l.readMarked(m.blocks, req.Head, now)
 	}
-	l.entries[m.prefixes[read]] = now
-	for _, at := range marks {
-		if l.rule.Kind == llm.CacheBreakpoints || at == end {
-			l.entries[m.prefixes[at]] = now
-		}
+	if p.Uncached = m.blocks[end].upTo - p.Cached; l.rule.Kind == llm.CacheBreakpoints {
+		p.Written, p.Uncached = p.Uncached, 0
+	}
+	p.Rewritten = 2*known <= before[len(before)-1].upTo
+	if keep {
+		l.last, l.at = m, now
 	}
 	return p
+}
+
+// readMarked returns how many tokens are read up to a place where an earlier request was marked, and marks this one.
+func (l *Ledger) readMarked(blocks []block, head int, now time.Time) int {
+	end, before, read := len(blocks)-1, len(l.last.blocks)-1, 0
+	known := func(at int) bool { return !l.entries[blocks[at].prefix].IsZero() }
+	marks := []int{min(1+head, end), min(before, end), end}
+	if l.rule.Kind == llm.CacheUnits {
+		marks = marks[2:] // the end of a request
+		for read = end; read > 0 && !known(read); read-- {
+		}
+		if read > 0 && read == before && read < end && strings.HasPrefix(blocks[read+1].text, assistantBlock) {
+			read++ // the answer ends a unit too
+		}
+	} else if marked := slices.DeleteFunc(slices.Clone(marks), func(at int) bool { return !known(at) }); len(marked) > 0 {
+		read = slices.Max(marked)
+	}
+	for _, at := range append(marks, read) {
+		l.entries[blocks[at].prefix] = now
+	}
+	return blocks[read].upTo
 }
 
 func commonPrefix(a, b string) string {
@@ -108,52 +113,39 @@ func commonPrefix(a, b string) string {
 	return a[:i]
 }
 
-// marks returns the numbers of blocks after which a request may be read from the cache.
-func (l *Ledger) marks(req llm.Request, end int) []int {
-	if l.rule.Kind == llm.CacheBreakpoints {
-		return []int{min(1+req.Head, end), min(len(l.last.blocks), end), end}
-	}
-	all := make([]int, end)
-	for i := range all {
-		all[i] = i + 1
-	}
-	return all
-}
-
 // measure measures a request; shared is the number of leading blocks in common with the last one.
 func (l *Ledger) measure(req llm.Request) (m measured, shared int) {
 	if len(req.Messages) > 0 {
 		m.first = &req.Messages[0]
 	}
-	n := len(l.last.blocks)
-	if l.Appends && n > 1 && m.first == l.last.first && len(req.Messages) >= n-1 {
-		m.blocks, m.prefixes, m.upTo = l.last.blocks, l.last.prefixes, l.last.upTo
+	last := l.last.blocks
+	if n := len(last) - 1; l.Appends && n > 1 && m.first == l.last.first && len(req.Messages) >= n-1 {
+		m.blocks = last
 		for _, message := range req.Messages[n-1:] {
-			l.addBlock(&m, messageBlock(message))
+			m.blocks = l.add(m.blocks, messageBlock(message))
 		}
 		return m, n
 	}
-	m.blocks, m.prefixes, m.upTo = nil, []uint64{0}, []int{0}
-	for _, block := range Blocks(req) {
-		l.addBlock(&m, block)
+	m.blocks = make([]block, 1)
+	for _, text := range Blocks(req) {
+		m.blocks = l.add(m.blocks, text)
 	}
-	for shared < min(len(m.blocks), n) && m.prefixes[shared+1] == l.last.prefixes[shared+1] {
+	for shared+1 < min(len(m.blocks), len(last)) && m.blocks[shared+1].prefix == last[shared+1].prefix {
 		shared++
 	}
 	return m, shared
 }
 
-// addBlock appends one block. What it shares with the last request is not estimated again.
-func (l *Ledger) addBlock(m *measured, block string) {
-	end := len(m.blocks)
-	prefix := maphash.Comparable(l.seed, [2]uint64{m.prefixes[end], maphash.String(l.seed, block)})
-	upTo := 0
-	if end < len(l.last.blocks) && l.last.prefixes[end+1] == prefix {
-		upTo = l.last.upTo[end+1]
+// add appends a block. What it shares with the last request is not estimated again.
+func (l *Ledger) add(blocks []block, text string) []block {
+	n, before, last := len(blocks), blocks[len(blocks)-1], l.last.blocks
+	b := block{text: text, prefix: maphash.Comparable(l.seed, [2]uint64{before.prefix, maphash.String(l.seed, text)})}
+	if n < len(last) && last[n].prefix == b.prefix {
+		b.upTo = last[n].upTo
 	} else {
-		upTo = m.upTo[end] + tokens.Estimate(block)
+		b.upTo = before.upTo + tokens.Estimate(text)
 	}
-	m.blocks, m.prefixes, m.upTo = append(m.blocks, block), append(m.prefixes, prefix), append(m.upTo, upTo)
+	return append(blocks, b)
 }
 
 const assistantBlock = "<" + string(llm.RoleAssistant) + ">"
