@@ -4,7 +4,6 @@ package promptcache
 import (
 	"hash/maphash"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -87,17 +86,26 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 // readMarked returns how many tokens are read up to a place where an earlier request was marked, and marks this one.
 func (l *Ledger) readMarked(blocks []block, head int, now time.Time) int {
 	end, before, read := len(blocks)-1, len(l.last.blocks)-1, 0
-	known := func(at int) bool { return !l.entries[blocks[at].prefix].IsZero() }
+	known := func(at int) bool {
+		_, ok := l.entries[blocks[at].prefix]
+		return ok
+	}
 	marks := []int{min(1+head, end), min(before, end), end}
 	if l.rule.Kind == llm.CacheUnits {
-		marks = marks[2:] // the end of a request
-		for read = end; read > 0 && !known(read); read-- {
+		marks = []int{end}
+		for at := 1; at <= end; at++ {
+			if known(at) {
+				read = at
+			}
 		}
 		if read > 0 && read == before && read < end && strings.HasPrefix(blocks[read+1].text, assistantBlock) {
 			read++ // the answer ends a unit too
 		}
-	} else if marked := slices.DeleteFunc(slices.Clone(marks), func(at int) bool { return !known(at) }); len(marked) > 0 {
-		read = slices.Max(marked)
+	}
+	for _, at := range marks {
+		if known(at) {
+			read = max(read, at)
+		}
 	}
 	for _, at := range append(marks, read) {
 		l.entries[blocks[at].prefix] = now
