@@ -38,7 +38,7 @@ func converse(req llm.Request, author string) (c conversation) {
 				b := &block{Type: "text", Text: p.Text}
 				switch {
 				case p.IsPicture():
-					b = &block{Type: "image", Source: &source{Type: "base64", MediaType: p.MediaType, Data: p.Data}}
+					b = &block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.MediaType, "data": p.Data}}
 				case strings.TrimSpace(p.Text) == "":
 					continue
 				case t.Role == llm.RoleSystem:

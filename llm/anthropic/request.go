@@ -19,7 +19,7 @@ type body struct {
 	Stream     bool              `json:"stream"`
 	Thinking   *thinking         `json:"thinking,omitempty"`
 	Output     map[string]string `json:"output_config,omitempty"`
-	ToolChoice *toolChoice       `json:"tool_choice,omitempty"`
+	ToolChoice map[string]string `json:"tool_choice,omitempty"`
 	Tools      []tool            `json:"tools,omitempty"`
 	System     []any             `json:"system,omitempty"`
 	Messages   []message         `json:"messages"`
@@ -30,16 +30,11 @@ type thinking struct {
 	Budget int    `json:"budget_tokens,omitempty"`
 }
 
-type toolChoice struct {
-	Type string `json:"type"`
-	Name string `json:"name,omitempty"`
-}
-
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
-	Cache       *cacheControl   `json:"cache_control,omitempty"`
+	Cache       any             `json:"cache_control,omitempty"`
 }
 
 type message struct {
@@ -51,32 +46,20 @@ type message struct {
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
-	Source    *source         `json:"source,omitempty"`
+	Source    any             `json:"source,omitempty"` // of a picture
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`
 	Content   string          `json:"content,omitempty"`
-	Cache     *cacheControl   `json:"cache_control,omitempty"`
-}
-
-// source is the picture of a block.
-type source struct {
-	Type      string `json:"type"`
-	MediaType string `json:"media_type"`
-	Data      string `json:"data"`
-}
-
-type cacheControl struct {
-	Type string `json:"type"`
-	TTL  string `json:"ttl,omitempty"`
+	Cache     any             `json:"cache_control,omitempty"`
 }
 
 // composed is a request with what is known about it.
 type composed struct {
 	body
-	room    int           // of MaxTokens: for thinking, in addition to what the caller asked for
-	control *cacheControl // each mark in it
+	room int               // of MaxTokens: for thinking, in addition to what the caller asked for
+	mark map[string]string // as each is
 }
 
 // Compose implements provider.Protocol.
@@ -87,11 +70,11 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 	}
 	conversation := converse(p.Request, author)
 	c := composed{
-		body:    body{Model: p.Model, Stream: true, System: conversation.system, Messages: conversation.messages},
-		control: &cacheControl{Type: "ephemeral"},
+		body: body{Model: p.Model, Stream: true, System: conversation.system, Messages: conversation.messages},
+		mark: map[string]string{"type": "ephemeral"},
 	}
 	if m.CacheTTL() == longTTL {
-		c.control.TTL = "1h"
+		c.mark["ttl"] = "1h"
 	}
 	for _, t := range p.Tools {
 		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
@@ -99,10 +82,10 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 	c.think(p)
 	c.limitTokens(p.MaxTokens, p.Longest)
 	if thinks := c.Thinking != nil && c.Thinking.Type != disabled; p.Forced && !thinks {
-		c.ToolChoice = &toolChoice{Type: "tool", Name: p.ForceTool}
+		c.ToolChoice = map[string]string{"type": "tool", "name": p.ForceTool}
 	}
 	if !p.Refused[fieldMarks] {
-		c.mark(conversation.marked)
+		c.setMarks(conversation.marked)
 	}
 	return provider.Form{
 		Wire: llm.WireMessages, Address: m.Options.BaseURL + "/v1/messages", Body: c.body, Reader: &answer{Answer: p.Answer, author: p.Author},
@@ -130,18 +113,18 @@ func (c *composed) limitTokens(asked, longest int) {
 	}
 }
 
-// mark sets at most four marks, the interface's maximum: after the tools and the system prompt, after the head, after
+// setMarks sets at most four marks, the interface's maximum: after the tools and the system prompt, after the head, after
 // the last message of the previous request, where its mark was, and after the last message. The server searches only
 // 20 blocks back from a mark, so the third one finds a prefix that a long tool step would hide.
-func (c *composed) mark(useful []*block) {
+func (c *composed) setMarks(useful []*block) {
 	if last := len(c.System) - 1; last >= 0 {
-		c.System[last].(*block).Cache = c.control
+		c.System[last].(*block).Cache = c.mark
 	} else if last := len(c.Tools) - 1; last >= 0 {
-		c.Tools[last].Cache = c.control
+		c.Tools[last].Cache = c.mark
 	}
 	for i, b := range useful {
 		if i == 0 || i >= len(useful)-2 {
-			b.Cache = c.control
+			b.Cache = c.mark
 		}
 	}
 }

@@ -39,11 +39,11 @@ func TestRequestTranslation(t *testing.T) {
 	}, anthropic.Options{})
 	for name, want := range map[string]string{
 		"model": `"test-model"`, "max_tokens": "4096", "stream": "true",
-		"tool_choice": `{"type":"tool","name":"f"}`,
+		"tool_choice": `{"name":"f","type":"tool"}`,
 		"tools":       `[{"name":"f","description":"does f","input_schema":{"type":"object","properties":{}}}]`,
 		"system":      `[{"type":"text","text":"be kind","cache_control":{"type":"ephemeral"}}]`,
 		"messages": `[{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"[image of #2]"},` +
-			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},` +
+			`{"type":"image","source":{"data":"iVBORw0KGgo=","media_type":"image/png","type":"base64"}},` +
 			`{"type":"text","text":"two <b>\n\n[page, not shown]","cache_control":{"type":"ephemeral"}}]},` +
 			`{"role":"assistant","content":[{"type":"text","text":"I look"},{"type":"tool_use","id":"a","name":"f","input":{}},` +
 			`{"type":"tool_use","id":"b","name":"f","input":{"invalid":"{\"broken\":"}},{"type":"tool_use","id":"c","name":"f","input":{"invalid":"[1]"}}]},` +
@@ -76,5 +76,5 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 		check.Equal(t, name+": texts with a mark", strings.Join(got.Marked(), " "), c.want)
 	}
 	got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
-	check.Contains(t, "marks for an hour", string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
+	check.Contains(t, "marks for an hour", string(got.Body["messages"]), `"cache_control":{"ttl":"1h","type":"ephemeral"}`)
 }

@@ -104,7 +104,7 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 		want, rule  string
 	}{
 		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`, llm.CachePrefix},
-		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`, llm.CachePrefix},
+		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"ttl":"1h","type":"ephemeral"}`, llm.CachePrefix},
 		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, "", llm.CachePrefix},
 		"a provider that caches whole requests": {"https://api.deepseek.com/v1", "deepseek-v4", 0, "", llm.CacheUnits},
 	} {

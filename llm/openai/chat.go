@@ -24,7 +24,7 @@ type chatBody struct {
 	NewLimit      int                `json:"max_completion_tokens,omitempty"`
 	Effort        string             `json:"reasoning_effort,omitempty"`
 	cacheFields
-	CacheControl *cacheControl `json:"cache_control,omitempty"`
+	CacheControl map[string]string `json:"cache_control,omitempty"`
 }
 
 func functionOf(t llm.Tool) api.FunctionDefinition {

@@ -21,19 +21,13 @@ type plan struct {
 	limit       int  // of the answer in tokens, its reasoning included; 0: none
 	breakpoints bool // of the prompt cache
 	cacheFields
-	cacheControl *cacheControl
+	cacheControl map[string]string // the cache of a Claude model behind OpenRouter
 }
 
 // cacheFields are the fields of OpenAI's prompt cache, which no other server supports.
 type cacheFields struct {
 	Key       string `json:"prompt_cache_key,omitempty"`
 	Retention string `json:"prompt_cache_retention,omitempty"`
-}
-
-// cacheControl enables the cache of a Claude model behind OpenRouter.
-type cacheControl struct {
-	Type string `json:"type"`
-	TTL  string `json:"ttl,omitempty"`
 }
 
 func (o *Model) plan(of provider.Plan) plan {
@@ -54,9 +48,9 @@ func (o *Model) plan(of provider.Plan) plan {
 		p.Retention = "24h"
 	}
 	if o.Host == "openrouter.ai" && strings.HasPrefix(p.Model, "anthropic/") && !p.Refused[fieldCacheControl] {
-		p.cacheControl = &cacheControl{Type: "ephemeral"}
+		p.cacheControl = map[string]string{"type": "ephemeral"}
 		if o.Options.CacheTTL > 5*time.Minute {
-			p.cacheControl.TTL = "1h"
+			p.cacheControl["ttl"] = "1h"
 		}
 	}
 	return p
