@@ -126,7 +126,14 @@ func (c *complaint) read(value any, depth int) {
 		}
 	case map[string]any:
 		for _, field := range []string{"code", "type", "status"} {
-			c.readCode(v[field])
+			switch v[field].(type) {
+			case string, float64:
+				code := strings.ToLower(fmt.Sprint(v[field]))
+				c.codes = append(c.codes, code)
+				if n, err := strconv.Atoi(code); err == nil && c.status == 0 {
+					c.status = n
+				}
+			}
 		}
 		for field, into := range map[string]*int{"n_ctx": &c.window, "n_prompt_tokens": &c.prompt} {
 			if n, ok := v[field].(float64); ok {
@@ -140,20 +147,6 @@ func (c *complaint) read(value any, depth int) {
 			}
 			c.read(v[field], depth+1)
 		}
-	}
-}
-
-func (c *complaint) readCode(value any) {
-	switch v := value.(type) {
-	case float64:
-		if c.status == 0 {
-			c.status = int(v)
-		}
-	case string:
-		if n, err := strconv.Atoi(v); err == nil && c.status == 0 {
-			c.status = n
-		}
-		c.codes = append(c.codes, strings.ToLower(v))
 	}
 }
 

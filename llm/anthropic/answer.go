@@ -110,12 +110,12 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	if len(a.blocks) == maxBlocks {
 		return llm.TooLong(maxBlocks, "blocks")
 	}
-	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: len(a.Calls())}}
+	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: len(a.Calls)}}
 	a.blocks = append(a.blocks, b)
 	a.Started = true
 	switch c.Type {
 	case "tool_use":
-		b.call, b.whole = a.AddCall(len(a.Calls()), index), true
+		b.call, b.whole = a.AddCall(index), true
 		a.Begin(b.call, c.ID, c.Name, string(c.Input))
 	case "redacted_thinking":
 		a.Reasoned = true

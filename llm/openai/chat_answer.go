@@ -162,7 +162,7 @@ func (a *chatAnswer) callOf(piece callPiece) *provider.Call {
 	if piece.Index != nil {
 		index = *piece.Index
 	}
-	for _, before := range slices.Backward(a.Calls()) {
+	for _, before := range slices.Backward(a.Calls) {
 		if index < 0 || before.Index == index {
 			if continues(before, piece) {
 				return before
@@ -170,7 +170,7 @@ func (a *chatAnswer) callOf(piece callPiece) *provider.Call {
 			break
 		}
 	}
-	return a.AddCall(len(a.Calls()), index)
+	return a.AddCall(index)
 }
 
 // continues reports whether a piece continues call rather than beginning another. Some servers omit the id, some give
@@ -189,7 +189,7 @@ func continues(call *provider.Call, piece callPiece) bool {
 // Native implements provider.Reader.
 func (a *chatAnswer) Native(calls []llm.Call) json.RawMessage {
 	n := native{Provider: a.author, Fields: a.native.object(), Calls: map[string]json.RawMessage{}}
-	for i, call := range a.Calls() {
+	for i, call := range a.Calls {
 		if extra := a.calls[call].object(); extra != nil {
 			n.Calls[calls[i].ID] = extra
 		}

@@ -43,13 +43,13 @@ func (o *Model) plan(of provider.Plan) plan {
 	if p.openAI && !p.Refused[fieldCacheKey] {
 		p.Key = p.CacheKey
 	}
-	var retention bool
-	if p.breakpoints, retention = o.caching(); retention {
+	rule, ttl := o.caching()
+	if p.breakpoints = rule == llm.CacheBreakpoints; ttl == retained {
 		p.Retention = "24h"
 	}
 	if o.Host == "openrouter.ai" && strings.HasPrefix(p.Model, "anthropic/") && !p.Refused[fieldCacheControl] {
 		p.cacheControl = map[string]string{"type": "ephemeral"}
-		if o.Options.CacheTTL > 5*time.Minute {
+		if o.Options.CacheTTL > shortTTL {
 			p.cacheControl["ttl"] = "1h"
 		}
 	}
@@ -59,43 +59,43 @@ func (o *Model) plan(of provider.Plan) plan {
 // gptVersion matches the version of OpenAI's models: gpt-5.6-terra, gpt-6-astra.
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?(?:-|$)`)
 
-// caching returns how OpenAI caches the model's prompts, as of November 2026: from GPT-5.6 on at breakpoints, for 30
-// minutes; before, by longest prefix, from GPT-4.1 on for up to 24 hours if the request says so. Small models are not
-// listed among the latter.
-func (o *Model) caching() (breakpoints, retention bool) {
+// How long OpenAI's cache stays warm if a request asks for that, and that of other providers.
+const (
+	retained = 24 * time.Hour
+	shortTTL = 5 * time.Minute
+)
+
+// caching returns how the provider caches prompts, by its host and model, as of November 2026. OpenAI: from GPT-5.6 on at
+// breakpoints, for 30 minutes; before, by longest prefix, from GPT-4.1 on for up to 24 hours if the request says so. Small
+// models are not listed among the latter.
+func (o *Model) caching() (rule string, ttl time.Duration) {
 	model, refused := o.Model(), o.Demands().Refused
-	found := gptVersion.FindStringSubmatch(model)
-	if o.Host != openAIHost || found == nil {
-		return false, false
+	version := 0
+	if found := gptVersion.FindStringSubmatch(model); found != nil && o.Host == openAIHost {
+		major, _ := strconv.Atoi(found[1]) // digits, by the pattern
+		minor, _ := strconv.Atoi(found[2]) // digits or none
+		version = 100*major + minor
 	}
-	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
-	minor, _ := strconv.Atoi(found[2]) // digits or none
-	version := 100*major + minor
 	small := strings.Contains(model, "-mini") || strings.Contains(model, "-nano")
-	return version >= 506 && !refused[fieldBreakpoint],
-		version >= 401 && version < 506 && !small && !refused[fieldRetention]
+	switch {
+	case version >= 506 && !refused[fieldBreakpoint]:
+		return llm.CacheBreakpoints, 30 * time.Minute
+	case version >= 401 && version < 506 && !small && !refused[fieldRetention]:
+		return llm.CachePrefix, retained
+	case strings.HasSuffix(o.Host, "deepseek.com"):
+		return llm.CacheUnits, shortTTL
+	}
+	return llm.CachePrefix, shortTTL
 }
 
 // CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the provider's default.
 func (o *Model) CacheTTL() time.Duration {
-	switch breakpoints, retention := o.caching(); {
-	case o.Options.CacheTTL > 0:
-		return o.Options.CacheTTL
-	case breakpoints:
-		return 30 * time.Minute
-	case retention:
-		return 24 * time.Hour
-	}
-	return 5 * time.Minute
+	_, ttl := o.caching()
+	return cmp.Or(max(o.Options.CacheTTL, 0), ttl)
 }
 
-// CacheRule returns how the provider caches prompts, by its host and model.
+// CacheRule returns how the provider caches prompts.
 func (o *Model) CacheRule() string {
-	if breakpoints, _ := o.caching(); breakpoints {
-		return llm.CacheBreakpoints
-	}
-	if strings.HasSuffix(o.Host, "deepseek.com") {
-		return llm.CacheUnits
-	}
-	return llm.CachePrefix
+	rule, _ := o.caching()
+	return rule
 }

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -101,6 +102,7 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 		a.Usage = counted
 	}
 	a.Started, a.Finish = true, llm.FinishStop
+	slices.SortFunc(a.Calls, func(one, other *provider.Call) int { return cmp.Compare(one.Index, other.Index) })
 	switch failed := r.Status == api.ResponseStatusFailed || r.Status == api.ResponseStatusCancelled; {
 	case failed && !provider.Filled(r.Error):
 		return gaveUp
@@ -176,7 +178,7 @@ func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, 
 		return
 	}
 	kept := nativeItem{Item: slices.Clone(raw)}
-	for _, call := range a.Calls() {
+	for _, call := range a.Calls {
 		if call.Index < index {
 			kept.Calls++
 		}

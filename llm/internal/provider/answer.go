@@ -24,7 +24,7 @@ type Answer struct {
 	Finish   string // the finish reason, in llm's terms as far as there is one; "": the server has not finished
 	Usage    llm.Usage
 	Reasoned bool // the model has reasoned, visibly
-	calls    []*Call
+	Calls    []*Call
 
 	show func(string) // may be nil
 
@@ -90,25 +90,21 @@ type Call struct {
 	Arguments strings.Builder
 }
 
-// Calls returns the calls so far, in order.
-func (a *Answer) Calls() []*Call { return a.calls }
-
-// Call returns the call with an index; it adds one, in order, if there is none.
+// Call returns the call with an index; it adds one if there is none.
 func (a *Answer) Call(index int) *Call {
-	at, found := slices.BinarySearchFunc(a.calls, index, func(c *Call, index int) int { return cmp.Compare(c.Index, index) })
-	if found {
-		return a.calls[at]
+	if at := slices.IndexFunc(a.Calls, func(c *Call) bool { return c.Index == index }); at >= 0 {
+		return a.Calls[at]
 	}
-	return a.AddCall(at, index)
+	return a.AddCall(index)
 }
 
-// AddCall inserts a call before the one at a position.
-func (a *Answer) AddCall(at, index int) *Call {
-	if len(a.calls) == llm.MaxCalls {
+// AddCall adds a call behind the others.
+func (a *Answer) AddCall(index int) *Call {
+	if len(a.Calls) == llm.MaxCalls {
 		a.exceed(llm.MaxCalls, "tool calls")
 	}
 	c := &Call{Index: index}
-	a.calls = slices.Insert(a.calls, at, c)
+	a.Calls = append(a.Calls, c)
 	return c
 }
 
@@ -128,7 +124,7 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
 	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(a.Text())}
-	for _, call := range a.calls {
+	for _, call := range a.Calls {
 		if call.Name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
 		}

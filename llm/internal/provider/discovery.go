@@ -166,21 +166,21 @@ func (c *Client) List(ctx context.Context, address string) ([]llm.Offered, error
 	offered := make([]llm.Offered, len(page.Data))
 	for i, l := range page.Data {
 		window := cmp.Or(l.MaxInputTokens, l.Meta.Context, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContextLength)
-		offered[i] = llm.Offered{ID: l.ID, Window: int(window), Tools: says(l.Parameters, "tools"), Images: says(l.Architecture.Input, "image")}
+		offered[i] = llm.Offered{ID: l.ID, Window: int(window)}
+		if len(l.Parameters) > 0 {
+			offered[i].Tools = yesNo[slices.Contains(l.Parameters, "tools")]
+		}
+		if len(l.Architecture.Input) > 0 {
+			offered[i].Images = yesNo[slices.Contains(l.Architecture.Input, "image")]
+		}
 		if image := l.Capabilities.Image; image != nil {
-			offered[i].Images = map[bool]string{true: "yes", false: "no"}[image.Supported]
+			offered[i].Images = yesNo[image.Supported]
 		}
 	}
 	return offered, nil
 }
 
-// says returns whether list contains name, in the words of llm.Offered.
-func says(list []string, name string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return map[bool]string{true: "yes", false: "no"}[slices.Contains(list, name)]
-}
+var yesNo = map[bool]string{true: "yes", false: "no"}
 
 // mostCounted is the largest count that is accepted. No window is as large.
 const mostCounted = 100_000_000
