@@ -97,17 +97,14 @@ var (
 	aboutThinking = regexp.MustCompile(`(?i)adaptive|budget_tokens|disabled|thinking\.type|\bthinking. (?:is|may|can|must|does|do)|\bthinking: `)
 )
 
-const (
-	fieldMarks    = "cache_control"
-	fieldThinking = "thinking.type " // and the kind
-)
+const fieldThinking = "thinking.type " // and the kind
 
 // optional are the optional fields: the kinds of thinking, and the cache marks.
 var optional = []provider.Field{
 	{Name: fieldThinking + adaptive, About: aboutThinking, In: `"thinking":{"type":"` + adaptive},
 	{Name: fieldThinking + budgeted, About: aboutThinking, In: `"thinking":{"type":"` + budgeted},
 	{Name: fieldThinking + disabled, About: aboutThinking, In: `"thinking":{"type":"` + disabled},
-	{Name: fieldMarks, About: regexp.MustCompile("(?i)cache_control")},
+	{Name: "cache_control"},
 }
 
 // Adapt implements provider.Protocol. A request whose earlier thinking is refused does not think, and returns none.

@@ -84,7 +84,7 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 	if thinks := c.Thinking != nil && c.Thinking.Type != disabled; p.Forced && !thinks {
 		c.ToolChoice = map[string]string{"type": "tool", "name": p.ForceTool}
 	}
-	if !p.Refused[fieldMarks] {
+	if !p.Refused["cache_control"] {
 		c.setMarks(conversation.marked)
 	}
 	return provider.Form{

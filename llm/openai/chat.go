@@ -61,12 +61,12 @@ func (p plan) chat() chatBody {
 	for _, t := range provider.Turns(p.Messages, p.Head) {
 		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
-	if !p.Refused[fieldStream] {
+	if !p.Refused["stream_options"] {
 		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
 	b.ToolChoice = p.choice(api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: p.ForceTool}})
 	// OpenAI's newer models refuse the old name of the limit, and most other servers know no other.
-	if p.openAI || p.Refused[fieldLimit] {
+	if p.openAI || p.Refused["max_tokens"] {
 		b.NewLimit = p.limit
 	} else {
 		b.Limit = p.limit

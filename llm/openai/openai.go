@@ -111,26 +111,14 @@ func (o *Model) switchWire(p *provider.Plan, sent provider.Form, from, to string
 	return true
 }
 
-// The names of the optional fields.
-const (
-	fieldStream       = "stream_options"
-	fieldCacheKey     = "prompt_cache_key"
-	fieldRetention    = "prompt_cache_retention"
-	fieldBreakpoint   = "prompt_cache_breakpoint"
-	fieldCacheControl = "cache_control"
-	fieldInclude      = "include"
-	fieldLimit        = "max_tokens"
-)
-
 // optional are the optional fields. OpenAI refuses include, for models that do not reason, with words about encrypted
 // content; its message about content that it cannot read is different.
 var optional = []provider.Field{
-	about(fieldStream, fieldStream), about(fieldCacheKey, fieldCacheKey), about(fieldRetention, fieldRetention),
-	about(fieldBreakpoint, fieldBreakpoint), about(fieldCacheControl, fieldCacheControl),
-	about(fieldInclude, "encrypted content is not supported"),
-	about(fieldLimit, "max_completion_tokens"), // which is sent instead
-}
-
-func about(name, pattern string) provider.Field {
-	return provider.Field{Name: name, About: regexp.MustCompile("(?i)" + pattern)}
+	{Name: "stream_options"},
+	{Name: "prompt_cache_key"},
+	{Name: "prompt_cache_retention"},
+	{Name: "prompt_cache_breakpoint"},
+	{Name: "cache_control"},
+	{Name: "include", About: regexp.MustCompile("(?i)encrypted content is not supported")},
+	{Name: "max_tokens", About: regexp.MustCompile("(?i)max_completion_tokens")}, // which is sent instead
 }

@@ -40,14 +40,14 @@ func (o *Model) plan(of provider.Plan) plan {
 	if p.Longest > 0 {
 		p.limit = min(p.limit, p.Longest)
 	}
-	if p.openAI && !p.Refused[fieldCacheKey] {
+	if p.openAI && !p.Refused["prompt_cache_key"] {
 		p.Key = p.CacheKey
 	}
 	rule, ttl := o.caching()
 	if p.breakpoints = rule == llm.CacheBreakpoints; ttl == retained {
 		p.Retention = "24h"
 	}
-	if o.Host == "openrouter.ai" && strings.HasPrefix(p.Model, "anthropic/") && !p.Refused[fieldCacheControl] {
+	if o.Host == "openrouter.ai" && strings.HasPrefix(p.Model, "anthropic/") && !p.Refused["cache_control"] {
 		p.cacheControl = map[string]string{"type": "ephemeral"}
 		if o.Options.CacheTTL > shortTTL {
 			p.cacheControl["ttl"] = "1h"
@@ -78,9 +78,9 @@ func (o *Model) caching() (rule string, ttl time.Duration) {
 	}
 	small := strings.Contains(model, "-mini") || strings.Contains(model, "-nano")
 	switch {
-	case version >= 506 && !refused[fieldBreakpoint]:
+	case version >= 506 && !refused["prompt_cache_breakpoint"]:
 		return llm.CacheBreakpoints, 30 * time.Minute
-	case version >= 401 && version < 506 && !small && !refused[fieldRetention]:
+	case version >= 401 && version < 506 && !small && !refused["prompt_cache_retention"]:
 		return llm.CachePrefix, retained
 	case strings.HasSuffix(o.Host, "deepseek.com"):
 		return llm.CacheUnits, shortTTL

@@ -60,7 +60,7 @@ func (p plan) responses() responsesBody {
 			b.Input = append(b.Input, p.items(t)...)
 		}
 	}
-	if !p.Refused[fieldInclude] {
+	if !p.Refused["include"] {
 		b.Include = []string{"reasoning.encrypted_content"}
 	}
 	b.ToolChoice = p.choice(map[string]string{"type": "function", "name": p.ForceTool})

@@ -45,11 +45,7 @@ var version = regexp.MustCompile(`[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
 func (l List) Of(model string) (p Price, ok bool) {
 	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
 		last := name[strings.LastIndex(name, "/")+1:]
-		names := []string{name, last}
-		if strings.HasPrefix(last, "claude-") {
-			names = append(names, strings.ReplaceAll(last, ".", "-"))
-		}
-		for _, name := range names {
+		for _, name := range []string{name, last, strings.ReplaceAll(last, ".", "-")} { // OpenRouter writes Claude's versions with dots
 			if p, ok = l[name]; !ok {
 				p, ok = table[name]
 			}

@@ -74,7 +74,7 @@ type Form struct {
 // Field is an optional field of a request.
 type Field struct {
 	Name  string
-	About *regexp.Regexp // matches refusals of it
+	About *regexp.Regexp // matches refusals of it; nil: its name does
 	In    string         // the JSON in which it is; "": its name as a key
 }
 
@@ -145,7 +145,8 @@ func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 	}
 	for _, field := range c.defaults.Optional {
 		sent := cmp.Or(field.In, `"`+field.Name+`":`) // in a text its quotes are escaped
-		if field.About.MatchString(refused.Message) && bytes.Contains(form.json, []byte(sent)) {
+		about := cmp.Or(field.About, regexp.MustCompile("(?i)"+field.Name))
+		if about.MatchString(refused.Message) && bytes.Contains(form.json, []byte(sent)) {
 			c.Demand(func(d *Demands) { d.Refused[field.Name] = true })
 			c.Options.Log.Info("field_refused", "model", c.Model(), "field", field.Name, "error", refused)
 			return true

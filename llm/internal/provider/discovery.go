@@ -37,25 +37,17 @@ func (c *Client) modelID(ctx context.Context) (string, error) {
 		if err != nil {
 			return err
 		}
-		return c.choose(offered)
+		chosen, ok := llm.Choose(c.defaults.Preferred, offered)
+		if !ok {
+			return &llm.Error{Kind: llm.KindUnknownModel, Message: "no model is set, and the server lists no chat model"}
+		}
+		c.mu.Lock()
+		c.found.model = chosen.ID
+		c.mu.Unlock()
+		c.Options.Log.Info("model_chosen", "hint", "set model to use another", "model", chosen.ID, "listed", len(offered))
+		return nil
 	})
 	return c.Model(), err
-}
-
-// choose chooses the model from a server's list, unless it is known.
-func (c *Client) choose(offered []llm.Offered) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.found.model != "" {
-		return nil
-	}
-	chosen, ok := llm.Choose(c.defaults.Preferred, offered)
-	if !ok {
-		return &llm.Error{Kind: llm.KindUnknownModel, Message: "no model is set, and the server lists no chat model"}
-	}
-	c.found.model = chosen.ID
-	c.Options.Log.Info("model_chosen", "hint", "set model to use another", "model", chosen.ID, "listed", len(offered))
-	return nil
 }
 
 // Window returns the context window: the setting, else the server's, else llm.DefaultWindow. A smaller limit learned
@@ -64,6 +56,7 @@ func (c *Client) choose(offered []llm.Offered) error {
 func (c *Client) Window(ctx context.Context) llm.Window {
 	patient, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
+	_, _ = c.modelID(patient) // without a model there is no window
 	err := c.once(patient, func() bool { return c.discovered().window.Tokens > 0 }, func() error {
 		stated := c.Protocol.AskWindow(patient)
 		if ctx.Err() == nil { // otherwise the caller has left, and the next one queries
@@ -111,10 +104,8 @@ func (c *Client) keepWindow(stated llm.Window) {
 	}
 }
 
-// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say. It chooses the
-// model if none is set.
+// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say.
 func (c *Client) ListedWindow(list []llm.Offered, source string) llm.Window {
-	_ = c.choose(list) // without a model there is no window
 	model := c.Model()
 	if i := slices.IndexFunc(list, func(o llm.Offered) bool { return o.ID == model && o.Window > 0 }); i >= 0 {
 		return llm.Window{Tokens: list[i].Window, Source: source}

@@ -39,7 +39,13 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 			return resp, nil
 		}
 		req.ReportFailed(resp.Usage)
-		return resp, o.classify(err, *shown)
+		switch e, ok := errors.AsType[*llm.Error](err); {
+		case *shown || !ok || !e.Passes():
+			return resp, backoff.Permanent(err)
+		case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
+			return resp, &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
+		}
+		return resp, err
 	}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = o.RetryDelay, 2, llm.LongestWait
@@ -58,17 +64,4 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: ended.Error(), Err: ended}
 	}
 	return llm.Response{}, failure
-}
-
-// classify converts a failure for the backoff library.
-func (o Options) classify(err error, shown bool) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if shown || !ok || !e.Passes() {
-		return backoff.Permanent(err)
-	}
-	if e.RetryAfter == 0 {
-		return err
-	}
-	// Many conversations get the same delay from the provider; jitter spreads them.
-	return &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
 }
