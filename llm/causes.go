@@ -1,5 +1,4 @@
-// How servers say why they refuse a request. Many causes are recognized by their text, because servers use any status
-// for them.
+// How servers say why they refuse a request: recognized by text, because they use any status for many causes.
 
 package llm
 
@@ -56,13 +55,12 @@ func refine(e *Error, codes []string, text string) Kind {
 	return e.Kind
 }
 
-// exceedsMinute matches a request with more tokens than the account may use in a minute, OpenAI's
-// and Groq's limit of small accounts: it never succeeds, however often it is retried. In other
-// refusals because of that limit the used tokens stand between the two numbers.
+// exceedsMinute matches a request with more tokens than a small account may use in a minute (OpenAI, Groq): it never
+// succeeds. In other refusals because of that limit the used tokens stand between the two numbers.
 var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d,]+), requested`)
 
-// overflowTexts match codes and messages that the prompt is too long. They must not match similar
-// messages: "context deadline exceeded", or a max_tokens that the model does not support.
+// overflowTexts match codes and messages of a prompt that is too long, not "context deadline exceeded", nor a max_tokens
+// that the model does not support.
 var overflowTexts = compileAll(
 	`(?m:^(?:context_length_exceeded|exceed_context_size_error|request_too_large)$)`,                     // OpenAI, llama.cpp, Anthropic
 	`max\w* (?:context|prompt|model) (?:length|window)|max\w* allowed length \(`,                         // OpenAI, vLLM, xAI, Mistral, SGLang and others
@@ -81,8 +79,7 @@ var limitTexts = compileAll(
 	`with ([\d,]+) max`, // Mistral
 )
 
-// promptTexts capture the number of tokens of a prompt that was too long. They must not include the
-// tokens requested for the answer.
+// promptTexts capture how many tokens a prompt had that was too long, without those requested for the answer.
 var promptTexts = compileAll(
 	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,                                           // OpenAI, vLLM
 	`(?:resulted in|request contains|request has|prompt contains) ([\d,]+)`,                           // OpenAI, xAI, vLLM, Mistral
@@ -91,8 +88,7 @@ var promptTexts = compileAll(
 	`(?:count|request|prompt|input)(?: length| of)? \(?([\d,]+)(?: tokens)?\)? (?:exceeds|is longer)`, // Gemini, llama.cpp, SGLang
 )
 
-// compileAll compiles patterns on first use: most runs of the program never see a refusal, and
-// compiling takes time at every start.
+// compileAll compiles patterns on first use: most runs of the program never see a refusal.
 func compileAll(patterns ...string) func() []*regexp.Regexp {
 	return sync.OnceValue(func() []*regexp.Regexp {
 		compiled := make([]*regexp.Regexp, len(patterns))
@@ -116,12 +112,10 @@ func leastNumber(patterns []*regexp.Regexp, text string, except int) (least int)
 	return least
 }
 
-// aboutTools matches the names that servers use for tools, for their use and for the choice of one.
-// Names of things inside a tool, such as tools[0] or tool_call_id, do not match.
+// aboutTools matches names of tools, of their use and of the choice of one, but not tools[0] or tool_call_id.
 const aboutTools = `(?:tool|function)(?:s|[ _-](?:use|usage|calls?|calling|choice))\b`
 
-// noToolsTexts match refusals of all tools. They must not match complaints about a tool's schema or
-// about a message with a call: those are mistakes in the request.
+// noToolsTexts match refusals of all tools, not of a tool's schema or of a message with a call.
 var noToolsTexts = compileAll(
 	`do(?:es)?(?: not|n.t) support (?:the |this )?`+aboutTools,                                                            // Ollama, DeepSeek, xAI, Bedrock
 	`\b`+aboutTools+`['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|available|allowed)`, // OpenAI, Azure, Groq, Gemini, DeepInfra
@@ -143,8 +137,7 @@ var wantsReasoningTexts = compileAll(
 	`missing\W{1,3}(?:the\W{1,3})?reasoning_content\b`,                                                // DeepSeek, older
 )
 
-// pictures matches the names that servers use for pictures in a request, but not for what a model
-// makes, such as image generation, or for the type of a picture.
+// pictures matches names of pictures in a request, not of making them, nor the type of a picture.
 const pictures = `(?:images\b|image[ _-](?:inputs?|urls?|content|field|parts?|blocks?|attachments?|data|modality)\b|image(?:['"\x60]|[.,;:!)]|\s*$)|vision\b|multi-?modal\b)`
 
 // noImagesTexts match refusals of all pictures.
@@ -156,18 +149,15 @@ var noImagesTexts = compileAll(
 	`image_url.{0,20} only supported|variant .image|image input detected`, // OpenAI, DeepSeek, llama-cpp-python
 )
 
-// RefusesTools reports whether a provider refused a request because the server or its model
-// supports no tools, or cannot be forced to call one: the request may succeed without them.
+// RefusesTools reports whether a request was refused because the server or its model takes no tools.
 func RefusesTools(err error) bool {
 	return matchesAny(noToolsTexts(), withoutQuotations(of(err).Message))
 }
 
-// RefusesForced reports whether a provider refused a request because it forced a tool: the request
-// may succeed with a free choice.
+// RefusesForced reports whether a request was refused because it forced a tool.
 func RefusesForced(err error) bool { return says(err, noForcedTexts()) }
 
-// WantsReasoning reports whether a provider refused a request because the reasoning of earlier
-// messages with tool calls was not sent back: the request may succeed with it.
+// WantsReasoning reports whether a request was refused because reasoning of earlier messages with calls was missing.
 func WantsReasoning(err error) bool { return says(err, wantsReasoningTexts()) }
 
 func says(err error, texts []*regexp.Regexp) bool {
@@ -175,9 +165,8 @@ func says(err error, texts []*regexp.Regexp) bool {
 	return e.Kind == KindBadRequest && matchesAny(texts, e.Message)
 }
 
-// RefusesImages reports whether a provider may have refused a request with pictures because of them:
-// the server or its model accepts none, not these, or not so many, and says so in any words. The
-// request may succeed if they are described in text.
+// RefusesImages reports whether a request with pictures may have been refused because of them, in any words: the model
+// accepts none, not these, or not so many.
 func RefusesImages(err error) bool {
 	e := of(err)
 	return e.Kind == KindBadRequest || e.Status == http.StatusRequestEntityTooLarge
@@ -192,8 +181,7 @@ func matchesAny(patterns []*regexp.Regexp, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
 }
 
-// quotation matches three or more words in quotes, with which servers repeat what they were sent; its
-// group is the text before the quotes. A quoted name has fewer words.
+// quotation matches three or more words in quotes: servers repeat what they were sent. Its group is the text before.
 var quotation = lazy.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\s[^\x60]*\x60)`)
 
 // ownKey matches a key whose quoted value is the server's own text.

@@ -55,8 +55,7 @@ type Where struct {
 	Offered []string // for an unknown model: what the server offers instead, most similar first
 }
 
-// Located returns err with Where set. Errors that are not a provider's failure, and those with
-// Where set already, are returned unchanged.
+// Located returns err with Where set; unchanged if it has one, or is not a provider's failure.
 func Located(err error, where Where) error {
 	e := of(err)
 	if e.Kind == "" || e.Where.Model != "" || e.Where.Address != "" {
@@ -80,8 +79,7 @@ func (e *Error) Temporary() bool {
 	return slices.Contains([]Kind{KindRateLimited, KindOverloaded, KindUnreachable, KindTruncated}, e.Kind)
 }
 
-// LongestWait is the longest pause between two attempts. If a provider asks for a longer one there is
-// no second attempt: the caller gets the error at once and decides.
+// LongestWait is the longest pause between two attempts. If a provider asks for more, there is no second attempt.
 const LongestWait = time.Minute
 
 // The causes of KindUnreachable that are no failures of the network, and of a context of WatchWork that ended.
@@ -103,8 +101,7 @@ func WatchWork(ctx context.Context, idle, longest time.Duration) (_ context.Cont
 	}
 }
 
-// Passes reports whether an immediate retry is worthwhile. It is not if the provider asks for a
-// longer wait, or the time of the whole answer is used up.
+// Passes reports whether an immediate retry is worthwhile: no longer wait is asked for, and there is time left.
 func (e *Error) Passes() bool {
 	return e.Temporary() && e.RetryAfter <= LongestWait && !errors.Is(e.Err, ErrLate)
 }
@@ -117,8 +114,7 @@ func of(err error) Error {
 	return Error{}
 }
 
-// PromptOf returns how many tokens the prompt of an overflow had; 0 if the provider did not say,
-// and for any other error.
+// PromptOf returns how many tokens the prompt of an overflow had; 0 if unknown.
 func PromptOf(err error) int { return of(err).Prompt }
 
 // KindOf returns the kind of a provider's failure, "" for any other error.
@@ -140,8 +136,7 @@ const (
 // ErrTooLong is wrapped by the error for an answer that is too long to be read.
 var ErrTooLong = errors.New("the answer is too long")
 
-// TooLong returns the error for an answer with more than most of what. It is not temporary: the same request would get
-// the same answer.
+// TooLong returns the error for an answer with more than most of what. The same request would get the same answer.
 func TooLong(most int, what string) *Error {
 	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d %s", most, what), Err: ErrTooLong}
 }

@@ -25,8 +25,8 @@ type Facts struct {
 	RefusesForced  bool   // it cannot be forced to call a tool by name
 }
 
-// Learnt is what is known about one model on one server, shared by all users. The zero value knows
-// nothing and saves nothing. It is safe for concurrent use.
+// Learnt is what is known about one model on one server. The zero value knows and saves nothing. It is safe for
+// concurrent use.
 type Learnt struct {
 	Down  Incident // its server fails for every conversation
 	Speed Speed    // measured by the worker; not saved
@@ -68,8 +68,7 @@ func (l *Learnt) Factor() float64 {
 	return 1
 }
 
-// The factor is a moving average: each measurement has a weight of factorWeight, and outliers
-// cannot move it outside the limits.
+// The factor is a moving average: each measurement has a weight of factorWeight, within limits.
 const (
 	factorWeight = 0.3
 	leastFactor  = 0.5
@@ -153,8 +152,7 @@ func (l *Learnt) Keep(ctx context.Context) error {
 	return nil
 }
 
-// Notebook has a page for each model about which something may be learned. The zero value is empty
-// and saves nothing. It is safe for concurrent use.
+// Notebook has a page for each model. The zero value is empty and saves nothing. It is safe for concurrent use.
 type Notebook struct {
 	mu    sync.Mutex // guards the fields below
 	known map[string]Facts
@@ -162,16 +160,14 @@ type Notebook struct {
 	pages map[string]*Learnt
 }
 
-// Open fills the notebook with known facts, by the models' names. New facts are passed to keep,
-// which may be nil. Pages that exist already stay empty.
+// Open fills the notebook with known facts, by the models' names. keep, if not nil, receives new ones.
 func (n *Notebook) Open(known map[string]Facts, keep func(ctx context.Context, model string, f Facts) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known, n.keep = known, keep
 }
 
-// Page returns what is known about a model, the same page to all callers. Models of one name on two
-// servers need two names.
+// Page returns what is known about a model, the same to all callers. One name on two servers needs two names.
 func (n *Notebook) Page(model string) *Learnt {
 	n.mu.Lock()
 	defer n.mu.Unlock()

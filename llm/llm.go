@@ -3,6 +3,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -38,8 +39,7 @@ type Message struct {
 	// everything but the model that made it, which sends it back, and only to the same provider.
 	Native json.RawMessage `json:"native,omitempty"`
 
-	// Deprived means that Native was dropped while the turn ran: providers that demand reasoning
-	// within its turn refuse the calls, see UnreasonedInWords.
+	// Deprived means that Native was dropped while the turn ran, see UnreasonedInWords.
 	Deprived bool `json:"-"`
 }
 
@@ -58,8 +58,7 @@ type Call struct {
 	Arguments string `json:"arguments"` // JSON as the model wrote it, valid or not
 }
 
-// Tool is a tool that a model may call. It contains its own function, so that a tool bound to a job
-// or a conversation needs no registry.
+// Tool is a tool that a model may call, with its function.
 type Tool struct {
 	Name        string
 	Description string
@@ -81,15 +80,13 @@ type Request struct {
 	Spare     int    // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
 	Reasoning string // one of ReasoningEfforts; "": the server's default
 
-	// Head is how many of the first Messages stay the same until the head changes: the system prompt,
-	// what is kept, and the summaries. Providers that cache at marked places get a mark after them,
-	// and after what a later request continues.
+	// Head is how many of the first Messages stay the same until the head changes: system prompt, pins, summaries.
+	// Providers that cache at marked places get a mark after them, and after what a later request continues.
 	Head     int
 	CacheKey string // the same for all requests that share a prefix; at most 64 characters; "": none
 
-	// Alive, if not nil, is called whenever bytes of an answer arrive: text, reasoning, tool
-	// arguments and keep-alives. Its caller then limits silence and total time itself through ctx;
-	// the model's own limits of both do not apply.
+	// Alive, if not nil, is called whenever bytes of an answer arrive. Its caller then limits silence and total time
+	// through ctx; the limits of the model do not apply.
 	Alive func()
 
 	// Spend, if not nil, is called before each attempt that costs something, retries included. An
@@ -139,8 +136,7 @@ type Usage struct {
 	Written    int // of Prompt: written to the provider's cache
 }
 
-// ReasoningEfforts are the values of Request.Reasoning, in ascending order. A model that lacks one
-// gets the nearest it has.
+// ReasoningEfforts are the values of Request.Reasoning, in ascending order. A model gets the nearest it has.
 var ReasoningEfforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // Offered is a model that a server lists, as far as the server describes it.
@@ -198,10 +194,7 @@ func (m Message) Shown() (text string, images []Image) {
 
 // Name returns the label, "image" if there is none.
 func (i Image) Name() string {
-	if i.Label == "" {
-		return "image"
-	}
-	return i.Label
+	return cmp.Or(i.Label, "image")
 }
 
 // Window is a model's context window.
@@ -230,9 +223,8 @@ type Model interface {
 // rooms are the tokens that reasoning may take in addition to the answer, by effort.
 var rooms = map[string]int{"none": 0, "minimal": 2048, "low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_768}
 
-// ReasoningRoom returns by how many tokens the limit of an answer exceeds MaxTokens, for reasoning
-// of this effort: providers count reasoning as answer, so without it a model that thinks for long
-// would have no room to answer. "" is the effort of a model that thinks by default.
+// ReasoningRoom returns by how many tokens the limit of an answer exceeds MaxTokens for reasoning of this effort, which
+// providers count as answer. "" is the effort of a model that thinks by default.
 func (r Request) ReasoningRoom(effort string) int {
 	if effort == "" {
 		effort = "medium"

@@ -16,8 +16,7 @@ import (
 // ErrTooManyCalls is returned if a model still calls tools in its last allowed call.
 var ErrTooManyCalls = errors.New("the model kept calling tools")
 
-// Loop calls a model and runs its tools until it answers without a tool call, or until a tool that Ends succeeds. Turns
-// and the worker run the same loop.
+// Loop calls a model and runs its tools until it answers without a tool call, or until a tool that Ends succeeds.
 type Loop struct {
 	Model    Model
 	MaxCalls int // of the model; at least 1
@@ -31,8 +30,7 @@ type Loop struct {
 	Retry func(ctx context.Context, err error) bool
 	// Report, if not nil, receives the usage of each successful call.
 	Report func(Usage)
-	// Count, if not nil, receives the usage of each call and of each failed attempt, including those that Report does not
-	// get: it is what the provider bills.
+	// Count, if not nil, receives the usage of each call and of each failed attempt: what the provider bills.
 	Count func(Usage)
 	// Show, if not nil, receives the text as it arrives.
 	Show func(delta string)
@@ -117,8 +115,7 @@ func Ask(ctx context.Context, model Model, req Request, show func(delta string))
 	return resp, err
 }
 
-// NameCalls gives an id to each call that has none or repeats an earlier one of the same message: some servers send
-// none, and a result must refer to its call.
+// NameCalls gives an id to each call that has none or repeats an earlier one: a result must refer to its call.
 func NameCalls(calls []Call) {
 	seen := make(map[string]bool, len(calls))
 	for i := range calls {
@@ -131,8 +128,7 @@ func NameCalls(calls []Call) {
 	}
 }
 
-// ValidArguments wraps what is not a JSON object: invalid arguments of a model would break every later request, because
-// servers whose templates parse them refuse the whole conversation.
+// ValidArguments wraps what is not a JSON object: servers whose templates parse it would refuse the conversation.
 func ValidArguments(arguments string) string {
 	arguments = cmp.Or(strings.TrimSpace(arguments), "{}")
 	if arguments[0] == '{' && json.Valid([]byte(arguments)) {
@@ -158,8 +154,7 @@ func runTools(ctx context.Context, tools []Tool, resp Response) (results []Messa
 	return results, ended
 }
 
-// isComplete reports whether a call at the end of an answer that was cut off has all its arguments; some servers put
-// empty ones in the place of what is missing.
+// isComplete reports whether the last call of a cut answer has all its arguments; some servers fill in empty ones.
 func isComplete(call Call) bool {
 	arguments := strings.TrimSpace(call.Arguments)
 	return arguments != "{}" && json.Valid([]byte(arguments))

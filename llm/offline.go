@@ -1,5 +1,4 @@
-// The offline model answers if no language model is configured: it searches the conversation, with the tools that any
-// model has, and quotes it.
+// The offline model answers if no language model is configured: it searches with the tools any model has, and quotes.
 
 package llm
 
@@ -15,16 +14,14 @@ import (
 	"cairn/words"
 )
 
-// Offline is a Model that needs no server. Equal requests get equal answers, and its answers quote
-// instead of claiming anything.
+// Offline is a Model that needs no server. Equal requests get equal answers.
 type Offline struct {
 	window Window
 }
 
 var _ Model = (*Offline)(nil)
 
-// NewOffline returns the offline model. window is the context window it claims, in tokens; 0 or
-// less means DefaultWindow.
+// NewOffline returns the offline model, which claims a window of this many tokens; 0 or less: DefaultWindow.
 func NewOffline(window int) *Offline {
 	if window > 0 {
 		return &Offline{Window{Tokens: window, Source: "setting"}}
@@ -40,8 +37,7 @@ func (o *Offline) Window(context.Context) Window { return o.window }
 
 var lookups = []string{"memory_search", "recall"}
 
-// Generate searches for the person's words if the request has tools for that, and then answers with
-// the results. It fails only if ctx has ended. It counts no tokens.
+// Generate searches for the person's words if the request has tools for that, and answers with the results.
 func (o *Offline) Generate(ctx context.Context, req Request, show func(delta string)) (Response, error) {
 	if err := ctx.Err(); err != nil {
 		return Response{}, err
@@ -51,7 +47,8 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	if calls := lookUp(req, asked); len(calls) > 0 && len(results) == 0 {
 		return Response{Message: Message{Role: RoleAssistant, Calls: calls}, FinishReason: FinishToolCalls}, nil
 	}
-	text := reply(asked, results, hinted(req.Messages))
+	hinted := slices.ContainsFunc(req.Messages, func(m Message) bool { return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet) })
+	text := reply(asked, results, hinted)
 	for piece := range strings.SplitAfterSeq(text, " ") {
 		if err := ctx.Err(); err != nil {
 			return Response{}, err
@@ -63,8 +60,7 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	return Response{Message: Message{Role: RoleAssistant, Text: text}, FinishReason: FinishStop}, nil
 }
 
-// lookUp returns the calls that search for the question, with those tools that are offered; none if
-// there is nothing to search for.
+// lookUp returns the calls that search for a question with the offered tools; none if it is not a question.
 func lookUp(req Request, asked lastLine) []Call {
 	if !words.IsQuestion(asked.text) {
 		return nil
@@ -148,15 +144,7 @@ const (
 	itsFinds  = "This is what I found:"
 )
 
-// hinted reports whether the conversation already contains how to configure a model.
-func hinted(messages []Message) bool {
-	return slices.ContainsFunc(messages, func(m Message) bool {
-		return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet)
-	})
-}
-
-// SaidOffline reports whether text is an answer of the offline model, or the beginning of one, because
-// recall clips: there is nothing in it that others have not said.
+// SaidOffline reports whether text is an answer of the offline model, or, because recall clips, begins like one.
 func SaidOffline(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
@@ -226,9 +214,8 @@ const (
 	maxSources = 3 // messages named for one of them: a memory may be from several
 )
 
-// related returns the first findings that share words with the person's text, in the tools' order,
-// without questions, duplicates and messages that a memory before them came from. If the text has no
-// content words ("who am I?") all are related.
+// related returns the first findings that share words with the person's text, without questions, duplicates and messages
+// that a memory before them came from. If the text has no content words ("who am I?") all are related.
 func related(asked lastLine, found []finding) (kept []finding) {
 	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
 	for _, f := range found {

@@ -16,8 +16,7 @@ import (
 	"cairn/internal/lazy"
 )
 
-// maxExamined is how many bytes of a refusal's text are examined: many patterns search it, and a
-// megabyte took them a second.
+// maxExamined is how many bytes of a refusal's text are examined: searching a megabyte took a second.
 const maxExamined = 16 << 10
 
 // Refused returns the error for a server's response. status is 0 for an error inside a stream; header may be nil.
@@ -52,8 +51,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	return e
 }
 
-// kindOf classifies by the status, or by the error's own code if there is none. An error that
-// cannot be classified is a server's failure: the request may succeed later.
+// kindOf classifies by the status, or by the error's own code. Whatever else is a server's failure, which may pass.
 func kindOf(status int, codes []string) Kind {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -153,8 +151,7 @@ func (c *complaint) read(value any, depth int) {
 // mostRetryAfter limits the delay accepted from a server.
 const mostRetryAfter = 24 * time.Hour
 
-// retryAfter returns the delay that the server asks for, a day at most; 0 if none. A date is compared
-// with the server's clock: the one here may be wrong.
+// retryAfter returns the delay that the server asks for. A date is compared with its clock: the one here may be wrong.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
 		now = sent
@@ -166,8 +163,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return parseDelay(value)
 }
 
-// parseDelay parses a number of seconds, or a duration: "20", "1.5", "34s", "1m26.4s". It returns a
-// day at most, and 0 for anything else.
+// parseDelay parses seconds or a duration: "20", "1.5", "34s", "1m26.4s". It returns a day at most, and 0 for others.
 func parseDelay(value string) time.Duration {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if d, isDuration := time.ParseDuration(value); isDuration == nil {

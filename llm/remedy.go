@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Remedy explains a provider's failure. Person never contains an address, a key or the provider's
-// words; Operator may contain an address, never a key.
+// Remedy explains a provider's failure. Person contains no address, key or provider's words; Operator no key.
 type Remedy struct {
 	Reason   string // a clause: "the model is overloaded"
 	Person   string // for the person who asked: what happened and what to do
@@ -124,8 +123,7 @@ func RemedyOf(err error) (r Remedy, ok bool) {
 	return Remedy{causes[i].reason, filled.Replace(causes[i].person), filled.Replace(causes[i].operator)}, true
 }
 
-// LogAttrs returns the attributes with which a log line explains a failure: the error, and for a
-// provider's also model, address and remedy.
+// LogAttrs returns the attributes that explain a failure in the log: a provider's with model, address and remedy.
 func LogAttrs(err error) []any {
 	attrs := []any{"error", err}
 	r, _ := RemedyOf(err)

@@ -1,9 +1,9 @@
-// Package prompts holds every text a model gets, as files beside this one: a folder for each
-// language, all with the same files.
+// Package prompts holds every text a model gets, as files: a folder for each language, all with the same files.
 package prompts
 
 import (
 	"embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -37,21 +37,20 @@ type Texts struct {
 	Help map[string]string // what a model may read about Cairn, by topic
 }
 
-// byLanguage are the texts by the code of their language; each language is read when it is first used.
-var byLanguage = func() map[string]func() Texts {
-	all := map[string]func() Texts{}
-	for _, code := range Languages {
-		all[code] = sync.OnceValue(func() Texts { return read(code) })
-	}
-	return all
-}()
+// known are the texts that were read, by language.
+var known sync.Map
 
 // In returns the texts in a language of Languages; in English for any other code.
 func In(language string) Texts {
-	if texts, written := byLanguage[language]; written {
-		return texts()
+	if !slices.Contains(Languages, language) {
+		language = English
 	}
-	return byLanguage[English]()
+	if texts, ok := known.Load(language); ok {
+		return texts.(Texts)
+	}
+	texts := read(language)
+	known.Store(language, texts)
+	return texts
 }
 
 // read reads the files of a language. All of them are in the program.

@@ -161,21 +161,13 @@ const assistantBlock = "<" + string(llm.RoleAssistant) + ">"
 // Blocks returns a request as its tools and its messages, in the order in which providers concatenate them.
 func Blocks(req llm.Request) []string {
 	blocks := make([]string, 1, 1+len(req.Messages))
-	blocks[0] = toolsBlock(req.Tools)
+	for _, t := range req.Tools {
+		blocks[0] += t.Name + "\n" + t.Description + "\n" + string(t.Parameters) + "\n"
+	}
 	for _, m := range req.Messages {
 		blocks = append(blocks, messageBlock(m))
 	}
 	return blocks
-}
-
-func toolsBlock(tools []llm.Tool) string {
-	var b strings.Builder
-	for _, t := range tools {
-		b.WriteString(t.Name + "\n" + t.Description + "\n")
-		b.Write(t.Parameters)
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 func messageBlock(m llm.Message) string {

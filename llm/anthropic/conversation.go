@@ -1,5 +1,4 @@
-// The messages of a request: the interface demands that roles alternate, that the user is first, and that results
-// follow their calls immediately.
+// The messages of a request: roles must alternate, a user is first, and results follow their calls immediately.
 
 package anthropic
 
@@ -18,8 +17,7 @@ type conversation struct {
 	marked   []*block // those after which a cache mark is useful: the end of the head, and of each request so far
 }
 
-// converse converts messages. Thinking is returned only to author, which made it, and only within the running tool
-// loop; author "" returns none.
+// converse converts messages. Thinking of author in the running tool loop is returned; author "" returns none.
 func converse(req llm.Request, author string) (c conversation) {
 	turns := provider.Turns(req.Messages, req.Head)
 	loop := loopStart(turns)
@@ -68,8 +66,7 @@ func (c *conversation) add(role llm.Role, b any, marked bool) {
 	}
 }
 
-// loopStart returns the index of the first turn of the running tool loop, which follows the last user's that does not
-// follow a tool result.
+// loopStart returns the index behind the last user's turn that does not follow a tool result: the running tool loop.
 func loopStart(turns []provider.Turn) int {
 	start := 0
 	for i, t := range turns {

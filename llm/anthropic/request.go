@@ -88,13 +88,13 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 		c.setMarks(conversation.marked)
 	}
 	return provider.Form{
-		Wire: llm.WireMessages, Address: m.Options.BaseURL + "/v1/messages", Body: c.body, Reader: &answer{Answer: p.Answer, author: p.Author},
+		Wire: llm.WireMessages, Address: m.Options.BaseURL + "/v1/messages", Body: c.body,
+		Reader: &answer{Answer: p.Answer, author: p.Author},
 		Forced: c.ToolChoice != nil, Effort: c.Output["effort"], Tokens: c.MaxTokens, MayReason: c.Thinking == nil && c.room == 0,
 	}
 }
 
-// limitTokens sets the limit of the answer; longest is the highest that the model allows, 0: unknown. Thinking counts
-// as answer, so it gets additional room.
+// limitTokens sets the limit of the answer, thinking included; longest is the most that the model allows, 0: unknown.
 func (c *composed) limitTokens(asked, longest int) {
 	if asked <= 0 {
 		asked = defaultTokens
@@ -113,9 +113,9 @@ func (c *composed) limitTokens(asked, longest int) {
 	}
 }
 
-// setMarks sets at most four marks, the interface's maximum: after the tools and the system prompt, after the head, after
-// the last message of the previous request, where its mark was, and after the last message. The server searches only
-// 20 blocks back from a mark, so the third one finds a prefix that a long tool step would hide.
+// setMarks sets at most four marks, the interface's maximum: after the tools and the system prompt, the head, the last
+// message of the previous request, and the last message. The server searches only 20 blocks back from a mark, so the
+// third one finds a prefix that a long tool step would hide.
 func (c *composed) setMarks(useful []*block) {
 	if last := len(c.System) - 1; last >= 0 {
 		c.System[last].(*block).Cache = c.mark

@@ -60,8 +60,7 @@ type thinkingBlock struct {
 	Signature string `json:"signature"`
 }
 
-// returned returns the thinking of m if author wrote it. It is sent back only with tool calls: the server does not need
-// it otherwise.
+// returned returns the thinking of m if author wrote it. The server needs it only with tool calls.
 func returned(m llm.Message, author string) []thought {
 	var n native
 	if author == "" || len(m.Calls) == 0 || len(m.Native) == 0 || json.Unmarshal(m.Native, &n) != nil || n.Provider != author {

@@ -11,8 +11,7 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// chatBody is a request. What rarely changes is first: a later request of the same conversation
-// extends this one's messages.
+// chatBody is a request. What rarely changes is first: a later request extends its messages.
 type chatBody struct {
 	Model         string             `json:"model"`
 	Tools         []chatTool         `json:"tools,omitempty"`
@@ -74,8 +73,7 @@ func (p plan) chat() chatBody {
 	return b
 }
 
-// choice returns the choice of the tool that must be called: forced, unless the server refuses that;
-// nil if there is none.
+// choice returns the choice of the tool that must be called, "auto" if it cannot be forced; nil if there is none.
 func (p plan) choice(forced any) any {
 	switch {
 	case p.ForceTool == "" || len(p.Tools) == 0:

@@ -1,5 +1,4 @@
-// What a provider adds to a message in fields of its own: kept unchanged, and sent back only to the same model of the
-// same provider.
+// What a provider adds to a message in fields of its own: sent back unchanged, only to the same model and provider.
 
 package openai
 

@@ -1,5 +1,4 @@
-// Requests of Responses. The server stores nothing: each request contains the whole conversation,
-// and the encrypted reasoning of the running turn.
+// Requests of Responses. The server stores nothing: each has the whole conversation, and encrypted reasoning of the turn.
 
 package openai
 
@@ -12,8 +11,7 @@ import (
 
 const leastOutput = 16
 
-// breakpoint marks a place in the prompt up to which OpenAI caches. A later request reads the cache
-// only if it has a mark at the same place.
+// breakpoint marks a place up to which OpenAI caches. A later request must have a mark at the same place.
 var breakpoint = map[string]string{"mode": "explicit"}
 
 // responsesBody is a request. What rarely changes is first, as in chatBody.

@@ -13,8 +13,7 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// responsesAnswer accumulates events. It is complete if the response is completed or incomplete; a stream without that
-// was cut off.
+// responsesAnswer accumulates events. A stream without the end of a response was cut off.
 type responsesAnswer struct {
 	*provider.Answer
 	author string
@@ -29,13 +28,12 @@ type event struct {
 	Delta     json.RawMessage // a string in the events that are read
 	Arguments string
 	Item      json.RawMessage
-	Response  json.RawMessage
+	Response  finished
 	Error     json.RawMessage
 }
 
 type item struct {
 	Type      string
-	ID        string
 	CallID    string `json:"call_id"`
 	Name      string
 	Arguments string
@@ -93,11 +91,7 @@ func (a *responsesAnswer) addPiece(e event) error {
 	return nil
 }
 
-func (a *responsesAnswer) end(raw json.RawMessage) error {
-	var r finished
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return llm.Truncated(err)
-	}
+func (a *responsesAnswer) end(r finished) error {
 	if counted, ok := readUsage(r.Usage); ok {
 		a.Usage = counted
 	}
@@ -124,8 +118,7 @@ func (a *responsesAnswer) Native([]llm.Call) json.RawMessage {
 	return encoded(native{Provider: a.author, Items: a.native})
 }
 
-// addItem adds an item that begins, with the id and name of a call, or that is complete: parts that already arrived in
-// pieces are skipped.
+// addItem adds an item that begins, or that is complete: parts that already arrived in pieces are skipped.
 func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool) error {
 	var it item
 	if err := json.Unmarshal(raw, &it); err != nil {
@@ -170,8 +163,7 @@ func (a *responsesAnswer) setArguments(call *provider.Call, arguments string) {
 	call.Arguments.WriteString(arguments)
 }
 
-// addReasoning keeps an item that the server will accept back: one without content would be looked up among stored
-// items, and nothing is stored.
+// addReasoning keeps an item that the server accepts back: one without content would be looked up, and none is stored.
 func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, complete bool) {
 	a.CountOther(len(raw))
 	if !complete || it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {

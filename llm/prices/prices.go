@@ -1,5 +1,4 @@
-// Package prices knows what common models cost, so that token counts can be shown as
-// money. It imports nothing: counts come in as numbers.
+// Package prices knows what common models cost. It imports nothing: counts come in as numbers.
 package prices
 
 import (
@@ -39,9 +38,8 @@ type List map[string]Price
 // version matches the suffix of dated snapshots and aliases.
 var version = regexp.MustCompile(`[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
 
-// Of returns the price of a model: of its name as it is, else without the provider before
-// it ("openai/gpt-5.6-luna"), else without a date behind it ("gpt-5.6-luna-2026-07-09").
-// The list counts before the built-in table. ok is false if the price is unknown.
+// Of returns the price of a model: of its name as it is, else without the provider before it, else without a date behind
+// it. The list counts before the built-in table. ok is false if the price is unknown.
 func (l List) Of(model string) (p Price, ok bool) {
 	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
 		last := name[strings.LastIndex(name, "/")+1:]

@@ -1,11 +1,9 @@
 package prices
 
-// table are list prices in US dollars per million tokens, as the providers published
-// them in November 2026. Prices change: [prices."MODEL"] in the settings corrects them.
-//
-// It contains standard rates. Surcharges for long prompts, faster or slower service and
-// batches, promotions and storage of caches are not in it. Cache writes are those of the
-// shortest lifetime. DeepSeek's rates are those of peak hours; off-peak is half of them.
+// table are list prices in US dollars per million tokens, as the providers published them in November 2026. Prices change:
+// [prices."MODEL"] in the settings corrects them. They are standard rates, without surcharges for long prompts, other speeds
+// of service, batches, promotions and storage of caches. Cache writes are those of the shortest lifetime, DeepSeek's rates
+// those of peak hours; off-peak is half of them.
 var table = map[string]Price{
 	// The model that needs no server.
 	"offline": {},

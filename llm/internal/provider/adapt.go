@@ -1,5 +1,5 @@
-// Learns from refusals of a form of a request that another form avoids, so that later requests are right the first
-// time: models and servers differ, and many support only a part of an interface.
+// Learns from refusals of a form of a request that another form avoids: models and servers differ, and many support only
+// a part of an interface.
 
 package provider
 
@@ -206,8 +206,7 @@ var (
 	count        = regexp.MustCompile(`\b\d{3,7}\b`)
 )
 
-// statedLongest returns the largest number below sent in a refusal of the limit of an answer, which is the limit that
-// the model allows; 0 if there is none.
+// statedLongest returns the largest number below sent in a refusal of the limit of an answer; 0 if there is none.
 func statedLongest(message string, sent int) (longest int) {
 	if !aboutLongest.MatchString(message) {
 		return 0

@@ -11,8 +11,7 @@ import (
 	"cairn/llm"
 )
 
-// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token has 4 to 5
-// bytes in most languages, so normal answers stay below.
+// An answer of n tokens may have bytesPerToken*n bytes, several times the usual, and always leastSaid.
 const (
 	leastSaid     = 64 << 10
 	bytesPerToken = 32
@@ -36,8 +35,7 @@ type Answer struct {
 	thought thoughtFilter
 }
 
-// limit prepares for an answer of at most tokens tokens (0: not limited) and maxBytes bytes. show, if not nil, receives
-// the text as it arrives.
+// limit prepares for an answer of at most tokens tokens (0: not limited) and maxBytes bytes. show may be nil.
 func (a *Answer) limit(show func(string), tokens, maxBytes int) {
 	a.show, a.maxBytes, a.maxSaid = show, maxBytes, maxBytes
 	if tokens > 0 && tokens <= maxBytes/bytesPerToken {

@@ -33,8 +33,7 @@ func newEvents(reader io.Reader, maxAnswer int) *events {
 	return &events{lines: lines, maxAnswer: maxAnswer}
 }
 
-// next returns the next event, valid until the next call; io.EOF at the end of the stream. An error of the server in
-// the stream is an *llm.Error.
+// next returns the next event, valid until the next call, or a server's error in the stream; io.EOF at its end.
 func (e *events) next() ([]byte, error) {
 	for !e.done && e.lines.Scan() {
 		line := bytes.TrimRight(e.lines.Bytes(), "\r")

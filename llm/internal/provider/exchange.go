@@ -38,8 +38,7 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// exchange posts a form, and reads the whole answer. With an error the response contains what the server counted, if
-// anything.
+// exchange posts a form, and reads the whole answer. With an error the response has the usage that was counted.
 func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Response, err error) {
 	if form.json, err = Marshal(form.Body); err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
@@ -125,8 +124,7 @@ func (b livingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the rest of a body whose answer is complete, if it arrives immediately: otherwise the connection could
-// not be reused.
+// drain reads the rest of a body that arrives immediately: otherwise the connection could not be reused.
 func drain(body io.Reader, cancel func()) {
 	const most, soon = 4 << 10, 50 * time.Millisecond
 	defer time.AfterFunc(soon, cancel).Stop()
@@ -155,13 +153,12 @@ func (a *Answer) read(resp *http.Response, form *Form) (llm.Response, error) {
 func (a *Answer) readEvents(events *events, form *Form) error {
 	for {
 		event, err := events.next()
-		if err == io.EOF && (a.Finish != "" || form.Whole != "" && events.done) { // not errors.Is: an EOF inside another error is a broken connection
+		switch {
+		case err == io.EOF && (a.Finish != "" || form.Whole != "" && events.done): // not errors.Is: the connection may be broken
 			return nil
-		}
-		if err != nil {
-			if err == io.EOF {
-				err = llm.Truncated(io.ErrUnexpectedEOF)
-			}
+		case err == io.EOF:
+			return llm.Truncated(io.ErrUnexpectedEOF)
+		case err != nil:
 			return err
 		}
 		if done, err := form.Reader.Add(event); done || err != nil || a.over != nil {

@@ -1,5 +1,4 @@
-// Package provider contains what the clients of all providers share: their options, the exchange of
-// a request for an answer, and what is known about the model.
+// Package provider contains what the clients of all providers share.
 package provider
 
 import (
@@ -31,7 +30,7 @@ type Options struct {
 	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 5 minutes
 	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
-	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See newAnswer too
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB
 
 	Notebook *llm.Notebook // stores what is learned about the model; nil: nothing is stored
 
@@ -57,8 +56,7 @@ type Protocol interface {
 	AskWindow(ctx context.Context) llm.Window
 	// Compose returns the form of a request to send next.
 	Compose(p Plan) Form
-	// Adapt learns from the refusal of a form, see Client.Adapt. It may change p, and returns false if there is
-	// nothing to change.
+	// Adapt learns from the refusal of a form, and may change p. It returns false if there is nothing to change.
 	Adapt(ctx context.Context, p *Plan, refused *llm.Error, form Form) bool
 }
 
@@ -116,8 +114,7 @@ func New(o Options, d Defaults) (*Client, error) {
 // Name returns the model, or the server's host until a model is set or chosen.
 func (c *Client) Name() string { return cmp.Or(c.Model(), c.Host) }
 
-// Learnt returns what was learned about this model on this server, see llm.Notebook. Until a model
-// is set or chosen it is not saved.
+// Learnt returns what was learned about this model on this server. Until a model is set or chosen it is not saved.
 func (c *Client) Learnt() *llm.Learnt {
 	model := c.Model()
 	if c.Options.Notebook == nil || model == "" {

@@ -14,10 +14,9 @@ import (
 )
 
 // retry calls try until it succeeds. It retries temporary failures with growing pauses, or after the delay that the
-// provider asks for, but only while no text was shown. Each attempt is first charged to req.Spend. Unless req.Alive is
-// set, a server that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is
-// KindUnreachable. If ctx ends, the error is ctx's. A failed try returns the usage that the server counted, if any,
-// which is passed to req.Failed.
+// provider asks for, but only while no text was shown. Each attempt is first charged. Unless req.Alive is set, a server
+// that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is KindUnreachable. If ctx
+// ends, the error is ctx's. The usage that a failed try returns is passed to req.Failed.
 func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
 	o, limited := c.Options, ctx
 	if req.Alive == nil {

@@ -12,8 +12,7 @@ var thoughtTags = []string{"<think>", "<thinking>"}
 
 const blanks = " \t\r\n"
 
-// thoughtFilter removes the thought from a text that arrives in pieces, and the white space behind
-// it. The zero value is ready.
+// thoughtFilter removes the thought, and white space behind it, from a text that arrives in pieces.
 type thoughtFilter struct {
 	end    string // the tag that ends the thought; "": it is not known whether there is one
 	held   string // the end of what has arrived, which may be the first part of a tag

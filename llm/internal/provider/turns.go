@@ -13,8 +13,7 @@ import (
 // Placeholder is the text of a user message where a protocol demands one and there is none.
 const Placeholder = "(continued)"
 
-// Turn is what becomes one message of the request: neighbours of users, or of an assistant up to the
-// first one with calls; all others are single.
+// Turn becomes one message of the request: neighbours of users, or of an assistant up to the first with calls; or one.
 type Turn struct {
 	llm.Message         // the last of them
 	Content     []Piece // of all of them, without empty texts except of tools
@@ -47,12 +46,10 @@ func pieces(m llm.Message) (all []Piece) {
 	return all
 }
 
-// Turns converts messages, of which the first head ones are the head. Blank messages of an assistant are
-// left out: many servers refuse them. If no user is first a placeholder is: templates of Gemma, Mistral
-// and Llama 2 refuse such prompts, and so does Anthropic.
-//
-// Users and tools have breakpoints: after the head, and after everything that was the end of an earlier
-// request. A request writes only the latest three, and reads from any.
+// Turns converts messages, of which the first head ones are the head. Blank messages of an assistant are left out: many
+// servers refuse them. If no user is first a placeholder is: templates of Gemma, Mistral and Llama 2 refuse such prompts,
+// and so does Anthropic. Users and tools have breakpoints: after the head, and after everything that was the end of an
+// earlier request. A request writes only the latest three, and reads from any.
 func Turns(messages []llm.Message, head int) []Turn {
 	all := make([]Turn, 0, len(messages)+1)
 	headTurn, headPiece := -1, 0 // the end of the head
