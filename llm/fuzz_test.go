@@ -73,8 +73,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// sameAnswer answers every request with one body, without a network, and fails unless the request
-// is valid JSON.
+// sameAnswer answers every request with one body, without a network, and fails unless the request is valid JSON.
 type sameAnswer struct {
 	t    *testing.T
 	body string
@@ -89,8 +88,7 @@ func (a sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestManySmallPartsUseLittleMemory limits the memory for reading a megabyte: these once took up to
-// 400 MB.
+// TestManySmallPartsUseLittleMemory limits the memory for reading a megabyte: these once took up to 400 MB.
 func TestManySmallPartsUseLittleMemory(t *testing.T) {
 	check.SkipUnderRace(t)
 	many := "[" + strings.Repeat("{},", 300_000) + "{}]"

@@ -101,8 +101,7 @@ func TestAFailureIsLocatedOnce(t *testing.T) {
 	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)
 }
 
-// unsupported are real refusals of servers, and what they reject: "tools", "images", or "" for
-// other failures.
+// unsupported are real refusals of servers, and what they reject: "tools", "images", or "" for other failures.
 var unsupported = []struct {
 	name   string
 	status int

@@ -191,8 +191,7 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 	})
 }
 
-// grow appends a random step of a conversation to messages: a turn's end and the next message, or a
-// round of tools.
+// grow appends a random step of a conversation to messages: a turn's end and the next message, or a round of tools.
 func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 	if r.IntN(2) == 0 {
 		m := user(fmt.Sprintf("question %d, \"quoted\" 茶", n))

@@ -53,16 +53,7 @@ func (w wire) open(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server
 
 // model returns the model of a server; without options it does not retry.
 func (w wire) model(t *testing.T, server *llmtest.Server, o openai.Options) llm.Model {
-	t.Helper()
-	o.BaseURL = server.URL
-	if o.Model == "" {
-		o.Model = "test-model"
-	}
-	if o.MaxRetries == 0 {
-		o.MaxRetries = -1
-	}
-	o.RetryDelay = time.Millisecond
-	return check.Must(w.connect(o))(t)
+	return check.Must(w.connect(server.Options(o)))(t)
 }
 
 func user(text string) llm.Message      { return llm.Message{Role: llm.RoleUser, Text: text} }

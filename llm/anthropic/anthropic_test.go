@@ -1,7 +1,6 @@
 package anthropic_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -23,21 +22,13 @@ func serve(t *testing.T, script func(*llmtest.Exchange)) *llmtest.Server {
 	return server
 }
 
-// ask sends hello to a server with this answer, without a second attempt.
+// ask sends hello to a server with this answer.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
-	t.Helper()
-	return connect(t, serve(t, answer), anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
+	return connect(t, serve(t, answer), anthropic.Options{}).Generate(t.Context(), hello, nil)
 }
 
-// connect returns a model behind server, test-model unless the options name one.
 func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *anthropic.Model {
-	t.Helper()
-	options.BaseURL = server.URL
-	if options.Model == "" {
-		options.Model = "test-model"
-	}
-	options.RetryDelay = time.Millisecond
-	return check.Must(anthropic.New(options))(t)
+	return check.Must(anthropic.New(server.Options(options)))(t)
 }
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
@@ -85,12 +76,6 @@ func TestCacheTTL(t *testing.T) {
 		model := check.Must(anthropic.New(anthropic.Options{CacheTTL: set}))(t)
 		check.Equal(t, "the lifetime for "+fmt.Sprint(set), model.CacheTTL(), want)
 	}
-}
-
-// field fails the test if a field of a request is not want.
-func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
-	t.Helper()
-	check.Equal(t, name, string(body[name]), want)
 }
 
 func TestAddressWithPath(t *testing.T) {

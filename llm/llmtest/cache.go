@@ -5,6 +5,7 @@ package llmtest
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -213,3 +214,29 @@ func layout(r Request, reasoning bool) (parts []part) {
 	}
 	return count(parts)
 }
+
+// Marked returns the texts of the parts of the prompt that a cache mark or breakpoint follows.
+func (r Request) Marked() (texts []string) {
+	for _, p := range layout(r, true) {
+		if p.marked {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts
+}
+
+// Tokens estimates the size of messages and tools: one token per four bytes of JSON, and imageTokens per picture.
+func (r Request) Tokens() int {
+	size, images := 0, 0
+	for _, name := range []string{"messages", "input", "system", "instructions", "tools"} {
+		size += len(r.Body[name])
+	}
+	for _, m := range r.Messages {
+		for _, image := range m.Images {
+			size -= base64.StdEncoding.EncodedLen(len(image.Data))
+			images++
+		}
+	}
+	return size/4 + images*imageTokens
+}
+

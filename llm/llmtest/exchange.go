@@ -1,11 +1,9 @@
-// One request to the server, in a form that is the same for all wires, and the methods with which a
-// script responds, correctly or not.
+// One request to the server, and the methods with which a script responds, correctly or not: the events of each wire are
+// data.
 
 package llmtest
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,113 +15,20 @@ import (
 	"cairn/llm"
 )
 
-// Request is a request, in a form that is the same for all wires.
-type Request struct {
-	Wire      string // one of llm's Wire constants
-	Model     string
-	Messages  []Message // the system prompt comes first, wherever the wire puts it
-	Tools     []Tool
-	Forced    string // the tool that must be called; "": none
-	MaxTokens int
+// events are the events of one wire, by what they tell. Each line is one: its name, "-" for none, and the fields of its
+// JSON object, with placeholders.
+type events struct {
+	begin, open, piece, close string // of a response, and of a text
+	think                     string // a complete piece of reasoning
+	call                      string // a tool call, its arguments in two pieces
+	finish, usage, done, fail string // usage: if the request asks for it
 
-	Body   map[string]json.RawMessage // the whole request
-	Raw    []byte                     // the whole request, as received
-	Header http.Header
-
-	usage bool // the response must report the usage
+	common string                       // fields of every named event
+	reason func(reason string) []string // placeholders for a finish reason in llm's terms
 }
 
-// Message is one of a request's messages.
-type Message struct {
-	Role       llm.Role
-	Content    *string     // nil: missing or null; if there are parts, their joined text
-	Parts      []string    // texts of the parts; a single one for a string
-	Images     []llm.Image // from the parts: type and data
-	ToolCallID string
-	ToolCalls  []llm.Call
-
-	Reasoning []json.RawMessage          // Responses and Messages: the reasoning items or blocks
-	Body      map[string]json.RawMessage // all fields; nil for assistant messages on Responses
-
-	pieces []part // parts for caching and counting
-}
-
-// Tool is one of a request's tools.
-type Tool struct {
-	Type     string
-	Function struct {
-		Name, Description string
-		Parameters        json.RawMessage
-	}
-}
-
-// Text returns the content; "" if there is none.
-func (m Message) Text() string {
-	if m.Content == nil {
-		return ""
-	}
-	return *m.Content
-}
-
-// say adds a text part.
-func (m *Message) say(text string, marked bool) {
-	m.Parts = append(m.Parts, text)
-	whole := strings.Join(m.Parts, "\n")
-	m.Content = &whole
-	m.pieces = append(m.pieces, part{role: string(m.Role), text: text, marked: marked})
-}
-
-// think adds reasoning; raw is nil if it is a field of the message.
-func (m *Message) think(text string, raw json.RawMessage) {
-	if raw != nil {
-		m.Reasoning = append(m.Reasoning, raw)
-	}
-	if text != "" {
-		m.pieces = append(m.pieces, part{role: "assistant", text: text, reasoning: true})
-	}
-}
-
-func (m *Message) call(call llm.Call, marked bool) {
-	m.ToolCalls = append(m.ToolCalls, call)
-	m.pieces = append(m.pieces, callPart(call, marked))
-}
-
-// Last returns the last message; the zero Message if there is none.
-func (r Request) Last() Message {
-	if len(r.Messages) == 0 {
-		return Message{}
-	}
-	return r.Messages[len(r.Messages)-1]
-}
-
-// Marked returns the texts of the parts of the prompt that a cache mark or breakpoint follows.
-func (r Request) Marked() (texts []string) {
-	for _, p := range layout(r, true) {
-		if p.marked {
-			texts = append(texts, p.text)
-		}
-	}
-	return texts
-}
-
-// Tokens estimates the size of messages and tools: one token per four bytes of JSON, and
-// imageTokens per picture.
-func (r Request) Tokens() int {
-	size, images := 0, 0
-	for _, name := range []string{"messages", "input", "system", "instructions", "tools"} {
-		size += len(r.Body[name])
-	}
-	for _, m := range r.Messages {
-		for _, image := range m.Images {
-			size -= base64.StdEncoding.EncodedLen(len(image.Data))
-			images++
-		}
-	}
-	return size/4 + images*imageTokens
-}
-
-// Exchange is one request, and the methods with which a script responds on the request's wire.
-// Writes never fail, because the client may have disconnected.
+// Exchange is one request, and the methods with which a script responds on the request's wire. Writes never fail, because
+// the client may have disconnected.
 type Exchange struct {
 	N       int // number of the request, from 1; rejected ones count too
 	Request Request
@@ -133,7 +38,13 @@ type Exchange struct {
 	http    *http.Request
 	dialect dialect
 	visit   *visit
-	out     *writer // nil until the response starts
+
+	begun  bool
+	n      int             // events so far
+	index  int             // texts, thoughts and calls so far
+	text   strings.Builder // of the open text
+	opened bool            // a text is open
+	ended  string          // finish reason
 }
 
 // Say streams a complete response in pieces.
@@ -150,10 +61,16 @@ func (x *Exchange) Use(id, tool, arguments string) {
 	x.UseAll(llm.Call{ID: id, Name: tool, Arguments: arguments})
 }
 
-// UseAll streams a complete response that calls several tools, with the arguments of each in two
-// pieces.
+// UseAll streams a complete response that calls several tools, with the arguments of each in two pieces.
 func (x *Exchange) UseAll(calls ...llm.Call) {
-	x.answer().calls(calls...)
+	x.begin()
+	x.close()
+	for i, call := range calls {
+		first, second := halves(call.Arguments)
+		x.emit(x.dialect.events.call, "{i}", fmt.Sprint(i), "{id}", encode(call.ID), "{name}", encode(call.Name),
+			"{arguments}", encode(call.Arguments), "{first}", encode(first), "{second}", encode(second))
+		x.index++
+	}
 	x.visit.called = append(x.visit.called, calls...)
 	x.Finish(llm.FinishToolCalls)
 	x.Done()
@@ -161,41 +78,103 @@ func (x *Exchange) UseAll(calls ...llm.Call) {
 
 // Piece streams a piece of text.
 func (x *Exchange) Piece(text string) {
-	x.answer().piece(text)
+	x.begin()
+	if !x.opened {
+		x.opened = true
+		x.emit(x.dialect.events.open)
+	}
+	x.text.WriteString(text)
 	x.visit.text.WriteString(text)
+	x.emit(x.dialect.events.piece, "{text}", encode(text))
 }
 
 // Think streams reasoning; it must precede text and calls.
 func (x *Exchange) Think(text string) {
-	x.answer().think(text)
+	x.begin()
+	x.close()
+	first, second := halves(text)
+	x.emit(x.dialect.events.think, "{text}", encode(text), "{first}", encode(first), "{second}", encode(second),
+		"{signature}", encode(signature(text)), "{encrypted}", encode("encrypted: "+text))
+	x.index++
 	x.visit.thought.WriteString(text)
 }
 
 // Finish streams the finish reason, and the usage if the request asks for it.
-func (x *Exchange) Finish(reason string) { x.answer().finish(reason) }
+func (x *Exchange) Finish(reason string) {
+	x.begin()
+	x.close()
+	x.ended = reason
+	x.emit(x.dialect.events.finish, x.dialect.events.reason(reason)...)
+	if x.Request.usage {
+		x.emit(x.dialect.events.usage)
+	}
+}
 
 // Done ends the stream as the wire requires.
 func (x *Exchange) Done() {
 	x.visit.end() // first, because the client may send its next request immediately
-	x.answer().done()
+	x.begin()
+	x.emit(x.dialect.events.done, x.dialect.events.reason(x.ended)...)
 }
 
 // Fail streams a server error in the middle of the response.
 func (x *Exchange) Fail(message string) {
-	w := x.answer()
-	w.emit(w.events.fail, "{text}", encode(message))
+	x.begin()
+	x.emit(x.dialect.events.fail, "{text}", encode(message))
 }
 
-func (x *Exchange) answer() *writer {
-	if x.out != nil {
-		return x.out
+// begin begins the response, with the reasoning of a model that thinks.
+func (x *Exchange) begin() {
+	if x.begun {
+		return
 	}
-	x.out = &writer{events: x.dialect.events, x: x}
-	x.out.emit(x.dialect.events.begin)
+	x.begun = true
+	x.emit(x.dialect.events.begin)
 	if p := x.visit.profile; p != nil && p.Thought != "" && p.thinks != nil && p.thinks(x.Request) {
 		x.Think(p.Thought)
 	}
-	return x.out
+}
+
+// close ends an open text.
+func (x *Exchange) close() {
+	if x.opened {
+		x.emit(x.dialect.events.close)
+		x.opened = false
+		x.text.Reset()
+		x.index++
+	}
+}
+
+func halves(text string) (first, second string) {
+	runes := []rune(text)
+	return string(runes[:len(runes)/2]), string(runes[len(runes)/2:])
+}
+
+// emit writes events with these placeholders, of which the values are JSON, and the common ones.
+func (x *Exchange) emit(lines string, pairs ...string) {
+	pairs = append(pairs, "{N}", fmt.Sprint(x.N), "{index}", fmt.Sprint(x.index), "{item}", fmt.Sprintf("%d_%d", x.N, x.index),
+		"{model}", encode(x.Request.Model), "{whole}", encode(x.text.String()))
+	if strings.Contains(lines, "{output}") || strings.Contains(lines, "{written}") {
+		u := x.Usage()
+		for name, n := range map[string]int{
+			"{prompt}": u.Prompt, "{cached}": u.Cached, "{written}": u.Written, "{output}": u.Completion,
+			"{uncached}": u.Prompt - u.Cached - u.Written, "{total}": u.Prompt + u.Completion,
+		} {
+			pairs = append(pairs, name, fmt.Sprint(n))
+		}
+	}
+	for line := range strings.Lines(lines) {
+		name, fields, _ := strings.Cut(strings.NewReplacer(append(pairs, "{n}", fmt.Sprint(x.n))...).Replace(strings.TrimSpace(line)), " ")
+		switch head := strings.ReplaceAll(`"type":"`+name+`"`+x.dialect.events.common, "{n}", fmt.Sprint(x.n)); {
+		case name == "-":
+			x.Chunk("{%s}", fields)
+		case name == "[DONE]":
+			x.Chunk("%s", name)
+		default:
+			x.Event(name, "{%s}", strings.TrimSuffix(head+","+fields, ","))
+		}
+		x.n++
+	}
 }
 
 // Usage returns the usage that the response reports, so far.
@@ -245,9 +224,8 @@ func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
 }
 
-// Differs describes where the request differs from the previous one with the same model and cache
-// key, or system prompt if there is no key; "" if it extends it. Roles and parts are compared,
-// without reasoning.
+// Differs describes where the request differs from the previous one with the same model and cache key, or system
+// prompt if there is no key; "" if it extends it. Roles and parts are compared, without reasoning.
 func (x *Exchange) Differs() string { return x.visit.differs }
 
 // Wait waits, at most until the client disconnects, and reports whether it is still connected.

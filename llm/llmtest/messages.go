@@ -43,7 +43,7 @@ type messagesOptions struct {
 func readMessages(r *reader) {
 	var b messagesOptions
 	if err := json.Unmarshal(r.Raw, &b); err != nil {
-		r.fail("the body is not what the protocol says: %w", err)
+		r.fail("the body is not what the protocol says: %v", err)
 	}
 	r.usage, r.MaxTokens = true, b.MaxTokens
 	if b.ToolChoice != nil && b.ToolChoice.Type == "tool" {

@@ -11,16 +11,14 @@ import (
 	"cairn/llm"
 )
 
-// chatFields are the fields of a request: OpenAI's, and those that OpenRouter, llama.cpp and vLLM
-// add.
+// chatFields are the fields of a request: OpenAI's, and those that OpenRouter, llama.cpp and vLLM add.
 var chatFields = []string{
 	"model", "messages", "tools", "tool_choice", "max_tokens", "max_completion_tokens", "stream", "stream_options",
 	"temperature", "top_p", "seed", "stop", "user", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key",
 	"prompt_cache_retention", "top_k", "cache_control", "reasoning", "provider", "chat_template_kwargs",
 }
 
-// chatMessageFields are the fields of a message, including those that providers add to responses
-// and accept back.
+// chatMessageFields are the fields of a message, including those that providers add to responses and accept back.
 var chatMessageFields = []string{
 	"role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "reasoning_content", "reasoning_details", "extra_content",
 }

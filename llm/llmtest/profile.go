@@ -68,9 +68,8 @@ var profiles = []Profile{
 	},
 }
 
-// ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1,
-// claude-sonnet-4-6, qwen3, gemma or deepseek-v4. The caller may change Window and Thought. It
-// panics for other models.
+// ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1, claude-sonnet-4-6, qwen3, gemma or
+// deepseek-v4. The caller may change Window and Thought. It panics for other models.
 func ProfileOf(model string) Profile {
 	for _, p := range profiles {
 		if p.Model == model {
@@ -89,9 +88,8 @@ func Profiles() (models []string) {
 	return models
 }
 
-// Behave makes the server behave like these models. It lists them, responds 404 for all others,
-// rejects what they reject, adds their reasoning before the script's responses, and counts tokens
-// as they do.
+// Behave makes the server behave like these models. It lists them, responds 404 for all others, rejects what they
+// reject, adds their reasoning before the script's responses, and counts tokens as they do.
 func (s *Server) Behave(models ...Profile) {
 	list := []map[string]any{}
 	for _, p := range models {

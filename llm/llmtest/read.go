@@ -1,4 +1,4 @@
-// Strict parsing of requests, common to all wires.
+// Requests in a form that is the same for all wires, and their strict parsing.
 
 package llmtest
 
@@ -14,21 +14,100 @@ import (
 	"cairn/llm"
 )
 
+// Request is a request, in a form that is the same for all wires.
+type Request struct {
+	Wire      string // one of llm's Wire constants
+	Model     string
+	Messages  []Message // the system prompt comes first, wherever the wire puts it
+	Tools     []Tool
+	Forced    string // the tool that must be called; "": none
+	MaxTokens int
+
+	Body   map[string]json.RawMessage // the whole request
+	Raw    []byte                     // the whole request, as received
+	Header http.Header
+
+	usage bool // the response must report the usage
+}
+
+// Message is one of a request's messages.
+type Message struct {
+	Role       llm.Role
+	Content    *string     // nil: missing or null; if there are parts, their joined text
+	Parts      []string    // texts of the parts; a single one for a string
+	Images     []llm.Image // from the parts: type and data
+	ToolCallID string
+	ToolCalls  []llm.Call
+
+	Reasoning []json.RawMessage          // Responses and Messages: the reasoning items or blocks
+	Body      map[string]json.RawMessage // all fields; nil for assistant messages on Responses
+
+	pieces []part // parts for caching and counting
+}
+
+// Tool is one of a request's tools.
+type Tool struct {
+	Type     string
+	Function struct {
+		Name, Description string
+		Parameters        json.RawMessage
+	}
+}
+
+// Text returns the content; "" if there is none.
+func (m Message) Text() string {
+	if m.Content == nil {
+		return ""
+	}
+	return *m.Content
+}
+
+// say adds a text part.
+func (m *Message) say(text string, marked bool) {
+	m.Parts = append(m.Parts, text)
+	whole := strings.Join(m.Parts, "\n")
+	m.Content = &whole
+	m.pieces = append(m.pieces, part{role: string(m.Role), text: text, marked: marked})
+}
+
+// think adds reasoning; raw is nil if it is a field of the message.
+func (m *Message) think(text string, raw json.RawMessage) {
+	if raw != nil {
+		m.Reasoning = append(m.Reasoning, raw)
+	}
+	if text != "" {
+		m.pieces = append(m.pieces, part{role: "assistant", text: text, reasoning: true})
+	}
+}
+
+func (m *Message) call(call llm.Call, marked bool) {
+	m.ToolCalls = append(m.ToolCalls, call)
+	m.pieces = append(m.pieces, callPart(call, marked))
+}
+
+// Last returns the last message; the zero Message if there is none.
+func (r Request) Last() Message {
+	if len(r.Messages) == 0 {
+		return Message{}
+	}
+	return r.Messages[len(r.Messages)-1]
+}
+
 type object = map[string]json.RawMessage
 
 // reader parses a request and keeps the first error.
 type reader struct {
 	*Request
-	where string // prefix of errors: the position in the request
-	err   error
+	where    string // prefix of errors: the position in the request
+	rejected *rejection
 
 	marks    int  // Messages: blocks with cache_control
 	reasoned bool // Responses: the last item was reasoning, which must be followed by another item
 }
 
 func (r *reader) fail(format string, args ...any) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%s%w", r.where, fmt.Errorf(format, args...))
+	if r.rejected == nil {
+		r.rejected = refused("%s%s", r.where, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -43,7 +122,7 @@ func (r *reader) refuse(wrong bool, format string, args ...any) {
 func get[T any](r *reader, o object, name string) (value T) {
 	if raw := o[name]; raw != nil {
 		if err := json.Unmarshal(raw, &value); err != nil {
-			r.fail("the body is not what the protocol says: %s: %w", name, err)
+			r.fail("the body is not what the protocol says: %s: %v", name, err)
 		}
 	}
 	return value
@@ -59,12 +138,11 @@ func (r *reader) checkFields(o object, fields []string) {
 }
 
 // readRequest parses as much of a request as possible, and returns the first error.
-func readRequest(d dialect, body []byte) (Request, error) {
-	request := Request{Wire: d.wire, Raw: body}
-	r := &reader{Request: &request}
+func readRequest(request *Request, d dialect, body []byte) *rejection {
+	*request = Request{Wire: d.wire, Raw: body}
+	r := &reader{Request: request}
 	if err := json.Unmarshal(body, &r.Body); err != nil {
-		r.fail("the body is not what the protocol says: %w", err)
-		return request, r.err
+		return refused("the body is not what the protocol says: %v", err)
 	}
 	r.Model, _ = get[string](r, r.Body, "model"), get[bool](r, r.Body, "stream")
 	r.checkFields(r.Body, d.fields)
@@ -73,7 +151,7 @@ func readRequest(d dialect, body []byte) (Request, error) {
 	r.where = ""
 	r.checkTools()
 	r.checkMessages()
-	return request, r.err
+	return r.rejected
 }
 
 // addTool adds a tool; parameters is the name of the field with its schema.
@@ -90,8 +168,7 @@ const imageTokens = 765
 // partFields are the fields of a message part.
 var partFields = []string{"type", "text", "image_url", "detail", "annotations", "prompt_cache_breakpoint", "cache_control"}
 
-// content parses a string, or parts with the given types of text and pictures; image "": pictures
-// are not allowed.
+// content parses a string, or parts with the given types of text and pictures; image "": pictures are not allowed.
 func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return

@@ -4,15 +4,17 @@
 package llmtest
 
 import (
-	"errors"
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"time"
 
 	"cairn/internal/loopback"
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // Server is a model server on 127.0.0.1 that speaks every wire. It rejects what a strict provider
@@ -50,6 +52,12 @@ func Serve(t interface{ Cleanup(func()) }, script func(*Exchange)) *Server {
 	s := NewServer(script)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Options returns o for a client of the server: without a model test-model, and, unless set, without retries.
+func (s *Server) Options(o provider.Options) provider.Options {
+	o.BaseURL, o.Model, o.MaxRetries, o.RetryDelay = s.URL, cmp.Or(o.Model, "test-model"), cmp.Or(o.MaxRetries, -1), time.Millisecond
+	return o
 }
 
 // Close closes open connections and waits for their scripts.
@@ -114,32 +122,25 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 	if err != nil {
 		return // the client disconnected during the request, perhaps killed
 	}
-	x.Request, err = readRequest(d, body)
+	rejected := readRequest(&x.Request, d, body)
 	x.Request.Header = r.Header.Clone()
-	var rejected *rejection
-	if err == nil {
-		if x.visit, rejected = s.visits.begin(x.Request); rejected != nil {
-			err = errors.New(rejected.message)
-		}
+	if rejected == nil {
+		x.visit, rejected = s.visits.begin(x.Request)
 	}
 	s.mu.Lock()
 	s.n++
 	x.N = s.n
-	if err == nil {
+	if rejected == nil {
 		s.requests = append(s.requests, x.Request)
 	} else {
-		s.refusals = append(s.refusals, err.Error())
+		s.refusals = append(s.refusals, rejected.message)
 	}
 	s.mu.Unlock()
-
-	switch {
-	case rejected != nil:
+	if rejected != nil {
 		x.Reject(rejected.status, rejected.code, rejected.message)
-	case err != nil:
-		x.Reject(http.StatusBadRequest, "invalid_request_error", err.Error())
-	default:
-		s.script(x)
+		return
 	}
+	s.script(x)
 }
 
 // dialect is one wire.

@@ -133,9 +133,8 @@ func (v *visits) compare(r Request, parts []part) (differs string) {
 	return differs
 }
 
-// difference describes the first part in which now differs from before; "" if now starts with
-// before. If grows is true, the last part may have grown: on chat completions, neighbours with the
-// same role are joined.
+// difference describes the first part in which now differs from before; "" if now starts with before. If grows is
+// true, the last part may have grown: on chat completions, neighbours with the same role are joined.
 func difference(now, before []part, grows bool) string {
 	for i, was := range before {
 		if i >= len(now) {

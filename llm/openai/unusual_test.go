@@ -16,18 +16,8 @@ import (
 	"cairn/llm/openai"
 )
 
-// connect returns a model on server without retries, unless options set them.
 func connect(t *testing.T, server *llmtest.Server, options openai.Options) *openai.Model {
-	t.Helper()
-	options.BaseURL = server.URL
-	if options.Model == "" {
-		options.Model = "test-model"
-	}
-	if options.MaxRetries == 0 {
-		options.MaxRetries = -1
-	}
-	options.RetryDelay = time.Millisecond
-	return check.Must(openai.New(options))(t)
+	return check.Must(openai.New(server.Options(options)))(t)
 }
 
 func ok(x *llmtest.Exchange) { x.Say("ok") }
