@@ -3,6 +3,7 @@
 package llm_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,58 +35,47 @@ func TestTruncatedStreamIsError(t *testing.T) {
 	})
 }
 
-func TestOversizedResponseIsRefused(t *testing.T) {
+func TestTooLongAnswerIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
-	flood := strings.Repeat("word ", 2000) // 10 kB
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for name, write := range map[string]func(*llmtest.Exchange){
-			"text":           func(x *llmtest.Exchange) { x.Piece(flood) },
-			"reasoning":      func(x *llmtest.Exchange) { x.Think(flood) },
-			"unknown events": func(x *llmtest.Exchange) { x.Event("response.new", `{"type":"response.new","novelty":%q}`, flood) },
-			"a line":         func(x *llmtest.Exchange) { x.Write("data: {" + flood) },
-			"white space":    func(x *llmtest.Exchange) { x.Write(strings.Repeat(" ", 10_000)) },
-			"one JSON":       func(x *llmtest.Exchange) { x.Write("[[[[[[[[[[[[[[[[[[[[[[[[") },
-			"comments":       func(x *llmtest.Exchange) { x.Write(":" + strings.Repeat("\n:", 25_000)) },
-		} {
-			server := w.open(t, func(x *llmtest.Exchange) {
-				for x.Wait(0) {
-					write(x)
-				}
-			})
-			err := check.ErrorOf(w.model(t, server, openai.Options{MaxAnswer: 50_000, MaxRetries: 3}).Generate(t.Context(), hello, nil))
-			check.That(t, errors.Is(err, llm.ErrTooLong), "%s without end: %v", name, err)
-			check.Len(t, name+": requests", server.Requests(), 1)
-			if name != "comments" && name != "unknown events" { // a stream may be longer than an answer
-				check.ErrorContains(t, name+" without end was cut off late", err, "longer than 50000 bytes")
-			}
-		}
-	})
-}
-
-func TestAnswerLimit(t *testing.T) {
-	check.SkipUnderRace(t)
-	flood := strings.Repeat("word ", 80_000) // 400 kB
+	flood, long := strings.Repeat("word ", 2000), strings.Repeat("word ", 80_000) // 10 and 400 kB
 	many := make([]llm.Call, 129)
 	for i := range many {
 		many[i] = llm.Call{ID: fmt.Sprint(i), Name: "note", Arguments: "{}"}
 	}
+	endless := func(write func(*llmtest.Exchange)) func(*llmtest.Exchange) {
+		return func(x *llmtest.Exchange) {
+			for x.Wait(0) {
+				write(x)
+			}
+		}
+	}
+	const cut = "longer than 50000 bytes" // a stream may be longer than an answer
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
-			answer func(*llmtest.Exchange)
-			tokens int
-			ok     bool
+			answer       func(*llmtest.Exchange)
+			tokens, most int
+			want         string // in the error; "": there is none
 		}{
-			"text beyond the tokens it was allowed":      {func(x *llmtest.Exchange) { x.Say(flood) }, 500, false},
-			"text within them":                           {func(x *llmtest.Exchange) { x.Say(flood) }, 16_000, true},
-			"reasoning, which some servers do not count": {func(x *llmtest.Exchange) { x.Think(flood); x.Say("fine") }, 500, true},
-			"too many calls":                             {func(x *llmtest.Exchange) { x.UseAll(many...) }, 500, false},
-			"a tool with a name like a book":             {func(x *llmtest.Exchange) { x.Use("1", strings.Repeat("note", 300), "{}") }, 8000, false},
-			"an id like a library":                       {func(x *llmtest.Exchange) { x.Use(flood, "note", "{}") }, 500, false},
+			"text without end":           {endless(func(x *llmtest.Exchange) { x.Piece(flood) }), 0, 50_000, cut},
+			"reasoning without end":      {endless(func(x *llmtest.Exchange) { x.Think(flood) }), 0, 50_000, cut},
+			"unknown events without end": {endless(func(x *llmtest.Exchange) { x.Event("response.new", `{"type":"response.new","novelty":%q}`, flood) }), 0, 50_000, "longer"},
+			"a line without end":         {endless(func(x *llmtest.Exchange) { x.Write("data: {" + flood) }), 0, 50_000, cut},
+			"white space without end":    {endless(func(x *llmtest.Exchange) { x.Write(strings.Repeat(" ", 10_000)) }), 0, 50_000, cut},
+			"one JSON without end":       {endless(func(x *llmtest.Exchange) { x.Write("[[[[[[[[[[[[[[[[[[[[[[[[") }), 0, 50_000, cut},
+			"comments without end":       {endless(func(x *llmtest.Exchange) { x.Write(":" + strings.Repeat("\n:", 25_000)) }), 0, 50_000, "longer"},
+
+			"text beyond the tokens it was allowed":      {func(x *llmtest.Exchange) { x.Say(long) }, 500, 0, "longer"},
+			"text within them":                           {func(x *llmtest.Exchange) { x.Say(long) }, 16_000, 0, ""},
+			"reasoning, which some servers do not count": {func(x *llmtest.Exchange) { x.Think(long); x.Say("fine") }, 500, 0, ""},
+			"too many calls":                             {func(x *llmtest.Exchange) { x.UseAll(many...) }, 500, 0, "128 tool calls"},
+			"a tool with a name like a book":             {func(x *llmtest.Exchange) { x.Use("1", strings.Repeat("note", 300), "{}") }, 8000, 0, "name of a tool"},
+			"an id like a library":                       {func(x *llmtest.Exchange) { x.Use(long, "note", "{}") }, 500, 0, "longer"},
 		} {
 			server, req := w.open(t, c.answer), hello
 			req.MaxTokens = c.tokens
-			err := check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil))
-			check.That(t, (err == nil) == c.ok && (err == nil || errors.Is(err, llm.ErrTooLong)), "%s: got %v", name, err)
+			err := check.ErrorOf(w.model(t, server, openai.Options{MaxAnswer: c.most, MaxRetries: 3}).Generate(t.Context(), req, nil))
+			check.Equal(t, name+": too long", errors.Is(err, llm.ErrTooLong), c.want != "")
+			check.Contains(t, name, fmt.Sprint(err), cmp.Or(c.want, "<nil>"))
 			check.Len(t, name+": requests", server.Requests(), 1)
 		}
 	})

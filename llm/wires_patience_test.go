@@ -3,6 +3,7 @@
 package llm_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,9 +65,8 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 	})
 }
 
-// whileWaiting tests each answer on each protocol, in a bubble, with a model of these options. The
-// answers are given in memory.
-func whileWaiting(t *testing.T, o openai.Options, answers map[string]func(*llmtest.Exchange), test func(t *testing.T, model llm.Model, server *llmtest.Server)) {
+// inBubble tests each answer on each protocol, in a bubble, with a model of these options. The answers are given in memory.
+func inBubble(t *testing.T, o openai.Options, answers map[string]func(*llmtest.Exchange), test func(t *testing.T, model llm.Model, server *llmtest.Server)) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range answers {
 			server, o := w.open(t, answer), o
@@ -78,19 +78,50 @@ func whileWaiting(t *testing.T, o openai.Options, answers map[string]func(*llmte
 	})
 }
 
-type answers = map[string]func(*llmtest.Exchange)
-
-func TestSilentServerIsUnreachable(t *testing.T) {
-	whileWaiting(t, openai.Options{IdleTimeout: time.Minute, MaxRetries: 3}, answers{
-		"before the answer":          func(x *llmtest.Exchange) { x.Wait(time.Hour) },
-		"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(time.Hour) },
-		"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(time.Hour) },
-	}, func(t *testing.T, model llm.Model, server *llmtest.Server) {
-		started := time.Now()
-		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
-		check.Equal(t, "waited", time.Since(started), time.Minute)
-		check.Len(t, "requests", server.Requests(), 1)
-	})
+func TestPatience(t *testing.T) {
+	idle, late := openai.Options{IdleTimeout: time.Minute, MaxRetries: 3}, openai.Options{MaxTime: 30 * time.Second, MaxRetries: 3}
+	for name, c := range map[string]struct {
+		options  openai.Options
+		answer   func(*llmtest.Exchange)
+		want     string // an answer, or the kind of an error
+		waited   time.Duration
+		requests int
+	}{
+		"silence before the answer":  {idle, func(x *llmtest.Exchange) { x.Wait(time.Hour) }, "unreachable", time.Minute, 1},
+		"silence in the middle":      {idle, func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(time.Hour) }, "unreachable", time.Minute, 1},
+		"silence within a refusal":   {idle, func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(time.Hour) }, "unreachable", time.Minute, 1},
+		"a wait that takes too long": {late, func(x *llmtest.Exchange) { x.Refuse(429, "50", "later") }, "unreachable", 30 * time.Second, 1},
+		"an answer that comes too slowly": {late, func(x *llmtest.Exchange) {
+			for x.Wait(7 * time.Second) {
+				x.Piece("ha")
+			}
+		}, "unreachable", 30 * time.Second, 1},
+		"something before each pause is over, however little": {openai.Options{IdleTimeout: 10 * time.Second}, func(x *llmtest.Exchange) {
+			for _, c := range ": alive\n\n" {
+				x.Write(string(c))
+				x.Wait(10*time.Second - 1)
+			}
+			x.Piece("who")
+			x.Write(strings.Repeat(": keep-alive\n\n", 500))
+			x.Say("le")
+		}, "whole", 90 * time.Second, 1},
+		"a pause that the server asks for, which is no silence": {openai.Options{MaxRetries: 1, IdleTimeout: 5 * time.Second}, func(x *llmtest.Exchange) {
+			if x.N == 1 {
+				x.Refuse(429, "3", "wait")
+				return
+			}
+			x.Wait(3 * time.Second)
+			x.Say("fine")
+		}, "fine", 6 * time.Second, 2},
+	} {
+		inBubble(t, c.options, map[string]func(*llmtest.Exchange){name: c.answer}, func(t *testing.T, model llm.Model, server *llmtest.Server) {
+			started := time.Now()
+			resp, err := model.Generate(t.Context(), hello, nil)
+			check.Equal(t, "outcome", cmp.Or(string(llm.KindOf(err)), resp.Message.Text), c.want)
+			check.Equal(t, "waited", time.Since(started).Round(time.Second), c.waited)
+			check.Len(t, "requests", server.Requests(), c.requests)
+		})
+	}
 	forEveryProtocol(t, func(t *testing.T, w wire) { // when it is asked for its models
 		asked := 0
 		silent := llmtest.InMemory(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked++; <-r.Context().Done() }))
@@ -102,41 +133,8 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 	})
 }
 
-func TestAnswerTimeout(t *testing.T) {
-	whileWaiting(t, openai.Options{MaxTime: 30 * time.Second, MaxRetries: 3}, answers{
-		"however slowly it comes": func(x *llmtest.Exchange) {
-			for x.Wait(7 * time.Second) {
-				x.Piece("ha")
-			}
-		},
-		"however long the provider asks to wait": func(x *llmtest.Exchange) { x.Refuse(429, "50", "later") },
-	}, func(t *testing.T, model llm.Model, server *llmtest.Server) {
-		started := time.Now()
-		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
-		check.That(t, time.Since(started) <= 30*time.Second, "waited %v", time.Since(started))
-		check.Len(t, "requests", server.Requests(), 1)
-	})
-}
-
-// A server that sends something before each pause is over is alive, however little it sends.
-func TestSlowServer(t *testing.T) {
-	const patience = 10 * time.Second
-	whileWaiting(t, openai.Options{IdleTimeout: patience}, answers{"": func(x *llmtest.Exchange) {
-		for _, c := range ": a comment that keeps the connection alive\n\n" {
-			x.Write(string(c))
-			x.Wait(patience - 1)
-		}
-		x.Piece("who")
-		x.Write(strings.Repeat(": keep-alive\n\n", 500))
-		x.Say("le")
-	}}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
-		resp, err := model.Generate(t.Context(), hello, nil)
-		check.That(t, err == nil && resp.Message.Text == "whole", "got %q, %v", resp.Message.Text, err)
-	})
-}
-
 func TestCallerCancelIsNoProviderFailure(t *testing.T) {
-	whileWaiting(t, openai.Options{MaxRetries: 5}, answers{
+	inBubble(t, openai.Options{MaxRetries: 5}, map[string]func(*llmtest.Exchange){
 		"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(time.Minute) },
 		"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(time.Minute) },
 		"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
@@ -153,7 +151,7 @@ func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 }
 
 func TestSilenceLimits(t *testing.T) {
-	whileWaiting(t, openai.Options{IdleTimeout: 3 * time.Second, MaxTime: 10 * time.Second}, answers{"": func(x *llmtest.Exchange) {
+	inBubble(t, openai.Options{IdleTimeout: 3 * time.Second, MaxTime: 10 * time.Second}, map[string]func(*llmtest.Exchange){"": func(x *llmtest.Exchange) {
 		for range 4 {
 			if !x.Wait(6 * time.Second) {
 				return
@@ -170,21 +168,5 @@ func TestSilenceLimits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		check.Error(t, check.ErrorOf(model.Generate(ctx, watched, nil)), context.DeadlineExceeded)
-	})
-}
-
-// A pause that the server asks for is made, and is not the server's silence.
-func TestRetryAfterIsNoSilence(t *testing.T) {
-	whileWaiting(t, openai.Options{MaxRetries: 1, IdleTimeout: 5 * time.Second}, answers{"": func(x *llmtest.Exchange) {
-		if x.N == 1 {
-			x.Refuse(429, "3", "wait")
-			return
-		}
-		x.Wait(3 * time.Second)
-		x.Say("fine")
-	}}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
-		started := time.Now()
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-		check.That(t, time.Since(started) >= 6*time.Second, "got an answer after %v", time.Since(started))
 	})
 }

@@ -52,45 +52,33 @@ func TestUnusualTextArrivesWhole(t *testing.T) {
 	})
 }
 
-var thoughts = map[string]struct {
-	pieces []string
-	text   string
-}{
-	"a thought":                         {[]string{"<think>They greet me.</think>\n\nHello"}, "Hello"},
-	"a thought in pieces":               {[]string{"<thi", "nk>", "They ", "greet</thi", "nking> me.</th", "ink>", "\n", "\n", "Hello", " ", "\n", "there"}, "Hello \nthere"},
-	"a thought after white space":       {[]string{"\n", " <thinking>They greet me.</think></thin", "king>", "Hello"}, "\nHello"},
-	"only a thought":                    {[]string{"<think>They greet me.", "</think>", "\n"}, ""},
-	"an answer about the tag":           {[]string{"Write <think>", "this</think>", " first."}, "Write <think>this</think> first."},
-	"an answer that begins like one":    {[]string{"<thi", "s> is no tag"}, "<this> is no tag"},
-	"an answer that ends where one may": {[]string{"<", "think"}, "<think"},
-}
-
 func TestThoughtInTagsIsNotPartOfTheAnswer(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for name, tt := range thoughts {
-			server := w.open(t, func(x *llmtest.Exchange) { x.Say(tt.pieces...) })
-			shown := ""
+		for name, c := range map[string]struct {
+			pieces []string
+			text   string
+			hidden bool // the thought is not shown
+		}{
+			"a thought":                         {[]string{"<think>They greet me.</think>\n\nHello"}, "Hello", true},
+			"a thought in pieces":               {[]string{"<thi", "nk>", "They ", "greet</thi", "nking> me.</th", "ink>", "\n", "\n", "Hello", " ", "\n", "there"}, "Hello \nthere", true},
+			"a thought after white space":       {[]string{"\n", " <thinking>They greet me.</think></thin", "king>", "Hello"}, "\nHello", true},
+			"only a thought":                    {[]string{"<think>They greet me.", "</think>", "\n"}, "", true},
+			"an answer about the tag":           {[]string{"Write <think>", "this</think>", " first."}, "Write <think>this</think> first.", true},
+			"an answer that begins like one":    {[]string{"<thi", "s> is no tag"}, "<this> is no tag", true},
+			"an answer that ends where one may": {[]string{"<", "think"}, "<think", true},
+			// The templates of some models contain the opening tag, so their servers do not send it.
+			"without the opening tag": {[]string{"They greet me.\n</think>\n\nHello"}, "Hello", false},
+			"without an answer":       {[]string{"They greet me.\n</thinking>"}, "", false},
+			"a tag in code":           {[]string{"Close it with `</think>`\nand answer."}, "Close it with `</think>`\nand answer.", false},
+			"a tag in more code":      {[]string{"```\nthought\n</think>\nanswer\n```"}, "```\nthought\n</think>\nanswer\n```", false},
+			"both tags in the middle": {[]string{"It is <think>\nthought\n</think>\nthen the answer."}, "It is <think>\nthought\n</think>\nthen the answer.", false},
+		} {
+			server, shown := w.open(t, func(x *llmtest.Exchange) { x.Say(c.pieces...) }), ""
 			resp := check.Must(w.model(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta }))(t)
-			check.Equal(t, name, strings.TrimLeft(resp.Message.Text, "\n"), strings.TrimLeft(tt.text, "\n"))
-			check.HasPrefix(t, name, resp.Message.Text, shown)
+			check.Equal(t, name, resp.Message.Text, c.text)
+			check.That(t, !c.hidden || strings.HasPrefix(resp.Message.Text, shown), "%s: got %q, shown %q", name, resp.Message.Text, shown)
 		}
 	})
-}
-
-// The templates of some models contain the opening tag, so their servers do not send it.
-func TestThoughtWithoutItsOpeningTag(t *testing.T) {
-	for text, want := range map[string]string{
-		"They greet me.\n</think>\n\nHello":                  "Hello",
-		"They greet me.\n</thinking>":                        "",
-		"Close it with `</think>`\nand answer.":              "Close it with `</think>`\nand answer.",
-		"```\nthought\n</think>\nanswer\n```":                "```\nthought\n</think>\nanswer\n```",
-		"It is <think>\nthought\n</think>\nthen the answer.": "It is <think>\nthought\n</think>\nthen the answer.",
-	} {
-		forEveryProtocol(t, func(t *testing.T, w wire) {
-			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Say(text) }))(t)
-			check.Equal(t, text, resp.Message.Text, want)
-		})
-	}
 }
 
 // A model that has only reasoned, up to the limit, gets room immediately, in whatever form it reasons.

@@ -239,4 +239,3 @@ func (r Request) Tokens() int {
 	}
 	return size/4 + images*imageTokens
 }
-
