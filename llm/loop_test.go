@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"testing"
 
 	"cairn/internal/check"
@@ -19,24 +18,9 @@ func script(responses ...llm.Response) *llmtest.Model {
 	}}
 }
 
-// exchangeRecord is what a Loop passed to its Record.
-type exchangeRecord struct {
-	calls   llm.Message
-	results []llm.Message
-}
-
 // asking returns the requests of a loop: each has these tools.
 func asking(tools ...llm.Tool) func(context.Context, int) (llm.Request, error) {
 	return func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: tools}, nil }
-}
-
-// run runs a loop over model with tools.
-func run(t *testing.T, model llm.Model, tools ...llm.Tool) (resp llm.Response, records []exchangeRecord, err error) {
-	t.Helper()
-	resp, err = llm.Loop{Model: model, MaxCalls: 5, Request: asking(tools...), Record: func(calls llm.Message, results []llm.Message) {
-		records = append(records, exchangeRecord{calls, results})
-	}}.Run(t.Context())
-	return resp, records, err
 }
 
 func tool(name string, run func(arguments string) (string, error)) llm.Tool {
@@ -47,67 +31,61 @@ func tool(name string, run func(arguments string) (string, error)) llm.Tool {
 
 func echo(arguments string) (string, error) { return "got " + arguments, nil }
 
-func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
-	model := script(
-		llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llmtest.Call("b", "echo", map[string]int{"n": 2})),
-		llmtest.Say("done"))
-	resp, records, err := run(t, model, tool("echo", echo))
-	check.Require(t, err == nil && resp.Message.Text == "done", "got %q, %v", resp.Message.Text, err)
-	check.Len(t, "records", records, 1)
-	check.Len(t, "calls", records[0].calls.Calls, 2)
-	want := []llm.Message{{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`}, {Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`}}
-	check.That(t, reflect.DeepEqual(records[0].results, want), "got %+v, want %+v", records[0].results, want)
-}
-
-func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {
-	for name, ids := range map[string][]string{
-		"missing ids":                            {"", "", ""},
-		"a repeated id":                          {"x", "x", "x"},
-		"a given id that looks like ours":        {"call_1", "", "call_1"},
-		"a later id that looks like a fresh one": {"", "call_0", "call_0"},
-	} {
-		var calls []llm.Call
-		for _, id := range ids {
-			calls = append(calls, llmtest.Call(id, "echo", 1))
-		}
-		_, records, err := run(t, script(llmtest.Use(calls...), llmtest.Say("ok")), tool("echo", echo))
-		check.NoError(t, err)
-		seen := map[string]bool{}
-		for i, call := range records[0].calls.Calls {
-			check.That(t, call.ID != "" && !seen[call.ID] && records[0].results[i].CallID == call.ID, "%s: %+v", name, records[0])
-			seen[call.ID] = true
-		}
-	}
-}
-
-func TestLoopReportsToolFailure(t *testing.T) {
+func TestLoopRunsTools(t *testing.T) {
+	works, last := tool("echo", echo), tool("last", echo)
 	broken := tool("broken", func(string) (string, error) { return "", errors.New("say which one") })
 	panics := tool("panics", func(string) (string, error) { panic("boom\nstack") })
-	panics.Ends, broken.Ends = true, true
-	for name, c := range map[string]struct {
-		call  llm.Call
-		tools []llm.Tool
-		want  string
-	}{
-		"an unknown tool names the others":  {llmtest.Call("1", "nope", 1), []llm.Tool{tool("echo", echo), broken}, `no tool named "nope". There are: echo, broken.`},
-		"no tools at all asks for text":     {llmtest.Call("1", "nope", 1), nil, "Answer in text."},
-		"invalid JSON asks for an object":   {llm.Call{ID: "1", Name: "echo", Arguments: `{"n":`}, []llm.Tool{tool("echo", echo)}, "not valid JSON"},
-		"an error is shown":                 {llmtest.Call("1", "broken", 1), []llm.Tool{broken}, "Error: say which one"},
-		"a panic is caught, one line of it": {llmtest.Call("1", "panics", 1), []llm.Tool{panics}, "the tool panics failed (boom)."},
-	} {
-		resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), c.tools...)
-		check.Require(t, err == nil && resp.Message.Text == "sorry", "%s: the loop did not continue: %q, %v", name, resp.Message.Text, err)
-		got := records[0].results[0].Text
-		check.HasPrefix(t, name, got, "Error: ")
-		check.Contains(t, name, got, c.want)
+	last.Ends, panics.Ends, broken.Ends = true, true, true
+	call := func(id, tool, arguments string) llm.Call { return llm.Call{ID: id, Name: tool, Arguments: arguments} }
+	named := func(ids ...string) (calls []llm.Call) {
+		for _, id := range ids {
+			calls = append(calls, call(id, "echo", "1"))
+		}
+		return calls
 	}
-}
-
-func TestLoopEndsWithFinalTool(t *testing.T) {
-	last, model := tool("last", echo), script(llmtest.Use(llmtest.Call("1", "last", 1)))
-	last.Ends = true
-	resp, records, err := run(t, model, last)
-	check.That(t, err == nil && len(resp.Message.Calls) == 1 && len(records) == 1 && len(model.Requests()) == 1, "got %+v, recorded %d, %v", resp, len(records), err)
+	cut := func(arguments string) []llm.Call {
+		return []llm.Call{call("a", "echo", "1"), call("b", "echo", arguments)}
+	}
+	const missing = "Error: the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments."
+	for name, c := range map[string]struct {
+		calls   []llm.Call
+		tools   []llm.Tool
+		cut     bool     // by the limit of the answer
+		results []string // id and text of each
+		ends    bool
+	}{
+		"all calls, in their order":             {named("a", "b"), []llm.Tool{works}, false, []string{"a got 1", "b got 1"}, false},
+		"a tool that ends the loop":             {[]llm.Call{call("a", "last", "1")}, []llm.Tool{last}, false, []string{"a got 1"}, true},
+		"without arguments":                     {[]llm.Call{call("a", "echo", " ")}, []llm.Tool{works}, false, []string{"a got {}"}, false},
+		"missing ids":                           {named("", "", ""), []llm.Tool{works}, false, []string{"call_0 got 1", "call_1 got 1", "call_2 got 1"}, false},
+		"a repeated id":                         {named("x", "x", "x"), []llm.Tool{works}, false, []string{"x got 1", "call_1 got 1", "call_2 got 1"}, false},
+		"a given id that looks like ours":       {named("call_1", "", "call_1"), []llm.Tool{works}, false, []string{"call_1 got 1", "call_2 got 1", "call_3 got 1"}, false},
+		"a later id that looks like a new one":  {named("", "call_0", "call_0"), []llm.Tool{works}, false, []string{"call_0 got 1", "call_1 got 1", "call_2 got 1"}, false},
+		"an unknown tool":                       {[]llm.Call{call("a", "nope", "1")}, []llm.Tool{works, broken}, false, []string{`a Error: there is no tool named "nope". There are: echo, broken.`}, false},
+		"no tools at all":                       {[]llm.Call{call("a", "nope", "1")}, nil, false, []string{`a Error: there is no tool named "nope", and no other now. Answer in text.`}, false},
+		"invalid JSON":                          {[]llm.Call{call("a", "echo", `{"n":`)}, []llm.Tool{works}, false, []string{"a Error: the arguments are not valid JSON. Call the tool again with a JSON object."}, false},
+		"an error":                              {[]llm.Call{call("a", "broken", "1")}, []llm.Tool{broken}, false, []string{"a Error: say which one"}, false},
+		"a panic, of which one line is shown":   {[]llm.Call{call("a", "panics", "1")}, []llm.Tool{panics}, false, []string{"a Error: the tool panics failed (boom)."}, false},
+		"a cut call without arguments":          {cut(""), []llm.Tool{works}, true, []string{"a got 1", "b " + missing}, false},
+		"a cut call as Anthropic begins it":     {cut("{}"), []llm.Tool{works}, true, []string{"a got 1", "b " + missing}, false},
+		"a cut call with a part of a text":      {cut(`{"text":"all`), []llm.Tool{works}, true, []string{"a got 1", "b " + missing}, false},
+		"a complete call at the end of the cut": {cut(`{"text":"all"}`), []llm.Tool{works}, true, []string{"a got 1", `b got {"text":"all"}`}, false},
+	} {
+		first := llmtest.Use(c.calls...)
+		if c.cut {
+			first.FinishReason = llm.FinishLength
+		}
+		model, results := script(first, llmtest.Say("done")), []string(nil)
+		resp, err := llm.Loop{Model: model, MaxCalls: 5, Request: asking(c.tools...), Record: func(calls llm.Message, got []llm.Message) {
+			for i, m := range got {
+				results = append(results, m.CallID+" "+m.Text)
+				check.That(t, m.Role == llm.RoleTool && m.Tool == c.calls[i].Name && m.CallID == calls.Calls[i].ID, "%s: got %+v", name, m)
+			}
+		}}.Run(t.Context())
+		check.NoError(t, err)
+		check.EqualAll(t, name, results, c.results)
+		check.That(t, c.ends == (len(model.Requests()) == 1) && c.ends == (resp.Message.Text == ""), "%s: it ended with %+v", name, resp)
+	}
 }
 
 func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
@@ -165,23 +143,6 @@ func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 		Record: func(llm.Message, []llm.Message) { t.Error("recorded") },
 	}.Run(ctx))
 	check.Error(t, err, context.Canceled)
-}
-
-func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
-	for arguments, want := range map[string][]string{
-		"":               {`got {"n":1}`, "Error: the answer reached"},
-		"{}":             {`got {"n":1}`, "Error: the answer reached"}, // what Anthropic sends before the first piece
-		`{"text":"all`:   {`got {"n":1}`, "Error: the answer reached"},
-		`{"text":"all"}`: {`got {"n":1}`, `got {"text":"all"}`},
-	} {
-		cut := llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llm.Call{ID: "b", Name: "echo", Arguments: arguments})
-		cut.FinishReason = llm.FinishLength
-		_, records, err := run(t, script(cut, llmtest.Say("done")), tool("echo", echo))
-		check.NoError(t, err)
-		for i, result := range records[0].results {
-			check.HasPrefix(t, arguments, result.Text, want[i])
-		}
-	}
 }
 
 // TestLoopCountsEverything that is billed, also for responses it turns into failures.

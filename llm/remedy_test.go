@@ -110,7 +110,7 @@ var unsupported = []struct {
 }{
 	{"tools, Ollama", 400, `{"error":{"message":"registry.ollama.ai/library/gemma3:12b does not support tools","type":"api_error","param":null,"code":null}}`, "tools"},
 	{"tools, OpenRouter", 404, `{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/guides/routing/provider-selection","code":404}}`, "tools"},
-	{"tools, vLLM", 400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}`, "tools"},
+	{"tools, vLLM", 400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}`, "free choice, tools"},
 	{"tools, llama.cpp", 500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, "tools"},
 	{"tools, Gemini", 400, `[{"error":{"code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}]`, "tools"},
 	{"tools, Groq", 400, "{\"error\":{\"message\":\"`tool calling` is not supported with this model\"}}", "tools"},
@@ -139,48 +139,44 @@ var unsupported = []struct {
 	{"not of tools, a schema", 400, "Invalid schema for function 'recall': In context=('properties', 'query'), 'format' is not supported.", ""},
 	{"not of tools, a name", 400, "Invalid 'tools[0].function.name': string does not match pattern", ""},
 	{"not of tools, a tool that failed", 400, "the tool server is not available", ""},
+	{"reasoning", 400, "The `reasoning_content` in the thinking mode must be passed back to the API.", "reasoning"},
+	{"reasoning", 400, "Missing `reasoning_content` field in the assistant message at message index 2. For more information, please refer to https://example.org", "reasoning"},
+	{"reasoning", 400, "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3", "reasoning"},
+	{"nothing", 400, "Unknown field: reasoning_content", ""},
+	{"nothing", 400, "Extra inputs are not permitted: messages.2.reasoning_content", ""},
+	{"nothing", 400, "Unsupported value: 'reasoning_effort' does not support 'minimal'", ""},
+	{"free choice", 400, "Thinking mode does not support this tool_choice", "free choice, tools"},
+	{"free choice", 400, "The tool_choice parameter does not support being set to required or object in thinking mode", "free choice"},
+	{"free choice", 400, "tool_choice: type tool is not supported for this model", "free choice"},
+	{"nothing", 400, "messages.2: tool results are missing", ""},
+	{"tools, in general words", 400, "this model does not support tools", "tools"},
+	{"nothing", 400, "tools[0].function.parameters is not a schema", ""},
 }
 
-func TestUnsupportedFieldsAreRecognized(t *testing.T) {
+func TestRejectedFieldsAreRecognized(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, c := range unsupported {
 		err := Refused(c.status, nil, []byte(c.body))
 		wrapped := fmt.Errorf("the turn failed: %w", err)
-		tools, images := RefusesTools(wrapped), TakesNoImages(wrapped)
-		check.That(t, tools == (c.says == "tools") && images == (c.says == "images"), "%s: %q: refuses tools %v, pictures %v", c.name, err, tools, images)
-		check.That(t, (c.says == "" || !err.Temporary()) && (!images || RefusesImages(wrapped)), "%s: %q: retried unchanged", c.name, err)
+		check.Equal(t, c.name+": "+err.Message, rejected(wrapped), c.says)
+		check.That(t, (c.says == "" || !err.Temporary()) && (!TakesNoImages(err) || RefusesImages(wrapped)), "%s: %q: retried unchanged", c.name, err)
 	}
-	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
-		check.That(t, !RefusesTools(err) && !RefusesImages(err) && !WantsReasoning(err), "%v: got a refusal, want none", err)
+	for _, err := range []error{
+		nil, errors.New("it does not support tools"), errors.New("it does not support images"), Refused(500, nil, []byte("a tool server failed")),
+		Refused(503, nil, []byte("reasoning_content is missing")), Refused(500, nil, []byte("tool_choice crashed")),
+	} {
+		check.That(t, rejected(err) == "" && !RefusesImages(err) && (err == nil || KindOf(err) != KindBadRequest), "%v: got a refusal, want none", err)
 	}
-	check.Equal(t, "a failing server is classified", Refused(500, nil, []byte("a tool server failed")).Kind, KindOverloaded)
 }
 
-func TestRequiredFieldsAreRecognized(t *testing.T) {
-	for text, want := range map[string]string{
-		"The `reasoning_content` in the thinking mode must be passed back to the API.":                                                             "reasoning",
-		"Missing `reasoning_content` field in the assistant message at message index 2. For more information, please refer to https://example.org": "reasoning",
-		"thinking is enabled but reasoning_content is missing in assistant tool call message at index 3":                                           "reasoning",
-		"Unknown field: reasoning_content":                                                            "",
-		"Extra inputs are not permitted: messages.2.reasoning_content":                                "",
-		"Unsupported value: 'reasoning_effort' does not support 'minimal'":                            "",
-		"Thinking mode does not support this tool_choice":                                             "free choice",
-		"The tool_choice parameter does not support being set to required or object in thinking mode": "free choice",
-		"tool_choice: type tool is not supported for this model":                                      "free choice",
-		"messages.2: tool results are missing":                                                        "",
-		"this model does not support tools":                                                           "",
-		"tools[0].function.parameters is not a schema":                                                "",
-	} {
-		var got []string
-		err := Refused(400, nil, []byte(text))
-		if WantsReasoning(err) {
-			got = append(got, "reasoning")
+// rejected returns what a refusal is about.
+func rejected(err error) string {
+	var all []string
+	for what, is := range map[string]func(error) bool{"tools": RefusesTools, "images": TakesNoImages, "reasoning": WantsReasoning, "free choice": RefusesForced} {
+		if is(err) {
+			all = append(all, what)
 		}
-		if RefusesForced(err) {
-			got = append(got, "free choice")
-		}
-		check.Equal(t, text, strings.Join(got, ", "), want)
 	}
-	temporary := []error{Refused(503, nil, []byte("reasoning_content is missing")), Refused(500, nil, []byte("tool_choice crashed"))}
-	check.That(t, !WantsReasoning(temporary[0]) && !RefusesForced(temporary[1]), "a temporary failure counts as a refusal")
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }
