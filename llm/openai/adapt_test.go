@@ -17,44 +17,43 @@ import (
 // useResponses is OpenAI's refusal of tools on chat completions.
 const useResponses = "Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 
-// wiresOf returns the protocols of the valid requests so far.
-func wiresOf(server *llmtest.Server) (all string) {
-	for _, r := range server.Requests() {
-		all += r.Wire + " "
-	}
-	return strings.TrimSpace(all)
-}
-
 func TestProtocolIsLearnedFromRefusal(t *testing.T) {
-	for _, refusal := range []string{useResponses, "This model requires the Responses API.", "Function tools with reasoning_effort are not supported."} {
-		server := llmtest.Serve(t, refusing(refusal, func(r llmtest.Request) bool { return r.Wire == llm.WireChat }))
-		options, log := logged(openai.Options{Notebook: new(llm.Notebook)})
-		model := connect(t, server, options)
-		check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
-		twice(t, model, hello)
-		check.Equal(t, "asked", wiresOf(server), "chat responses responses")
-		check.Equal(t, "log lines", strings.Count(log.String(), "wire_changed"), 1)
-		check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
+	onChat := func(text string) func(*llmtest.Exchange) {
+		return refusing(text, func(r llmtest.Request) bool { return r.Wire == llm.WireChat })
 	}
-	refuse := refusing(useResponses, func(llmtest.Request) bool { return true })
 	for name, c := range map[string]struct {
 		answer  func(*llmtest.Exchange)
 		options openai.Options
-		demand  string
+		speaks  []string // nil: all
+		known   string   // the demand known before
+		asked   string   // in two requests
+		changes int
 		kind    llm.Kind
-		asked   string
 	}{
-		"a server without Responses is asked on chat": {ok, openai.Options{}, llm.WireResponses, "", "chat"},
-		"back again, and no further":                  {refuse, openai.Options{MaxRetries: 3}, llm.WireChat, llm.KindBadRequest, "chat chat"},
-		"not from the protocol that is set":           {refuse, openai.Options{Wire: llm.WireChat}, llm.WireChat, llm.KindBadRequest, "chat"},
+		"a chat that names the path":                  {onChat(useResponses), openai.Options{}, nil, "", "chat responses responses", 1, ""},
+		"a chat that names the interface":             {onChat("This model requires the Responses API."), openai.Options{}, nil, "", "chat responses responses", 1, ""},
+		"a chat that refuses tools":                   {onChat("Function tools with reasoning_effort are not supported."), openai.Options{}, nil, "", "chat responses responses", 1, ""},
+		"a server without Responses is asked on chat": {ok, openai.Options{}, []string{llm.WireChat}, llm.WireResponses, "chat chat", 1, ""},
+		"back again, and no further":                  {onChat(useResponses), openai.Options{MaxRetries: 3}, []string{llm.WireChat}, llm.WireChat, "chat chat chat chat", 4, llm.KindBadRequest},
+		"not from the protocol that is set":           {onChat(useResponses), openai.Options{Wire: llm.WireChat}, []string{llm.WireChat}, llm.WireChat, "chat chat", 0, llm.KindBadRequest},
 	} {
 		server := llmtest.Serve(t, c.answer)
-		server.Speak(llm.WireChat)
-		model := connect(t, server, c.options)
-		model.Learnt().Learn(func(f *llm.Facts) { f.Wire = c.demand })
-		check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
-		check.Equal(t, name+": asked", wiresOf(server), c.asked)
-		check.Equal(t, name+": then", model.Wire(), llm.WireChat)
+		server.Speak(c.speaks...)
+		options, log := logged(c.options)
+		options.Notebook = new(llm.Notebook)
+		model := connect(t, server, options)
+		model.Learnt().Learn(func(f *llm.Facts) { f.Wire = c.known })
+		check.Equal(t, name+": first protocol", model.Wire(), cmp.Or(c.known, llm.WireChat))
+		for range 2 {
+			check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
+		}
+		var asked []string // in valid requests
+		for _, r := range server.Requests() {
+			asked = append(asked, r.Wire)
+		}
+		check.Equal(t, name+": asked", strings.Join(asked, " "), c.asked)
+		check.Equal(t, name+": log lines", strings.Count(log.String(), "wire_changed"), c.changes)
+		check.Equal(t, name+": protocol after a restart", connect(t, server, options).Wire(), asked[len(asked)-1])
 	}
 }
 
