@@ -54,9 +54,14 @@ func Serve(t interface{ Cleanup(func()) }, script func(*Exchange)) *Server {
 	return s
 }
 
-// Options returns o for a client of the server: without a model test-model, and, unless set, without retries.
+// Options returns o for a client of the server: without a model test-model, and, unless set, without retries. With an
+// address of another server it answers in that one's place.
 func (s *Server) Options(o provider.Options) provider.Options {
-	o.BaseURL, o.Model, o.MaxRetries, o.RetryDelay = s.URL, cmp.Or(o.Model, "test-model"), cmp.Or(o.MaxRetries, -1), time.Millisecond
+	if o.BaseURL != "" {
+		o.HTTPClient = InMemory(s)
+	}
+	o.BaseURL, o.Model = cmp.Or(o.BaseURL, s.URL), cmp.Or(o.Model, "test-model")
+	o.MaxRetries, o.RetryDelay = cmp.Or(o.MaxRetries, -1), time.Millisecond
 	return o
 }
 

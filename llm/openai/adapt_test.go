@@ -129,8 +129,8 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 
 func TestRefusedFieldIsOmitted(t *testing.T) {
 	for name, c := range map[string]struct{ base, model, refusal string }{
-		"stream_options":          {local, "m", "Unknown field: stream_options"},
-		"max_tokens":              {local, "m", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
+		"stream_options":          {"", "", "Unknown field: stream_options"},
+		"max_tokens":              {"", "", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
 		"include":                 {atOpenAI, "gpt-4o", "Encrypted content is not supported with this model."},
 		"prompt_cache_retention":  {atOpenAI, "gpt-5.1", "prompt_cache_retention is not supported on this model"},
 		"prompt_cache_breakpoint": {atOpenAI, "gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
@@ -138,7 +138,7 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, refusing(c.refusal, func(r llmtest.Request) bool { return bytes.Contains(r.Raw, []byte(`"`+name+`"`)) }))
-			model := at(t, c.base, server, openai.Options{Model: c.model})
+			model := connect(t, server, openai.Options{BaseURL: c.base, Model: c.model})
 			before, req := model.CacheTTL(), conversation(2)
 			req.MaxTokens = 100
 			twice(t, model, req)

@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,13 +11,6 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 )
-
-// at returns a model that uses server as the one at base.
-func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
-	t.Helper()
-	o.BaseURL, o.Model, o.HTTPClient, o.MaxRetries = base, cmp.Or(o.Model, "m"), llmtest.InMemory(server), -1
-	return check.Must(openai.New(o))(t)
-}
 
 // conversation returns a head of three messages, and this many turns with tools after it.
 func conversation(turns int) llm.Request {
@@ -40,45 +32,59 @@ func conversation(turns int) llm.Request {
 	return req
 }
 
-// send sends a request to the server at base, and returns what it got.
-func send(t *testing.T, base string, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
+// send sends a request to a server, and returns what it got.
+func send(t *testing.T, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
 	t.Helper()
 	server := llmtest.Serve(t, ok)
-	m := at(t, base, server, o)
+	m := connect(t, server, o)
 	check.NoError(t, check.ErrorOf(m.Generate(t.Context(), req, nil)))
 	return m, server.Requests()[0]
 }
 
-const atOpenAI, local = "https://api.openai.com/v1", "http://localhost/v1"
+const atOpenAI = "https://api.openai.com/v1"
 
-func TestOpenAICacheFields(t *testing.T) {
-	for model, c := range map[string]struct {
-		marks, retention string
-		ttl              time.Duration
+func TestCacheFields(t *testing.T) {
+	const openRouter, claude, short = "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 5 * time.Minute
+	type fields map[string]string
+	keyed, retained := fields{"prompt_cache_key": `"conversation-1"`}, fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`}
+	for name, c := range map[string]struct {
+		options openai.Options
+		wire    string
+		marked  bool
+		fields  fields // of those that some have
+		ttl     time.Duration
+		rule    string
 	}{
-		"gpt-6-astra":     {"summary, begin, c0b found more, next", "", 30 * time.Minute},
-		"gpt-5.6-terra":   {"summary, begin, c0b found more, next", "", 30 * time.Minute},
-		"gpt-5.5":         {"", `"24h"`, 24 * time.Hour},
-		"gpt-4.1":         {"", `"24h"`, 24 * time.Hour},
-		"gpt-5-mini":      {"", "", 5 * time.Minute},
-		"ft:gpt-5.6:mine": {"", "", 5 * time.Minute},
+		"gpt-6-astra":   {openai.Options{BaseURL: atOpenAI, Model: "gpt-6-astra"}, llm.WireResponses, true, keyed, 30 * time.Minute, llm.CacheBreakpoints},
+		"gpt-5.6-terra": {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.6-terra"}, llm.WireResponses, true, keyed, 30 * time.Minute, llm.CacheBreakpoints},
+		"gpt-5.5":       {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.5"}, llm.WireResponses, false, retained, 24 * time.Hour, llm.CachePrefix},
+		"gpt-4.1":       {openai.Options{BaseURL: atOpenAI, Model: "gpt-4.1"}, llm.WireResponses, false, retained, 24 * time.Hour, llm.CachePrefix},
+		"a small model": {openai.Options{BaseURL: atOpenAI, Model: "gpt-5-mini"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
+		"a tuned model": {openai.Options{BaseURL: atOpenAI, Model: "ft:gpt-5.6:mine"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
+		"OpenAI on chat": {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.1", Wire: llm.WireChat}, llm.WireChat, false, fields{
+			"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`, "max_completion_tokens": "100",
+		}, 24 * time.Hour, llm.CachePrefix},
+		"Claude behind OpenRouter": {openai.Options{BaseURL: openRouter, Model: claude}, llm.WireChat, false, fields{
+			"max_tokens": "100", "cache_control": `{"type":"ephemeral"}`,
+		}, short, llm.CachePrefix},
+		"Claude behind OpenRouter for an hour": {openai.Options{BaseURL: openRouter, Model: claude, CacheTTL: time.Hour}, llm.WireChat, false, fields{
+			"max_tokens": "100", "cache_control": `{"ttl":"1h","type":"ephemeral"}`,
+		}, time.Hour, llm.CachePrefix},
+		"a model of such a name somewhere else": {openai.Options{BaseURL: "https://example.org/v1", Model: claude}, llm.WireChat, false, fields{"max_tokens": "100"}, short, llm.CachePrefix},
+		"a provider that caches whole requests": {openai.Options{BaseURL: "https://api.deepseek.com/v1"}, llm.WireChat, false, fields{"max_tokens": "100"}, short, llm.CacheUnits},
 	} {
-		m, got := send(t, atOpenAI, openai.Options{Model: model}, conversation(1))
-		check.Equal(t, model+": protocol", m.Wire()+" "+got.Wire, llm.WireResponses+" "+llm.WireResponses)
-		check.Equal(t, model+": marked", strings.Join(got.Marked(), ", "), c.marks)
-		field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
-		field(t, got.Body, "prompt_cache_retention", c.retention)
-		check.Equal(t, model+": cache lifetime", m.CacheTTL(), c.ttl)
-		rule := map[bool]string{true: llm.CacheBreakpoints, false: llm.CachePrefix}[c.marks != ""]
-		check.Equal(t, model+": cache rule", m.CacheRule(), rule)
+		req, marked := conversation(1), ""
+		if req.MaxTokens = 100; c.marked {
+			marked = "summary, begin, c0b found more, next"
+		}
+		m, got := send(t, c.options, req)
+		check.Equal(t, name+": marked", strings.Join(got.Marked(), ", "), marked)
+		check.Equal(t, name+": breakpoints", strings.Contains(string(got.Raw), "breakpoint"), c.marked)
+		for _, field := range []string{"prompt_cache_key", "prompt_cache_retention", "cache_control", "max_tokens", "max_completion_tokens"} {
+			check.Equal(t, name+": "+field, string(got.Body[field]), c.fields[field])
+		}
+		check.Equal(t, name, fmt.Sprint(m.Wire(), got.Wire, m.CacheRule(), m.CacheTTL()), fmt.Sprint(c.wire, c.wire, c.rule, c.ttl))
 	}
-	req := conversation(1)
-	req.MaxTokens = 100
-	_, got := send(t, atOpenAI, openai.Options{Model: "gpt-5.1", Wire: llm.WireChat}, req)
-	field(t, got.Body, "max_completion_tokens", "100")
-	field(t, got.Body, "max_tokens", "")
-	field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
-	field(t, got.Body, "prompt_cache_retention", `"24h"`)
 }
 
 func TestCacheBreakpointsFollowHead(t *testing.T) {
@@ -92,27 +98,7 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 		"a head with a blank message":       {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant}, {Role: llm.RoleUser, Text: "b"}, {Role: llm.RoleUser, Text: "c"}}, 3, "b, c"},
 		"a head that begins with an answer": {[]llm.Message{{Role: llm.RoleAssistant, Text: "x"}, {Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "a, b"},
 	} {
-		_, got := send(t, atOpenAI, openai.Options{Model: "gpt-6-sol"}, llm.Request{Messages: c.messages, Head: c.head})
+		_, got := send(t, openai.Options{BaseURL: atOpenAI, Model: "gpt-6-sol"}, llm.Request{Messages: c.messages, Head: c.head})
 		check.Equal(t, name, strings.Join(got.Marked(), ", "), c.want)
-	}
-}
-
-func TestCacheFieldsOfOtherServers(t *testing.T) {
-	for name, c := range map[string]struct {
-		base, model string
-		ttl         time.Duration
-		want, rule  string
-	}{
-		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`, llm.CachePrefix},
-		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"ttl":"1h","type":"ephemeral"}`, llm.CachePrefix},
-		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, "", llm.CachePrefix},
-		"a provider that caches whole requests": {"https://api.deepseek.com/v1", "deepseek-v4", 0, "", llm.CacheUnits},
-	} {
-		m, got := send(t, c.base, openai.Options{Model: c.model, CacheTTL: c.ttl}, conversation(1))
-		field(t, got.Body, "cache_control", c.want)
-		check.Lacks(t, name, string(got.Raw), "prompt_cache_key", "prompt_cache_retention", "breakpoint")
-		check.Equal(t, name+": protocol", got.Wire, llm.WireChat)
-		check.Equal(t, name+": cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
-		check.Equal(t, name+": cache rule", m.CacheRule(), c.rule)
 	}
 }

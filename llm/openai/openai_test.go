@@ -17,7 +17,7 @@ func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 }
 
 func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
-	_, got := send(t, local, openai.Options{APIKey: "secret"}, llm.Request{
+	_, got := send(t, openai.Options{APIKey: "secret"}, llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind"},
 			{Role: llm.RoleUser, Text: "one"},

@@ -196,11 +196,11 @@ var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
 
 func TestPictures(t *testing.T) {
 	shown := []llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}, {Type: "image/png", Data: []byte("<svg></svg>")}}
-	_, got := send(t, local, openai.Options{}, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: shown}}})
+	_, got := send(t, openai.Options{}, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: shown}}})
 	field(t, got.Messages[0].Body, "content", `[{"type":"text","text":"[image of #2]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},`+
 		`{"type":"text","text":"look\n\n[image of #1, not shown]\n\n[image, not shown]"}]`)
 	images := []llm.Image{{Data: png}}
-	_, got = send(t, local, openai.Options{}, llm.Request{Messages: []llm.Message{
+	_, got = send(t, openai.Options{}, llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind", Images: images},
 		{Role: llm.RoleUser, Text: "look"},
 		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "f"}}, Images: images},

@@ -4,6 +4,7 @@ package openai_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -56,8 +57,12 @@ func ask(t *testing.T, o openai.Options, answer func(*llmtest.Exchange)) (llm.Re
 	return connect(t, llmtest.Serve(t, answer), o).Generate(t.Context(), hello, nil)
 }
 
-func TestFailureInPlaceOfAnAnswer(t *testing.T) {
-	const openRouter = `{"id":"gen-1","object":"chat.completion.chunk","error":{"code":429,"message":"slow down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`
+func TestChatAnswerForms(t *testing.T) {
+	const (
+		limited    = string(llm.KindRateLimited) + " slow down"
+		openRouter = `{"id":"gen-1","object":"chat.completion.chunk","error":{"code":429,"message":"slow down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`
+	)
+	chunk := func(text string) string { return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` }
 	stream := func(events string) func(*llmtest.Exchange) { // an error that is not seen at once is never seen
 		return func(x *llmtest.Exchange) { x.Piece("half"); x.Write(events); x.Wait(2 * time.Second) }
 	}
@@ -65,71 +70,56 @@ func TestFailureInPlaceOfAnAnswer(t *testing.T) {
 		return func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", body) }
 	}
 	finish := func(reason string) func(*llmtest.Exchange) {
-		return func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() }
+		return func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish(reason); x.Done() }
 	}
 	for name, c := range map[string]struct {
 		answer func(*llmtest.Exchange)
-		kind   llm.Kind
+		want   string // finish reason and text, or a kind of error
 	}{
-		"the connection breaks after the finish_reason": {func(x *llmtest.Exchange) { x.Piece("half "); x.Finish("stop"); x.Cut() }, llm.KindTruncated},
-		"a tool call without a name":                    {stream(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}` + "\n\ndata: [DONE]\n\n"), llm.KindTruncated},
-		"an error first in its chunk":                   {stream("data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n"), llm.KindRateLimited},
-		"an error in OpenRouter's form":                 {stream("data: " + openRouter + "\n\n"), llm.KindRateLimited},
-		"an error after an event line":                  {stream("event: error\ndata: {\"message\":\"slow down\",\"code\":429}\n\n"), llm.KindRateLimited},
-		"old llama.cpp's error line":                    {stream("error: {\"code\":429,\"message\":\"slow down\",\"type\":\"x\"}\n\n"), llm.KindRateLimited},
-		"an error over several lines of data":           {stream("data: {\"error\":\ndata: {\"message\":\"slow down\",\"code\":429}}\n\n"), llm.KindRateLimited},
-		"a finish_reason of error":                      {finish("error"), llm.KindOverloaded},
-		"a finish_reason of DeepSeek's":                 {finish("insufficient_system_resource"), llm.KindOverloaded},
-		"200 with an error":                             {whole(`{"error":{"message":"slow down","code":429}}`), llm.KindRateLimited},
-		"200 with an error in a string":                 {whole(`{"error":"out of memory"}`), llm.KindOverloaded},
-		"200 with an overflow":                          {whole(`{"error":{"message":"maximum context length is 512 tokens"}}`), llm.KindOverflow},
-		"200 with a page":                               {whole("\n<!doctype html><title>a web interface</title>"), llm.KindWrongAddress},
-		"200 without choices":                           {whole(`{"object":"chat.completion","choices":[]}`), llm.KindTruncated},
-	} {
-		err := check.ErrorOf(ask(t, openai.Options{}, c.answer))
-		check.Equal(t, name, llm.KindOf(err), c.kind)
-		if c.kind == llm.KindRateLimited {
-			check.ErrorContains(t, name, err, "slow down")
-		}
-	}
-}
+		"a connection that breaks after the finish_reason": {func(x *llmtest.Exchange) { x.Piece("half "); x.Finish("stop"); x.Cut() }, "truncated"},
+		"a tool call without a name":                       {stream(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}` + "\n\ndata: [DONE]\n\n"), "truncated"},
+		"an error first in its chunk":                      {stream("data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n"), limited},
+		"an error in OpenRouter's form":                    {stream("data: " + openRouter + "\n\n"), limited},
+		"an error after an event line":                     {stream("event: error\ndata: {\"message\":\"slow down\",\"code\":429}\n\n"), limited},
+		"old llama.cpp's error line":                       {stream("error: {\"code\":429,\"message\":\"slow down\",\"type\":\"x\"}\n\n"), limited},
+		"an error over several lines of data":              {stream("data: {\"error\":\ndata: {\"message\":\"slow down\",\"code\":429}}\n\n"), limited},
+		"a finish_reason of error":                         {finish("error"), "overloaded"},
+		"a finish_reason of DeepSeek's":                    {finish("insufficient_system_resource"), "overloaded"},
+		"200 with an error":                                {whole(`{"error":{"message":"slow down","code":429}}`), limited},
+		"200 with an error in a string":                    {whole(`{"error":"out of memory"}`), "overloaded"},
+		"200 with an overflow":                             {whole(`{"error":{"message":"maximum context length is 512 tokens"}}`), "overflow"},
+		"200 with a page":                                  {whole("\n<!doctype html><title>a web interface</title>"), "wrong address"},
+		"200 without choices":                              {whole(`{"object":"chat.completion","choices":[]}`), "truncated"},
 
-func TestWholeAnswerIsAccepted(t *testing.T) {
-	for name, answer := range map[string]func(*llmtest.Exchange){
-		"a finish_reason but never [DONE]":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish("stop") },
-		"[DONE] but never a finish_reason":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Done() },
-		"no empty lines between the events": func(x *llmtest.Exchange) { x.Write(chunk("who") + "\n" + chunk("le") + "\ndata: [DONE]\n") },
-		"a chunk that takes several lines": func(x *llmtest.Exchange) {
+		"a finish_reason but never [DONE]":  {func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish("stop") }, "stop whole"},
+		"[DONE] but never a finish_reason":  {func(x *llmtest.Exchange) { x.Piece("whole"); x.Done() }, "stop whole"},
+		"no empty lines between the events": {func(x *llmtest.Exchange) { x.Write(chunk("who") + "\n" + chunk("le") + "\ndata: [DONE]\n") }, "stop whole"},
+		"a chunk that takes several lines": {func(x *llmtest.Exchange) {
 			x.Write("data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"whole\"}}]}\n\n")
 			x.Done()
-		},
-		"a refusal, which is what the model says": func(x *llmtest.Exchange) {
+		}, "stop whole"},
+		"a refusal, which is what the model says": {func(x *llmtest.Exchange) {
 			x.Chunk(`{"choices":[{"delta":{"refusal":"whole"},"finish_reason":"stop"}]}`)
 			x.Done()
-		},
-		"in one piece of JSON though a stream was asked for": func(x *llmtest.Exchange) {
-			x.Refuse(http.StatusOK, "", `{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`)
-		},
-	} {
-		resp := check.Must(ask(t, openai.Options{}, answer))(t)
-		check.Equal(t, name, resp.FinishReason+" "+resp.Message.Text, llm.FinishStop+" whole")
-	}
-}
+		}, "stop whole"},
+		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
 
-func TestFinishReasonsOfOtherServers(t *testing.T) {
-	for reason, want := range map[string]string{
-		"length": llm.FinishLength, "model_length": llm.FinishLength, "max_tokens": llm.FinishLength, "MAX_TOKENS": llm.FinishLength,
-		"content_filter": llm.FinishFilter, "sensitive": llm.FinishFilter, "eos": "eos",
-		"SAFETY": llm.FinishFilter, "RECITATION": llm.FinishFilter, "PROHIBITED_CONTENT": llm.FinishFilter, "content_filter: OTHER": llm.FinishFilter,
+		"length": {finish("length"), "length whole"}, "model_length": {finish("model_length"), "length whole"}, "eos": {finish("eos"), "eos whole"},
+		"max_tokens": {finish("max_tokens"), "length whole"}, "MAX_TOKENS": {finish("MAX_TOKENS"), "length whole"},
+		"content_filter": {finish("content_filter"), "content_filter whole"}, "sensitive": {finish("sensitive"), "content_filter whole"},
+		"SAFETY": {finish("SAFETY"), "content_filter whole"}, "RECITATION": {finish("RECITATION"), "content_filter whole"},
+		"PROHIBITED_CONTENT": {finish("PROHIBITED_CONTENT"), "content_filter whole"}, "a reason with more": {finish("content_filter: OTHER"), "content_filter whole"},
 	} {
-		resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() }))(t)
-		check.Equal(t, reason, resp.FinishReason, want)
+		resp, err := ask(t, openai.Options{}, c.answer)
+		got := resp.FinishReason + " " + resp.Message.Text
+		if e, failed := errors.AsType[*llm.Error](err); failed {
+			got = string(e.Kind)
+			if c.want == limited {
+				got += " " + e.Message
+			}
+		}
+		check.Equal(t, name, got, c.want)
 	}
-}
-
-// chunk is the line of an event that brings text.
-func chunk(text string) string {
-	return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}`
 }
 
 func TestUsageForms(t *testing.T) {
