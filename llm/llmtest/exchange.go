@@ -34,10 +34,18 @@ type Exchange struct {
 	Request Request
 	Counted llm.Usage // the reported usage; zero: Request.Tokens and 7
 
+	server  *Server
 	writer  http.ResponseWriter
 	http    *http.Request
 	dialect dialect
-	visit   *visit
+
+	profile       *Profile // nil: the server has none
+	parts         []part   // of the request
+	usage         llm.Usage
+	differs       string // see Differs
+	thought, said strings.Builder
+	called        []llm.Call
+	done          bool
 
 	begun  bool
 	n      int             // events so far
@@ -71,7 +79,7 @@ func (x *Exchange) UseAll(calls ...llm.Call) {
 			"{arguments}", encode(call.Arguments), "{first}", encode(first), "{second}", encode(second))
 		x.index++
 	}
-	x.visit.called = append(x.visit.called, calls...)
+	x.called = append(x.called, calls...)
 	x.Finish(llm.FinishToolCalls)
 	x.Done()
 }
@@ -84,7 +92,7 @@ func (x *Exchange) Piece(text string) {
 		x.emit(x.dialect.events.open)
 	}
 	x.text.WriteString(text)
-	x.visit.text.WriteString(text)
+	x.said.WriteString(text)
 	x.emit(x.dialect.events.piece, "{text}", encode(text))
 }
 
@@ -96,7 +104,7 @@ func (x *Exchange) Think(text string) {
 	x.emit(x.dialect.events.think, "{text}", encode(text), "{first}", encode(first), "{second}", encode(second),
 		"{signature}", encode(signature(text)), "{encrypted}", encode("encrypted: "+text))
 	x.index++
-	x.visit.thought.WriteString(text)
+	x.thought.WriteString(text)
 }
 
 // Finish streams the finish reason, and the usage if the request asks for it.
@@ -112,7 +120,7 @@ func (x *Exchange) Finish(reason string) {
 
 // Done ends the stream as the wire requires.
 func (x *Exchange) Done() {
-	x.visit.end() // first, because the client may send its next request immediately
+	x.server.remember(x) // first, because the client may send its next request immediately
 	x.begin()
 	x.emit(x.dialect.events.done, x.dialect.events.reason(x.ended)...)
 }
@@ -130,7 +138,7 @@ func (x *Exchange) begin() {
 	}
 	x.begun = true
 	x.emit(x.dialect.events.begin)
-	if p := x.visit.profile; p != nil && p.Thought != "" && p.thinks != nil && p.thinks(x.Request) {
+	if p := x.profile; p != nil && p.Thought != "" && p.thinks != nil && p.thinks(x.Request) {
 		x.Think(p.Thought)
 	}
 }
@@ -178,12 +186,14 @@ func (x *Exchange) emit(lines string, pairs ...string) {
 }
 
 // Usage returns the usage that the response reports, so far.
-func (x *Exchange) Usage() llm.Usage {
+func (x *Exchange) Usage() (u llm.Usage) {
 	switch {
 	case x.Counted != llm.Usage{}:
 		return x.Counted
-	case x.visit.profile != nil:
-		return x.visit.counted()
+	case x.profile != nil:
+		u = x.usage
+		u.Completion = tokensOf(x.answer())
+		return u
 	}
 	return llm.Usage{Prompt: x.Request.Tokens(), Completion: 7}
 }
@@ -226,7 +236,7 @@ func (x *Exchange) Reject(status int, code, message string) {
 
 // Differs describes where the request differs from the previous one with the same model and cache key, or system
 // prompt if there is no key; "" if it extends it. Roles and parts are compared, without reasoning.
-func (x *Exchange) Differs() string { return x.visit.differs }
+func (x *Exchange) Differs() string { return x.differs }
 
 // Wait waits, at most until the client disconnects, and reports whether it is still connected.
 func (x *Exchange) Wait(d time.Duration) bool {

@@ -96,9 +96,7 @@ func (s *Server) Behave(models ...Profile) {
 		list = append(list, map[string]any{"id": p.Model, "object": "model", "context_length": p.Window, "max_input_tokens": p.Window})
 	}
 	s.Tell("/v1/models", encode(map[string]any{"data": list}))
-	s.visits.mu.Lock()
-	defer s.visits.mu.Unlock()
-	s.visits.profiles = models
+	s.change(func() { s.profiles = models })
 }
 
 // rejection is the error for a valid request that the model does not accept.

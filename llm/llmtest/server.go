@@ -24,10 +24,10 @@ type Server struct {
 
 	http   *httptest.Server
 	script func(*Exchange)
-	visits visits
 
-	mu       sync.Mutex // guards the fields below
-	wires    []string   // nil: all
+	mu sync.Mutex // guards the fields below
+	past
+	wires    []string // nil: all
 	facts    map[string]string
 	requests []Request
 	refusals []string
@@ -39,7 +39,7 @@ type Server struct {
 // concurrent. It must be closed.
 func NewServer(script func(*Exchange)) *Server {
 	s := &Server{
-		script: script, visits: visits{reasoning: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
+		script: script, past: past{reasoning: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
 		facts: map[string]string{"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`},
 	}
 	s.http = httptest.NewServer(s)
@@ -122,17 +122,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ask handles a request on the wire of its path.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
-	x := &Exchange{writer: w, http: r, dialect: d}
+	x := &Exchange{server: s, writer: w, http: r, dialect: d}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client disconnected during the request, perhaps killed
 	}
 	rejected := readRequest(&x.Request, d, body)
 	x.Request.Header = r.Header.Clone()
-	if rejected == nil {
-		x.visit, rejected = s.visits.begin(x.Request)
-	}
 	s.mu.Lock()
+	if rejected == nil {
+		rejected = s.visit(x)
+	}
 	s.n++
 	x.N = s.n
 	if rejected == nil {

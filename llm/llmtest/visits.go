@@ -4,10 +4,11 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 
 	"cairn/llm"
 )
@@ -23,14 +24,13 @@ type Totals struct {
 
 // Counted returns the totals of completely answered requests. Without profiles nothing is counted.
 func (s *Server) Counted() Totals {
-	s.visits.mu.Lock()
-	defer s.visits.mu.Unlock()
-	return s.visits.totals
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.totals
 }
 
-// visits has the state of all requests.
-type visits struct {
-	mu        sync.Mutex // guards the fields below
+// past is what a server remembers of its requests.
+type past struct {
 	profiles  []Profile
 	reasoning map[string]string // by model and call id: the reasoning before the call
 	caches    map[string]*cache // by model
@@ -38,55 +38,35 @@ type visits struct {
 	totals    Totals
 }
 
-// visit is one request; profile is nil if the server has no profiles.
-type visit struct {
-	all     *visits
-	request Request
-	profile *Profile
-	parts   []part
-	usage   llm.Usage
-	differs string // see Exchange.Differs
-
-	thought, text strings.Builder
-	called        []llm.Call
-	ended         bool
+// visit checks a valid request against its model's behaviour.
+func (s *Server) visit(x *Exchange) *rejection {
+	r := x.Request
+	if len(s.profiles) == 0 {
+		return s.lacksReasoning(r, requiresNone)
+	}
+	i := slices.IndexFunc(s.profiles, func(p Profile) bool { return p.Model == r.Model })
+	if i < 0 {
+		return &rejection{http.StatusNotFound, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
+	}
+	p := &s.profiles[i]
+	x.profile, x.parts = p, layout(r, p.countsReasoning)
+	if why := cmp.Or(p.judge(r, tokensOf(x.parts)), s.lacksReasoning(r, p.requires)); why != nil {
+		return why
+	}
+	x.differs, x.usage = s.compare(r, x.parts), s.cacheOf(p.Model).read(p.cache, x.parts)
+	return nil
 }
 
-// begin checks a valid request against its model's behaviour.
-func (v *visits) begin(r Request) (*visit, *rejection) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.profiles) == 0 {
-		return &visit{all: v, request: r}, v.lacksReasoning(r, requiresNone)
+func (s *Server) cacheOf(model string) *cache {
+	if s.caches[model] == nil {
+		s.caches[model] = &cache{entries: map[hash]bool{}}
 	}
-	for i := range v.profiles {
-		p := &v.profiles[i]
-		if p.Model != r.Model {
-			continue
-		}
-		parts := layout(r, p.countsReasoning)
-		if why := p.judge(r, tokensOf(parts)); why != nil {
-			return nil, why
-		}
-		if why := v.lacksReasoning(r, p.requires); why != nil {
-			return nil, why
-		}
-		differs := v.compare(r, parts)
-		return &visit{all: v, request: r, profile: p, parts: parts, differs: differs, usage: v.cacheOf(p.Model).read(p.cache, parts)}, nil
-	}
-	return nil, &rejection{http.StatusNotFound, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
-}
-
-func (v *visits) cacheOf(model string) *cache {
-	if v.caches[model] == nil {
-		v.caches[model] = &cache{entries: map[hash]bool{}}
-	}
-	return v.caches[model]
+	return s.caches[model]
 }
 
 // lacksReasoning rejects a request without the reasoning before a call. On Messages every model
 // requires that of the current turn while thinking is enabled.
-func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
+func (s *Server) lacksReasoning(r Request, rule reasoningRule) *rejection {
 	if r.Wire == llm.WireMessages {
 		if rule = requiresCurrent; !thinksOnMessages(r) {
 			return nil
@@ -106,7 +86,7 @@ func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
 			continue
 		}
 		for _, call := range m.ToolCalls {
-			if want := v.reasoning[r.Model+" "+call.ID]; want != "" && reasoningText(m) != want {
+			if want := s.reasoning[r.Model+" "+call.ID]; want != "" && reasoningText(m) != want {
 				return missingReasoning(r, i)
 			}
 		}
@@ -115,7 +95,7 @@ func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
 }
 
 // compare returns where r differs from the previous request; "" if it extends it.
-func (v *visits) compare(r Request, parts []part) (differs string) {
+func (s *Server) compare(r Request, parts []part) (differs string) {
 	var spoken []part
 	for _, p := range parts {
 		if !p.reasoning {
@@ -126,10 +106,10 @@ func (v *visits) compare(r Request, parts []part) (differs string) {
 	if r.Body["prompt_cache_key"] == nil && len(r.Messages) > 0 && r.Messages[0].Role == llm.RoleSystem {
 		key += r.Messages[0].Text()
 	}
-	if before, ok := v.last[key]; ok {
+	if before, ok := s.last[key]; ok {
 		differs = difference(spoken, before, r.Wire == llm.WireChat)
 	}
-	v.last[key] = spoken
+	s.last[key] = spoken
 	return differs
 }
 
@@ -150,51 +130,44 @@ func difference(now, before []part, grows bool) string {
 	return ""
 }
 
-// counted returns the usage of the request and the response so far.
-func (v *visit) counted() llm.Usage {
-	u := v.usage
-	u.Completion = tokensOf(v.answer())
-	return u
-}
-
 // answer returns the response as parts of a later request.
-func (v *visit) answer() (parts []part) {
-	if v.thought.Len() > 0 {
-		parts = append(parts, part{role: "assistant", text: v.thought.String(), reasoning: true})
+func (x *Exchange) answer() (parts []part) {
+	if x.thought.Len() > 0 {
+		parts = append(parts, part{role: "assistant", text: x.thought.String(), reasoning: true})
 	}
-	if v.text.Len() > 0 {
-		parts = append(parts, part{role: "assistant", text: v.text.String()})
+	if x.said.Len() > 0 {
+		parts = append(parts, part{role: "assistant", text: x.said.String()})
 	}
-	for _, call := range v.called {
+	for _, call := range x.called {
 		parts = append(parts, callPart(call, false))
 	}
 	return count(parts)
 }
 
-// end records a complete response.
-func (v *visit) end() {
-	v.all.mu.Lock()
-	defer v.all.mu.Unlock()
-	if v.ended {
+// remember records a complete response.
+func (s *Server) remember(x *Exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.done {
 		return
 	}
-	v.ended = true
-	for _, call := range v.called {
-		v.all.reasoning[v.request.Model+" "+call.ID] = v.thought.String()
+	x.done = true
+	for _, call := range x.called {
+		s.reasoning[x.Request.Model+" "+call.ID] = x.thought.String()
 	}
-	if v.profile == nil {
+	if x.profile == nil {
 		return
 	}
-	answer := v.answer()
+	answer := x.answer()
 	kept := answer
-	if len(v.called) == 0 && v.thought.Len() > 0 { // its reasoning is not sent back
+	if len(x.called) == 0 && x.thought.Len() > 0 { // its reasoning is not sent back
 		kept = answer[1:]
 	}
-	v.all.cacheOf(v.profile.Model).write(v.profile.cache, v.parts, kept)
-	t := &v.all.totals
+	s.cacheOf(x.profile.Model).write(x.profile.cache, x.parts, kept)
+	t := &s.totals
 	t.Requests++
-	t.Input += v.usage.Prompt
-	t.Cached += v.usage.Cached
-	t.Written += v.usage.Written
+	t.Input += x.usage.Prompt
+	t.Cached += x.usage.Cached
+	t.Written += x.usage.Written
 	t.Output += tokensOf(answer)
 }
