@@ -43,11 +43,12 @@ func forEveryProtocol(t *testing.T, test func(t *testing.T, w wire)) {
 	}
 }
 
-// open starts a server with only this protocol.
+// open starts a server with only this protocol, which must reject nothing.
 func (w wire) open(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
 	server := llmtest.Serve(t, answer)
 	server.Speak(w.name)
+	t.Cleanup(func() { check.Len(t, "what the server rejected", server.Refusals(), 0) })
 	return server
 }
 
@@ -69,12 +70,6 @@ func (w wire) ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, e
 	return w.model(t, w.open(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
 }
 
-// withoutRefusals fails if the server rejected a request.
-func withoutRefusals(t *testing.T, server *llmtest.Server) {
-	t.Helper()
-	check.Len(t, "what the server rejected", server.Refusals(), 0)
-}
-
 func TestTextIsStreamed(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		seen := make(chan string)
@@ -94,7 +89,6 @@ func TestTextIsStreamed(t *testing.T) {
 		check.EqualAll(t, "shown", shown, []string{"first ", "last"})
 		check.That(t, resp.Message.Text == "first last" && resp.FinishReason == llm.FinishStop && resp.Message.Role == llm.RoleAssistant, "got %+v", resp)
 		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
-		withoutRefusals(t, server)
 	})
 }
 
@@ -109,11 +103,8 @@ func TestParallelToolCalls(t *testing.T) {
 			x.Piece("I look. ")
 			x.UseAll(calls...)
 		})
-		tool := look
-		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
-			return "found " + string(arguments), nil
-		}
-		messages := slices.Clone(hello.Messages)
+		tool, messages := look, slices.Clone(hello.Messages)
+		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) { return "found " + string(arguments), nil }
 		resp, err := llm.Loop{
 			Model: w.model(t, server, openai.Options{}), MaxCalls: 3,
 			Request: func(context.Context, int) (llm.Request, error) {
@@ -121,7 +112,6 @@ func TestParallelToolCalls(t *testing.T) {
 			},
 			Record: func(calls llm.Message, results []llm.Message) { messages = append(append(messages, calls), results...) },
 		}.Run(t.Context())
-		withoutRefusals(t, server)
 		check.Require(t, err == nil && resp.Message.Text == "done", "got %q, %v", resp.Message.Text, err)
 		check.Len(t, "requests", server.Requests(), 2)
 		sent := server.Requests()[1].Messages
@@ -142,7 +132,6 @@ func TestForcedTool(t *testing.T) {
 		check.Equal(t, "finish reason", resp.FinishReason, llm.FinishToolCalls)
 		got := server.Requests()[0]
 		check.That(t, got.MaxTokens >= 500 && len(got.Tools) == 1 && got.Tools[0].Function.Description == look.Description, "got sent %+v", got)
-		withoutRefusals(t, server)
 		server = w.open(t, func(x *llmtest.Exchange) { // one that takes no forced tool
 			if x.Request.Forced != "" {
 				x.Reject(400, "invalid_request_error", "Thinking mode does not support this tool_choice")
@@ -197,7 +186,6 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 		check.Lacks(t, "another model was called", sent(server, w.model(t, server, openai.Options{Model: "other-model"})), "they ask for tea")
 		other := w.open(t, func(x *llmtest.Exchange) { x.Say("done") })
 		check.Lacks(t, "another server was called", sent(other, w.model(t, other, openai.Options{})), "they ask for tea")
-		withoutRefusals(t, server)
 	})
 }
 
