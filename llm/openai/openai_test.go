@@ -11,38 +11,59 @@ import (
 	"cairn/llm/openai"
 )
 
-func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
-	t.Helper()
-	check.Equal(t, name, string(body[name]), want)
-}
+var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
 
-func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
-	_, got := send(t, openai.Options{APIKey: "secret"}, llm.Request{
+func TestRequests(t *testing.T) {
+	pictures := []llm.Image{{Data: png}} // which only a user shows
+	req := llm.Request{
 		Messages: []llm.Message{
-			{Role: llm.RoleSystem, Text: "be kind"},
+			{Role: llm.RoleSystem, Text: "be kind", Images: pictures},
 			{Role: llm.RoleUser, Text: "one"},
 			{Role: llm.RoleUser, Text: "two <b>"},
-			{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "f", Arguments: ""}, {ID: "b", Name: "f", Arguments: `{"broken":`}}},
-			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
+			{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "b", Name: "f", Arguments: `{"broken":`}}, Images: pictures},
+			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: "found", Images: pictures},
 			{Role: llm.RoleTool, CallID: "b", Tool: "f", Text: "Error: …"},
+			{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "g"}}},
+			{Role: llm.RoleTool, CallID: "c", Tool: "g"},
+			{Role: llm.RoleAssistant, Text: "So."},
+			{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Label: "image of #1"}, {Label: "cat.png", Data: png}, {Type: "image/png", Data: []byte("<svg></svg>")}}},
 		},
 		Tools:     []llm.Tool{{Name: "f", Description: "does f"}, {Name: "g", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}},
-		ForceTool: "g",
-		MaxTokens: 300,
-	})
-	field(t, got.Body, "max_tokens", "300")
-	field(t, got.Body, "stream", "true")
-	field(t, got.Body, "stream_options", `{"include_usage":true}`)
-	field(t, got.Body, "tool_choice", `{"type":"function","function":{"name":"g"}}`)
-	if len(got.Messages) != 5 || got.Messages[1].Text() != "one\n\ntwo <b>" {
-		t.Fatalf("adjacent user messages were not joined: %+v", got.Messages)
+		ForceTool: "g", MaxTokens: 5, Reasoning: "low", CacheKey: "key",
 	}
-	field(t, got.Messages[2].Body, "content", `""`)
-	field(t, got.Messages[3].Body, "content", `""`)
-	check.Equal(t, "arguments", got.Messages[2].ToolCalls[0].Arguments, "{}")
-	check.Equal(t, "arguments", got.Messages[2].ToolCalls[1].Arguments, `{"invalid":"{\"broken\":"}`)
-	check.Equal(t, "schema", string(got.Tools[1].Function.Parameters), `{"type":"object","properties":{"x":{"type":"string"}}}`)
-	check.Equal(t, "key", got.Header.Get("Authorization"), "Bearer secret")
+	for wire, want := range map[string]map[string]string{
+		llm.WireChat: {
+			"max_tokens": "4101", "stream": "true", "stream_options": `{"include_usage":true}`, "reasoning_effort": `"low"`, // 5, and room for reasoning
+			"tool_choice": `{"type":"function","function":{"name":"g"}}`, "prompt_cache_key": "", // only OpenAI knows it
+			"tools": `[{"type":"function","function":{"name":"f","description":"does f","parameters":{"type":"object","properties":{}}}},` +
+				`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"x":{"type":"string"}}}}}]`,
+			"messages": `[{"role":"system","content":"be kind"},{"role":"user","content":"one\n\ntwo <b>"},{"role":"assistant","content":"I look.","tool_calls":[` +
+				`{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{\"invalid\":\"{\\\"broken\\\":\"}"}}]},` +
+				`{"role":"tool","content":"found","tool_call_id":"a"},{"role":"tool","content":"Error: …","tool_call_id":"b"},` +
+				`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]},` +
+				`{"role":"tool","content":"","tool_call_id":"c"},{"role":"assistant","content":"So."},{"role":"user","content":[{"type":"text","text":"[cat.png]"},` +
+				`{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},{"type":"text","text":"look\n\n[image of #1, not shown]\n\n[image, not shown]"}]}]`,
+		},
+		llm.WireResponses: {
+			"max_output_tokens": "4101", "stream": "true", "store": "false", "include": `["reasoning.encrypted_content"]`, "reasoning": `{"effort":"low"}`,
+			"tool_choice": `{"name":"g","type":"function"}`, "prompt_cache_key": "", "instructions": `"be kind"`,
+			"tools": `[{"type":"function","name":"f","description":"does f","parameters":{"type":"object","properties":{}},"strict":false},` +
+				`{"type":"function","name":"g","parameters":{"type":"object","properties":{"x":{"type":"string"}}},"strict":false}]`,
+			"input": `[{"type":"message","role":"user","content":[{"type":"input_text","text":"one"},{"type":"input_text","text":"two <b>"}]},` +
+				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},` +
+				`{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"},{"type":"function_call","call_id":"b","name":"f","arguments":"{\"invalid\":\"{\\\"broken\\\":\"}"},` +
+				`{"type":"function_call_output","call_id":"a","output":"found"},{"type":"function_call_output","call_id":"b","output":"Error: …"},` +
+				`{"type":"function_call","call_id":"c","name":"g","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":""},` +
+				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"So."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"[cat.png]"},` +
+				`{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"},{"type":"input_text","text":"look\n\n[image of #1, not shown]\n\n[image, not shown]"}]}]`,
+		},
+	} {
+		_, got := send(t, openai.Options{APIKey: "secret", Wire: wire}, req)
+		check.Equal(t, "key", got.Header.Get("Authorization"), "Bearer secret")
+		for name, value := range want {
+			check.Equal(t, name, string(got.Body[name]), value)
+		}
+	}
 }
 
 func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
