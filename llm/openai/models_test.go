@@ -22,34 +22,43 @@ func TestWindowSources(t *testing.T) {
 		facts   map[string]string
 		setting int
 		want    llm.Window
+		warning string // the only one
 	}{
-		"a setting before all": {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 2000, llm.Window{Tokens: 2000, Source: "setting"}},
-		"what Ollama loaded":   {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 4096, Source: "GET /api/ps"}},
-		"what is listed":       {map[string]string{"/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 65536, Source: "GET /models"}},
-		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
-		"Mistral's field":      {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_context_length":32768}]}`}, 0, llm.Window{Tokens: 32768, Source: "GET /models"}},
-		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}},
-		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}},
-		"nobody":               {nil, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"a setting before all": {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 2000, llm.Window{Tokens: 2000, Source: "setting"}, ""},
+		"what Ollama loaded":   {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 4096, Source: "GET /api/ps"}, ""},
+		"what is listed":       {map[string]string{"/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 65536, Source: "GET /models"}, ""},
+		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}, ""},
+		"Mistral's field":      {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_context_length":32768}]}`}, 0, llm.Window{Tokens: 32768, Source: "GET /models"}, ""},
+		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}, ""},
+		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}, ""},
+		"nobody":               {nil, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}, "window_guessed"},
 		"the next when a number cannot be believed": {map[string]string{
 			"/api/ps": `{"models":[{"name":"test-model","context_length":-1}]}`, "/v1/models": `{"data":[{"id":"test-model","max_model_len":-1,"context_length":512}]}`,
-		}, 0, llm.Window{Tokens: 512, Source: "GET /models"}},
+		}, 0, llm.Window{Tokens: 512, Source: "GET /models"}, ""},
 		"nobody when no number can be believed": {map[string]string{
 			"/api/ps": `{"models":[{"name":"test-model","context_length":0}]}`, "/v1/models": `{"data":[{"id":"test-model","context_length":-1,"max_model_len":0}]}`,
 			"/props": `{"default_generation_settings":{"n_ctx":-5}}`,
-		}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}, "window_guessed"},
+		"a setting above what is listed": {map[string]string{"/v1/models": list}, 99_999, llm.Window{Tokens: 99_999, Source: "setting"}, "window_too_large"},
 	} {
-		server := llmtest.Serve(t, nil)
+		server := llmtest.Serve(t, ok)
 		for path, fact := range c.facts {
 			server.Tell(path, fact)
 		}
-		model := connect(t, server, openai.Options{Window: c.setting})
+		options, log := logged(openai.Options{Window: c.setting})
+		model := connect(t, server, options)
 		for range 2 {
 			check.Equal(t, name, model.Window(t.Context()), c.want)
 		}
 		asked := server.Asked()
 		slices.Sort(asked)
 		check.Len(t, name+": asked", slices.Compact(slices.Clone(asked)), len(asked))
+		for range 2 {
+			twice(t, model, hello)
+			model.Window(t.Context())
+		}
+		warnings := strings.Count(log.String(), "level=WARN")
+		check.That(t, warnings == min(len(c.warning), 1) && strings.Contains(log.String(), c.warning), "%s: %s", name, log)
 	}
 }
 
@@ -81,30 +90,6 @@ func TestOverflowLowersWindow(t *testing.T) {
 			check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindOverflow)
 		}
 		check.Equal(t, name, model.Window(t.Context()), c.want)
-	}
-}
-
-func TestWindowWarningIsLoggedOnce(t *testing.T) {
-	for name, c := range map[string]struct {
-		setting int
-		list    string
-		want    string // of the one warning; empty: none
-	}{
-		"when it is a guess":               {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
-		"when the setting is above it":     {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
-		"not when the setting is below it": {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
-		"not when the server told":         {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
-	} {
-		server := llmtest.Serve(t, ok)
-		server.Tell("/v1/models", c.list)
-		options, log := logged(openai.Options{Window: c.setting})
-		model := connect(t, server, options)
-		for range 2 {
-			model.Window(t.Context())
-			twice(t, model, hello)
-		}
-		warnings := strings.Count(log.String(), "level=WARN")
-		check.That(t, warnings == min(len(c.want), 1) && strings.Contains(log.String(), c.want), "%s: %s", name, log)
 	}
 }
 
