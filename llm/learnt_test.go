@@ -37,27 +37,17 @@ func TestFactor(t *testing.T) {
 	check.That(t, changes <= 1, "%d changes", changes)
 }
 
-// memoryShelf stores a notebook's pages.
-type memoryShelf struct {
-	facts  map[string]llm.Facts
-	writes int
-	err    error
-}
-
-func (s *memoryShelf) keep(_ context.Context, model string, f llm.Facts) error {
-	if s.err != nil {
-		return s.err
-	}
-	s.writes++
-	s.facts[model] = f
-	return nil
-}
-
 func TestNotebook(t *testing.T) {
-	s := &memoryShelf{facts: map[string]llm.Facts{}}
+	facts, writes, full := map[string]llm.Facts{}, 0, error(nil)
 	open := func(model string) *llm.Learnt {
 		n := new(llm.Notebook)
-		n.Open(s.facts, s.keep)
+		n.Open(facts, func(_ context.Context, model string, f llm.Facts) error {
+			if full == nil {
+				writes++
+				facts[model] = f
+			}
+			return full
+		})
 		return n.Page(model)
 	}
 	page := open("m@here")
@@ -71,21 +61,21 @@ func TestNotebook(t *testing.T) {
 	check.Equal(t, "facts at the next start", open("m@here").Facts(), want)
 	check.Equal(t, "facts of another server's model", open("m@elsewhere").Facts(), llm.Facts{})
 
-	s.writes, page = 0, open("m") // small changes are not written
+	writes, page = 0, open("m") // small changes are not written
 	for i := range 500 {
 		page.Counted(1000, 1200+i%3)
 		check.NoError(t, page.Keep(t.Context()))
 	}
-	check.That(t, s.writes != 0 && s.writes <= 6, "%d writes for 500 calls", s.writes)
-	f := s.facts["m"].Factor
+	check.That(t, writes != 0 && writes <= 6, "%d writes for 500 calls", writes)
+	f := facts["m"].Factor
 	check.That(t, math.Abs(f-1.2) <= 0.031, "got factor %v, want 1.2", f)
 
-	s.err = errors.New("the disk is full") // failed writes are retried
+	full = errors.New("the disk is full") // failed writes are retried
 	page.NoTools()
-	check.Error(t, page.Keep(t.Context()), s.err)
-	s.err = nil
+	check.Error(t, page.Keep(t.Context()), full)
+	full = nil
 	check.NoError(t, page.Keep(t.Context()))
-	check.That(t, s.facts["m"].RefusesTools, "%+v", s.facts["m"])
+	check.That(t, facts["m"].RefusesTools, "%+v", facts["m"])
 }
 
 func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {

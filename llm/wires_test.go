@@ -104,7 +104,9 @@ func TestParallelToolCalls(t *testing.T) {
 			x.UseAll(calls...)
 		})
 		tool, messages := look, slices.Clone(hello.Messages)
-		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) { return "found " + string(arguments), nil }
+		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
+			return "found " + string(arguments), nil
+		}
 		resp, err := llm.Loop{
 			Model: w.model(t, server, openai.Options{}), MaxCalls: 3,
 			Request: func(context.Context, int) (llm.Request, error) {

@@ -26,12 +26,7 @@ var (
 func numbersOf(text string) []string {
 	found := number.FindAllString(month.ReplaceAllString(text, "$1 / $2"), -1)
 	for i, n := range found {
-		found[i] = strings.Map(func(r rune) rune {
-			if r < '0' || r > '9' {
-				return -1
-			}
-			return r
-		}, n)
+		found[i] = strings.NewReplacer(".", "", ",", "", " ", "", "\u202f", "").Replace(n)
 	}
 	slices.Sort(found)
 	return found

@@ -138,7 +138,7 @@ func (x *Exchange) begin() {
 	}
 	x.begun = true
 	x.emit(x.dialect.events.begin)
-	if p := x.profile; p != nil && p.Thought != "" && p.thinks != nil && p.thinks(x.Request) {
+	if p := x.profile; p != nil && p.Thought != "" && p.thinks(x.Request) {
 		x.Think(p.Thought)
 	}
 }

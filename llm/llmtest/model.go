@@ -33,9 +33,7 @@ type Model struct {
 var _ llm.Model = (*Model)(nil)
 
 // Name returns Label, or its default.
-func (m *Model) Name() string {
-	return cmp.Or(m.Label, "scripted")
-}
+func (m *Model) Name() string { return cmp.Or(m.Label, "scripted") }
 
 // Window returns Tokens, or its default.
 func (m *Model) Window(context.Context) llm.Window {
@@ -47,10 +45,8 @@ func (m *Model) Window(context.Context) llm.Window {
 
 // Generate records req and responds as Func does; the text is shown word by word.
 func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	if req.Spend != nil {
-		if err := req.Spend(); err != nil {
-			return llm.Response{}, err
-		}
+	if err := req.Charge(); err != nil {
+		return llm.Response{}, err
 	}
 	m.mu.Lock()
 	req.Messages = llm.Joined(req.Messages) // as a model's template joins them
@@ -100,18 +96,12 @@ func (m *Model) Requests() []llm.Request {
 
 // Say returns a response with text.
 func Say(text string) llm.Response {
-	return llm.Response{
-		Message:      llm.Message{Role: llm.RoleAssistant, Text: text},
-		FinishReason: llm.FinishStop,
-	}
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: llm.FinishStop}
 }
 
 // Use returns a response that calls tools.
 func Use(calls ...llm.Call) llm.Response {
-	return llm.Response{
-		Message:      llm.Message{Role: llm.RoleAssistant, Calls: calls},
-		FinishReason: llm.FinishToolCalls,
-	}
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: calls}, FinishReason: llm.FinishToolCalls}
 }
 
 // Call returns a tool call with arguments as JSON. It panics if they cannot be encoded.

@@ -18,12 +18,11 @@ type Profile struct {
 	Window  int    // tokens of prompt and response
 	Thought string // reasoning before an answer, if the model thinks
 
-	wires           []string
-	thinks          func(r Request) bool   // nil: never
-	refuses         func(r Request) string // why a valid request is rejected; "": it is not; nil: none is
-	requires        reasoningRule
-	countsReasoning bool // returned reasoning is part of the prompt
-	cache           cacheRule
+	wires    []string
+	effort   string                 // of reasoning by default; "never": it has none
+	refuses  func(r Request) string // why a valid request is rejected; "": it is not; nil: none is
+	requires reasoningRule
+	cache    cacheRule
 }
 
 // reasoningRule is which calls require the reasoning before them to be sent back.
@@ -35,37 +34,32 @@ const (
 	requiresAll                   // all calls
 )
 
+var (
+	onChat, onOpenAI = []string{llm.WireChat}, []string{llm.WireChat, llm.WireResponses}
+
+	breakpoints = cacheRule{kind: cacheBreakpoints, minTokens: 1024}
+	anyPrefix   = cacheRule{kind: cachePrefix, minTokens: 1, step: 1}
+)
+
 var profiles = []Profile{
-	{
-		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: chatWithoutTools, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
-	},
-	{
-		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: chatToolsUnthinking, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
-	},
-	{
-		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: func(r Request) bool {
-			return r.Wire == llm.WireResponses && !slices.Contains([]string{"", "none"}, effort(r))
-		},
-		cache: cacheRule{kind: cachePrefix, minTokens: 1024, step: 128},
-	},
-	{
-		Model: "claude-sonnet-4-6", wires: []string{llm.WireMessages}, requires: requiresCurrent, countsReasoning: true,
-		thinks: thinksOnMessages, cache: cacheRule{kind: cacheMarks, minTokens: 1024},
-	},
-	{
-		Model: "qwen3", wires: []string{llm.WireChat}, countsReasoning: true,
-		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
-	},
-	{
-		Model: "gemma", wires: []string{llm.WireChat}, refuses: gemmaTemplate, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
-	},
-	{
-		Model: "deepseek-v4", wires: []string{llm.WireChat}, requires: requiresAll, countsReasoning: true,
-		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cacheUnits, minTokens: 64, step: 64},
-	},
+	{Model: "gpt-6-astra", wires: onOpenAI, requires: requiresCurrent, effort: "medium", refuses: chatWithoutTools, cache: breakpoints},
+	{Model: "gpt-5.6-terra", wires: onOpenAI, requires: requiresCurrent, effort: "medium", refuses: chatToolsUnthinking, cache: breakpoints},
+	{Model: "gpt-5.1", wires: onOpenAI, requires: requiresCurrent, effort: "none", cache: cacheRule{kind: cachePrefix, minTokens: 1024, step: 128}},
+	{Model: "claude-sonnet-4-6", wires: []string{llm.WireMessages}, requires: requiresCurrent, cache: cacheRule{kind: cacheMarks, minTokens: 1024}},
+	{Model: "qwen3", wires: onChat, effort: "medium", cache: anyPrefix},
+	{Model: "gemma", wires: onChat, effort: "never", refuses: gemmaTemplate, cache: anyPrefix},
+	{Model: "deepseek-v4", wires: onChat, requires: requiresAll, effort: "medium", cache: cacheRule{kind: cacheUnits, minTokens: 64, step: 64}},
+}
+
+// thinks reports whether the model reasons before its answer to r.
+func (p Profile) thinks(r Request) bool {
+	switch {
+	case r.Wire == llm.WireMessages:
+		return thinksOnMessages(r)
+	case p.effort == "never", r.Wire == llm.WireChat && slices.Contains(p.wires, llm.WireResponses):
+		return false
+	}
+	return cmp.Or(effort(r), p.effort) != "none"
 }
 
 // ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1, claude-sonnet-4-6, qwen3, gemma or
@@ -133,8 +127,6 @@ func effort(r Request) string {
 	_ = json.Unmarshal(r.Body["reasoning"], &responses)
 	return cmp.Or(chat, responses.Effort)
 }
-
-func onResponses(r Request) bool { return r.Wire == llm.WireResponses && effort(r) != "none" }
 
 func thinksOnMessages(r Request) bool {
 	var thinking struct{ Type string }

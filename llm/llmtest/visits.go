@@ -49,7 +49,7 @@ func (s *Server) visit(x *Exchange) *rejection {
 		return &rejection{http.StatusNotFound, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
 	}
 	p := &s.profiles[i]
-	x.profile, x.parts = p, layout(r, p.countsReasoning)
+	x.profile, x.parts = p, layout(r, p.effort != "never")
 	if why := cmp.Or(p.judge(r, tokensOf(x.parts)), s.lacksReasoning(r, p.requires)); why != nil {
 		return why
 	}
