@@ -47,11 +47,14 @@ func FuzzAnswer(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, wire int, body string) {
-		model, err := wires[max(wire, 0)%len(wires)].connect(openai.Options{
-			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute,
-			HTTPClient: &http.Client{Transport: sameAnswer{t, body}},
-		})
-		check.NoError(t, err)
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) { // the same answer to every request
+			sent, err := io.ReadAll(r.Body)
+			check.That(t, err == nil && json.Valid(sent), "after %q: got request %s, %v", body, sent, err)
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(body)))}, nil
+		})}
+		model := check.Must(wires[max(wire, 0)%len(wires)].connect(openai.Options{
+			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute, HTTPClient: client,
+		}))(t)
 		req, shown := llm.Request{Messages: []llm.Message{user("x")}}, ""
 		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
 		var e *llm.Error
@@ -69,24 +72,13 @@ func FuzzAnswer(f *testing.F) {
 		for _, call := range m.Calls {
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID})
 		}
-		_, _ = model.Generate(context.Background(), req, nil) // sameAnswer checks the requests
+		_, _ = model.Generate(context.Background(), req, nil) // client checks the request
 	})
 }
 
-// sameAnswer answers every request with one body, without a network, and fails unless the request is valid JSON.
-type sameAnswer struct {
-	t    *testing.T
-	body string
-}
+type roundTrip func(*http.Request) (*http.Response, error)
 
-func (a sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
-	sent, err := io.ReadAll(req.Body)
-	check.That(a.t, err == nil && json.Valid(sent), "after %q: got request %s, %v", a.body, sent, err)
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
-		Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(a.body))),
-	}, nil
-}
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestManySmallPartsUseLittleMemory limits the memory for reading a megabyte: these once took up to 400 MB.
 func TestManySmallPartsUseLittleMemory(t *testing.T) {

@@ -34,8 +34,6 @@ const (
 	a      = `{"role":"tool","tool_call_id":"a","content":""}`
 	b      = `{"role":"tool","tool_call_id":"b","content":"2"}`
 	reply  = `{"role":"assistant","content":"hello"}`
-	shown  = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`
-	words  = `{"type":"text","text":"look"}`
 
 	input     = `{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}`
 	output    = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hello"}]}`
@@ -45,7 +43,6 @@ const (
 	function  = `,"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{}},"strict":false}]`
 
 	blocksUser   = `{"role":"user","content":[{"type":"text","text":"hi"}]}`
-	blocksReply  = `{"role":"assistant","content":[{"type":"text","text":"hello"}]}`
 	blocksCall   = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}`
 	blocksResult = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}`
 	blocksTool   = `,"tools":[{"name":"f","input_schema":{"type":"object"}}]`
@@ -164,7 +161,7 @@ func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 	differs := ""
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { differs = x.Differs(); x.Say("ok") })
 	server.Behave(llmtest.ProfileOf("qwen3"))
-	m := check.Must(openai.New(openai.Options{BaseURL: server.URL, Model: "qwen3"}))(t)
+	m := check.Must(openai.New(server.Options(openai.Options{Model: "qwen3"})))(t)
 	for i, c := range []struct {
 		texts []string
 		want  string

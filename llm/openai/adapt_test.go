@@ -72,7 +72,7 @@ func TestAddressWithoutV1(t *testing.T) {
 		kind  llm.Kind
 		posts []string
 	}{
-		"":     {llm.KindWrongAddress, []string{"/chat/completions", "/chat/completions"}},
+		"none": {llm.KindWrongAddress, []string{"/chat/completions", "/chat/completions"}},
 		"/v1/": {llm.KindAuth, []string{"/chat/completions", "/v1/chat/completions", "/v1/chat/completions"}},
 	} {
 		var posts []string
@@ -80,7 +80,7 @@ func TestAddressWithoutV1(t *testing.T) {
 			if r.Method == http.MethodPost {
 				posts = append(posts, r.URL.Path)
 			}
-			if unauthorized != "" && strings.HasPrefix(r.URL.Path, unauthorized) {
+			if strings.HasPrefix(r.URL.Path, unauthorized) {
 				http.Error(w, `{"error":{"message":"wrong key","code":"invalid_api_key"}}`, http.StatusUnauthorized)
 				return
 			}
