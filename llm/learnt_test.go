@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 func TestFactor(t *testing.T) {
@@ -76,32 +75,6 @@ func TestNotebook(t *testing.T) {
 	full = nil
 	check.NoError(t, page.Keep(t.Context()))
 	check.That(t, facts["m"].RefusesTools, "%+v", facts["m"])
-}
-
-func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
-	answer := func(text, finish string, prompt int) llm.Response {
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: finish, Usage: llm.Usage{Prompt: prompt, Completion: 1}}
-	}
-	called := llmtest.Use(llmtest.Call("a", "echo", map[string]int{}))
-	called.Usage.Prompt = 4096
-	for name, c := range map[string]struct {
-		resp llm.Response
-		over bool
-	}{
-		"an empty answer to a prompt that fills the window": {answer(" \n", llm.FinishStop, 4096), true},
-		"an answer cut off behind such a prompt":            {answer("I th", llm.FinishLength, 4100), true},
-		"an empty answer to a short prompt":                 {answer("", llm.FinishStop, 4095), false},
-		"an answer cut off at max_tokens":                   {answer("I th", llm.FinishLength, 3000), false},
-		"a call":                                            {called, false},
-	} {
-		model, retried := script(c.resp, llmtest.Say("done")), 0
-		model.Tokens = 4096
-		resp, err := llm.Loop{Model: model, MaxCalls: 3, Request: asking(tool("echo", echo)), Retry: func(_ context.Context, err error) bool {
-			retried++
-			return llm.KindOf(err) == llm.KindOverflow
-		}}.Run(t.Context())
-		check.That(t, err == nil && c.over == (retried == 1) && (!c.over || resp.Message.Text == "done"), "%s: %d retries, then %q, %v", name, retried, resp.Message.Text, err)
-	}
 }
 
 func TestChoose(t *testing.T) {

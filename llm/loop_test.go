@@ -88,46 +88,57 @@ func TestLoopRunsTools(t *testing.T) {
 	}
 }
 
-func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
-	var left []int
-	recorded := 0
-	_, err := llm.Loop{
-		Model: script(llmtest.Use(llmtest.Call("1", "echo", 1))), MaxCalls: 3,
-		Request: func(_ context.Context, n int) (llm.Request, error) {
-			left = append(left, n)
-			return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
-		},
-		Record: func(llm.Message, []llm.Message) { recorded++ },
-	}.Run(t.Context())
-	check.Error(t, err, llm.ErrTooManyCalls)
-	check.EqualAll(t, "left", left, []int{3, 2, 1})
-	check.Equal(t, "calls left", recorded, 3)
-}
-
-func TestLoopRetriesWithNewRequest(t *testing.T) {
-	overflow := &llm.Error{Kind: llm.KindOverflow}
-	for failures, want := range map[int]error{2: nil, 3: overflow} {
-		asked, made := 0, 0
-		_, err := llm.Loop{
-			Model: &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-				if n <= failures {
-					return llm.Response{}, overflow
-				}
-				return llmtest.Say("fits"), nil
+func TestLoopCalls(t *testing.T) {
+	type outcome struct {
+		resp llm.Response
+		err  error
+	}
+	answer := func(text, finish string, prompt int) outcome {
+		return outcome{llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: finish, Usage: llm.Usage{Prompt: prompt}}, nil}
+	}
+	broke, overflow := errors.New("it broke"), &llm.Error{Kind: llm.KindOverflow}
+	over, called, done := outcome{err: overflow}, outcome{resp: llmtest.Use(llmtest.Call("c", "echo", 1))}, answer("done", llm.FinishStop, 2)
+	called.resp.Usage.Prompt = 4096
+	for name, c := range map[string]struct {
+		outcomes []outcome // of the requests
+		left     []int     // calls, by request
+		records  int
+		counted  []int  // tokens of the prompts, of failures too: they are billed
+		want     string // the answer; "": an error
+		err      error
+	}{
+		"no more calls than allowed":                        {[]outcome{called, called, called}, []int{3, 2, 1}, 3, []int{4096, 4096, 4096}, "", llm.ErrTooManyCalls},
+		"a call, and an answer":                             {[]outcome{called, done}, []int{3, 2}, 1, []int{4096, 2}, "done", nil},
+		"two failures that the caller can fix":              {[]outcome{over, over, done}, []int{3, 3, 3}, 0, []int{2}, "done", nil},
+		"one failure more":                                  {[]outcome{over, over, over}, []int{3, 3, 3}, 0, nil, "", overflow},
+		"another failure":                                   {[]outcome{{llm.Response{Usage: llm.Usage{Prompt: 7}}, broke}}, []int{3}, 0, []int{7}, "", broke},
+		"an empty answer to a prompt that fills the window": {[]outcome{answer(" \n", llm.FinishStop, 4096), done}, []int{3, 3}, 0, []int{4096, 2}, "done", nil},
+		"an answer cut off behind such a prompt":            {[]outcome{answer("I th", llm.FinishLength, 4100), done}, []int{3, 3}, 0, []int{4100, 2}, "done", nil},
+		"an empty answer to a short prompt":                 {[]outcome{answer(" ", llm.FinishStop, 4095)}, []int{3}, 0, []int{4095}, " ", nil},
+		"an answer cut off at max_tokens":                   {[]outcome{answer("I th", llm.FinishLength, 3000)}, []int{3}, 0, []int{3000}, "I th", nil},
+	} {
+		var left, counted []int
+		records, retries := 0, 0
+		resp, err := llm.Loop{
+			Model: &llmtest.Model{Tokens: 4096, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+				return c.outcomes[n-1].resp, c.outcomes[n-1].err
 			}},
-			MaxCalls: 1,
-			Request: func(_ context.Context, left int) (llm.Request, error) {
-				made++
-				check.Equal(t, "calls left after a retry", left, 1)
-				return llm.Request{}, nil
+			MaxCalls: 3,
+			Request: func(_ context.Context, n int) (llm.Request, error) {
+				left = append(left, n)
+				return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
 			},
+			Record: func(llm.Message, []llm.Message) { records++ },
 			Retry: func(_ context.Context, err error) bool {
-				asked++
-				return llm.KindOf(err) == llm.KindOverflow && asked <= 2
+				retries++
+				return llm.KindOf(err) == llm.KindOverflow && retries <= 2
 			},
+			Count: func(u llm.Usage) { counted = append(counted, u.Prompt) },
 		}.Run(t.Context())
-		check.Error(t, err, want)
-		check.Equal(t, "made", made, 3)
+		check.Error(t, err, c.err)
+		check.That(t, resp.Message.Text == c.want && records == c.records, "%s: got %q, %d records", name, resp.Message.Text, records)
+		check.EqualAll(t, name+": left", left, c.left)
+		check.EqualAll(t, name+": counted", counted, c.counted)
 	}
 }
 
@@ -143,30 +154,4 @@ func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 		Record: func(llm.Message, []llm.Message) { t.Error("recorded") },
 	}.Run(ctx))
 	check.Error(t, err, context.Canceled)
-}
-
-// TestLoopCountsEverything that is billed, also for responses it turns into failures.
-func TestLoopCountsEverything(t *testing.T) {
-	used := func(resp llm.Response, prompt int) llm.Response {
-		resp.Usage.Prompt = prompt
-		return resp
-	}
-	call := llmtest.Use(llmtest.Call("c", "echo", 1))
-	for name, c := range map[string]struct {
-		responses []llm.Response
-		err       error
-		want      []int
-	}{
-		"answers with tools and without":            {[]llm.Response{used(call, 1), used(llmtest.Say("fine"), 2)}, nil, []int{1, 2}},
-		"none, because the prompt fills the window": {[]llm.Response{used(llm.Response{FinishReason: llm.FinishLength}, 100)}, nil, []int{100}},
-		"a failed attempt":                          {[]llm.Response{used(llm.Response{}, 7)}, errors.New("it broke"), []int{7}},
-	} {
-		var counted []int
-		_, _ = llm.Loop{ // some fail
-			Model:    &llmtest.Model{Tokens: 100, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { return c.responses[n-1], c.err }},
-			MaxCalls: 3, Request: asking(tool("echo", echo)),
-			Count: func(u llm.Usage) { counted = append(counted, u.Prompt) },
-		}.Run(t.Context())
-		check.EqualAll(t, name, counted, c.want)
-	}
 }
