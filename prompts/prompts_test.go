@@ -49,16 +49,14 @@ func linesOf(text string) (kinds []string) {
 	return kinds
 }
 
-func set(found []string) []string {
-	slices.Sort(found)
-	return slices.Compact(found)
-}
-
 // wrong returns the forbidden differences between a text and its translation.
 func wrong(english, text string) (all []string) {
+	named := func(text string) []string {
+		return slices.Compact(slices.Sorted(slices.Values(fixed.FindAllString(text, -1))))
+	}
 	for what, pair := range map[string][2][]string{
 		"placeholders":    {verb.FindAllString(english, -1), verb.FindAllString(text, -1)},
-		"names and marks": {set(fixed.FindAllString(english, -1)), set(fixed.FindAllString(text, -1))},
+		"names and marks": {named(english), named(text)},
 		"headings":        {header.FindAllString(english, -1), header.FindAllString(text, -1)},
 		"numbers":         {numbersOf(english), numbersOf(text)},
 		"lines":           {linesOf(english), linesOf(text)},

@@ -1,12 +1,10 @@
 package anthropic_test
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 	"cairn/llm"
@@ -14,17 +12,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// serve starts a strict server for the test.
-func serve(t *testing.T, script func(*llmtest.Exchange)) *llmtest.Server {
-	t.Helper()
-	server := llmtest.Serve(t, script)
-	server.Speak(llm.WireMessages)
-	return server
-}
-
 // ask sends hello to a server with this answer.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
-	return connect(t, serve(t, answer), anthropic.Options{}).Generate(t.Context(), hello, nil)
+	return connect(t, llmtest.Serve(t, answer), anthropic.Options{}).Generate(t.Context(), hello, nil)
 }
 
 func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *anthropic.Model {
@@ -40,7 +30,7 @@ func TestKeyHeader(t *testing.T) {
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of the environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	for _, key := range []string{"", "secret"} {
-		server := serve(t, ok)
+		server := llmtest.Serve(t, ok)
 		check.NoError(t, check.ErrorOf(connect(t, server, anthropic.Options{APIKey: key}).Generate(t.Context(), hello, nil)))
 		header := server.Requests()[0].Header
 		check.Equal(t, "key", header.Get("X-Api-Key"), key)
@@ -59,7 +49,7 @@ func TestStopReasons(t *testing.T) {
 		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Piece("ok"); x.Finish(reason); x.Done() }))(t)
 		check.Equal(t, reason, resp.FinishReason+" "+resp.Message.Text, want+" ok")
 	}
-	model := connect(t, serve(t, func(x *llmtest.Exchange) {
+	model := connect(t, llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Counted = llm.Usage{Prompt: 900, Completion: 100}
 		x.Piece("half")
 		x.Finish("model_context_window_exceeded")
@@ -67,15 +57,6 @@ func TestStopReasons(t *testing.T) {
 	}), anthropic.Options{})
 	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
 	check.That(t, llm.KindOf(err) == llm.KindOverflow && llm.PromptOf(err) == 900 && model.Learnt().Facts().Window == 1000, "the end of the window: got %v, learned %+v", err, model.Learnt().Facts())
-}
-
-func TestCacheTTL(t *testing.T) {
-	for set, want := range map[time.Duration]time.Duration{
-		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,
-	} {
-		model := check.Must(anthropic.New(anthropic.Options{CacheTTL: set}))(t)
-		check.Equal(t, "the lifetime for "+fmt.Sprint(set), model.CacheTTL(), want)
-	}
 }
 
 func TestAddressWithPath(t *testing.T) {
@@ -101,7 +82,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestModelList(t *testing.T) {
-	server := serve(t, ok)
+	server := llmtest.Serve(t, ok)
 	server.Tell("/v1/models", `{"data":[{"id":"claude-opus-5-5","type":"model","max_input_tokens":1000000,"capabilities":{"image_input":{"supported":true}}},
 		{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}},
 		{"id":"claude-haiku-4-5","type":"model","max_input_tokens":200000}]}`)

@@ -14,7 +14,7 @@ import (
 // sent returns the only request that req makes.
 func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Request {
 	t.Helper()
-	server := serve(t, ok)
+	server := llmtest.Serve(t, ok)
 	check.NoError(t, check.ErrorOf(connect(t, server, options).Generate(t.Context(), req, nil)))
 	check.Len(t, "requests", server.Requests(), 1)
 	return server.Requests()[0]
@@ -75,6 +75,10 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 		got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
 		check.Equal(t, name+": texts with a mark", strings.Join(got.Marked(), " "), c.want)
 	}
-	got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
-	check.Contains(t, "marks for an hour", string(got.Body["messages"]), `"cache_control":{"ttl":"1h","type":"ephemeral"}`)
+	for set, long := range map[time.Duration]bool{0: false, time.Minute: false, 5 * time.Minute: false, 6 * time.Minute: true, 24 * time.Hour: true} {
+		got := sent(t, hello, anthropic.Options{CacheTTL: set})
+		check.Equal(t, set.String()+": marks for an hour", strings.Contains(string(got.Body["messages"]), `"cache_control":{"ttl":"1h","type":"ephemeral"}`), long)
+		ttl := check.Must(anthropic.New(anthropic.Options{CacheTTL: set}))(t).CacheTTL()
+		check.Equal(t, set.String(), ttl, map[bool]time.Duration{true: time.Hour, false: 5 * time.Minute}[long])
+	}
 }

@@ -68,7 +68,7 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			refusal = ""
-			server := serve(t, script)
+			server := llmtest.Serve(t, script)
 			req := llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}, Reasoning: "high"}
 			req = step(t, connect(t, server, anthropic.Options{}), req)
 			c.change(&req)
@@ -94,7 +94,7 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 }
 
 func TestRedactedThinkingIsReturnedUnchanged(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.N > 1 {
 			x.Say("done")
 			return
@@ -146,7 +146,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 		"marks":                  {"", llm.Request{}, "messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if c.words != "" && strings.Contains(string(x.Request.Body[c.field]), c.value) {
 					x.Reject(400, "invalid_request_error", c.words)
 					return

@@ -117,14 +117,13 @@ func (c *cache) write(rule cacheRule, parts, answer []part) {
 // the first difference of its text.
 func common(a, b []part) (tokens int) {
 	for i := range min(len(a), len(b)) {
-		if a[i].role != b[i].role {
+		switch {
+		case a[i].role != b[i].role:
 			return tokens
+		case a[i].text != b[i].text:
+			return tokens + countTokens(b[i].text[:samePrefix(a[i].text, b[i].text)])
 		}
-		if a[i].text == b[i].text {
-			tokens += b[i].tokens
-			continue
-		}
-		return tokens + countTokens(b[i].text[:samePrefix(a[i].text, b[i].text)])
+		tokens += b[i].tokens
 	}
 	return tokens
 }

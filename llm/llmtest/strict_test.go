@@ -146,14 +146,12 @@ func TestProfilesRefuse(t *testing.T) {
 		"tools of gemma":       {"gemma", user, tools, 400, "does not support tools"},
 		"more than the window": {"qwen3", parts("user", `{"type":"text","text":"`+strings.Repeat("word ", 200_000)+`"}`), "", 400, "maximum context length is 128000"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, nil)
-			server.Behave(llmtest.ProfileOf(c.model))
-			status, body := post(t, server, llm.WireChat, c.messages, `,"model":"`+c.model+`"`+c.more) // the last model counts
-			check.Equal(t, "status", status, c.status)
-			check.Contains(t, "body", body, c.want)
-			check.Len(t, "refusals", server.Refusals(), 1)
-		})
+		server := llmtest.Serve(t, nil)
+		server.Behave(llmtest.ProfileOf(c.model))
+		status, body := post(t, server, llm.WireChat, c.messages, `,"model":"`+c.model+`"`+c.more) // the last model counts
+		check.Equal(t, name, status, c.status)
+		check.Contains(t, name, body, c.want)
+		check.Len(t, name+": refusals", server.Refusals(), 1)
 	}
 }
 

@@ -72,10 +72,12 @@ func TestChatAnswerForms(t *testing.T) {
 	finish := func(reason string) func(*llmtest.Exchange) {
 		return func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish(reason); x.Done() }
 	}
+	brackets := strings.Repeat(`{"a\": [{\\`, 5000) // which are no parts
 	for name, c := range map[string]struct {
 		answer func(*llmtest.Exchange)
 		want   string // finish reason and text, or a kind of error
 	}{
+		"brackets in the text":                             {func(x *llmtest.Exchange) { x.Say(brackets) }, "stop " + brackets},
 		"a connection that breaks after the finish_reason": {func(x *llmtest.Exchange) { x.Piece("half "); x.Finish("stop"); x.Cut() }, "truncated"},
 		"a tool call without a name":                       {stream(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}` + "\n\ndata: [DONE]\n\n"), "truncated"},
 		"an error first in its chunk":                      {stream("data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n"), limited},
@@ -156,10 +158,4 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 	native := string(resp.Message.Native)
 	check.Contains(t, "stored native data", native, "\uFFFD")
 	check.Equal(t, "native data", strings.ToValidUTF8(native, ""), native)
-}
-
-func TestBracketsInTextAreNoParts(t *testing.T) {
-	text := strings.Repeat(`{"a\": [{\\`, 5000)
-	resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) { x.Say(text) }))(t)
-	check.That(t, resp.Message.Text == text, "got %d of %d bytes", len(resp.Message.Text), len(text))
 }
