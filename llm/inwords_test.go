@@ -40,6 +40,7 @@ func TestUnreasonedInWords(t *testing.T) {
 	whole := []llm.Message{{Role: llm.RoleUser, Text: "tea?"}, call("a", false), result("a")}
 	got := llm.UnreasonedInWords(whole, false)
 	check.That(t, &got[0] == &whole[0], "messages without calls are copied")
+	check.Len(t, "messages if reasoning is always wanted", llm.UnreasonedInWords(whole, true), 2)
 	told := llm.UnreasonedInWords(append(slices.Clip(whole), call("b", true), result("b"), call("c", false), result("c")), false)
 	var ids []string
 	for _, m := range told {

@@ -18,22 +18,17 @@ import (
 )
 
 // wire is one protocol for a model.
-type wire struct {
-	name string
-	// connect returns the model of a server with this protocol.
-	connect func(o openai.Options) (llm.Model, error)
-}
+type wire struct{ name string }
 
-var wires = []wire{
-	{llm.WireChat, func(o openai.Options) (llm.Model, error) {
-		o.Wire = llm.WireChat
-		return openai.New(o)
-	}},
-	{llm.WireResponses, func(o openai.Options) (llm.Model, error) {
-		o.Wire = llm.WireResponses
-		return openai.New(o)
-	}},
-	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
+var wires = []wire{{llm.WireChat}, {llm.WireResponses}, {llm.WireMessages}}
+
+// connect returns the model of a server with this protocol.
+func (w wire) connect(o openai.Options) (llm.Model, error) {
+	if w.name == llm.WireMessages {
+		return anthropic.New(o)
+	}
+	o.Wire = w.name
+	return openai.New(o)
 }
 
 // forEveryProtocol runs a test on each protocol.

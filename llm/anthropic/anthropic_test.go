@@ -93,10 +93,10 @@ func TestModelList(t *testing.T) {
 		{ID: "claude-old", Tools: "yes", Images: "no"},
 		{ID: "claude-haiku-4-5", Window: 200_000, Tools: "yes"},
 	})
-	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil))) // a small one is chosen where none is set
+	check.Equal(t, "window", model.Window(t.Context()), (llm.Window{Tokens: 200_000, Source: "GET /v1/models"})) // of the small one that is chosen where none is set
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 	check.Equal(t, "chosen model", server.Requests()[0].Model, "claude-haiku-4-5")
 	check.Contains(t, "logged", log.String(), "claude-haiku-4-5")
-	check.Equal(t, "window", model.Window(t.Context()), (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}))
 	for model, want := range map[string]llm.Window{"claude-old": {Tokens: 200_000, Source: "table of models"}, "qwen": llm.GuessedWindow} {
 		check.Equal(t, model, connect(t, server, anthropic.Options{Model: model}).Window(t.Context()), want)
 	}

@@ -104,6 +104,7 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 		"not at all":     {"high", "Unsupported parameter: 'reasoning_effort' is not supported with this model.", ""},
 		"Mistral":        {"low", `{"detail":[{"type":"extra_forbidden","loc":["body","reasoning_effort"],"msg":"Extra inputs are not permitted","input":"low"}]}`, ""},
 		"no list":        {"xhigh", "Invalid value for reasoning effort: must be low, medium or high", "high"},
+		"two as near":    {"medium", "Unsupported value: 'medium' is not supported. Supported values are: 'low' and 'high'.", "low"},
 		"as in a schema": {"minimal", "reasoning_effort: Input should be 'low', 'medium' or 'high'", "low"},
 	} {
 		for _, wire := range []string{llm.WireChat, llm.WireResponses} {

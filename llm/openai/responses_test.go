@@ -40,6 +40,10 @@ func TestResponsesAnswerForms(t *testing.T) {
 			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`,
 			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`, completed,
 		}},
+		"calls out of order": {`tool_calls [{b g {}} {a f {"x":1}}]`, []string{
+			`{"type":"response.output_item.done","output_index":2,"item":` + wholeCall + `}`,
+			`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"b","name":"g","arguments":"{}"}}`, completed,
+		}},
 		"failed":                {"overloaded: crashed", []string{`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"crashed"}}}`}},
 		"a rate limit":          {"rate limited: slow down", []string{`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"}}}`}},
 		"failed without words":  {"overloaded: the server gave up", []string{`{"type":"response.failed","response":{"status":"failed","error":null}}`}},
