@@ -32,7 +32,6 @@ func conversation(turns int) llm.Request {
 	return req
 }
 
-// send sends a request to a server, and returns what it got.
 func send(t *testing.T, o openai.Options, req llm.Request) (*openai.Model, llmtest.Request) {
 	t.Helper()
 	server := llmtest.Serve(t, ok)

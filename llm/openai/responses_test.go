@@ -13,7 +13,6 @@ import (
 	"cairn/llm/openai"
 )
 
-// onResponses are the options of a model with this protocol.
 var onResponses = openai.Options{Wire: llm.WireResponses}
 
 // Events of Responses, also as servers other than OpenAI's write them.

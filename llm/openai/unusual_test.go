@@ -42,7 +42,6 @@ func twice(t *testing.T, model *openai.Model, req llm.Request) {
 	}
 }
 
-// logged makes a model log to a buffer.
 func logged(o openai.Options) (openai.Options, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	o.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -51,7 +50,7 @@ func logged(o openai.Options) (openai.Options, *bytes.Buffer) {
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
 
-// ask sends hello to a server with this answer, without a second attempt.
+// ask sends hello to a server with this answer.
 func ask(t *testing.T, o openai.Options, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
 	return connect(t, llmtest.Serve(t, answer), o).Generate(t.Context(), hello, nil)
