@@ -24,7 +24,11 @@ type cause struct {
 	reason, person, operator string
 }
 
-const messageKept = "Your message is saved; "
+// Parts of the texts for people; those in braces are filled in, see RemedyOf.
+const (
+	theKey, theWait = "{key}", "{wait}"
+	messageKept     = "Your message is saved; "
+)
 
 // causes is the table; the first row that applies explains a failure.
 var causes = []cause{
@@ -35,7 +39,7 @@ var causes = []cause{
 	},
 	{
 		func(e *Error) bool { return e.RetryAfter > LongestWait }, "the model's server asks to wait",
-		"The model's server asks me to wait. " + messageKept + "ask again in {wait}.",
+		"The model's server asks me to wait. " + messageKept + "ask again in " + theWait + ".",
 		"wait for {wait}, or raise the account's rate limit",
 	},
 	{
@@ -73,12 +77,12 @@ var causes = []cause{
 	},
 	{
 		func(e *Error) bool { return e.Kind == KindAuth && e.Where.NoKey }, "the model's server requires an API key",
-		"The model's server requires an API key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set {key}.",
+		"The model's server requires an API key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set " + theKey + ".",
 		"set {key}: the server requires a key and there is none",
 	},
 	{
 		ofKind(KindAuth), "the model's server rejected the API key",
-		"The model's server rejects my API key, so I cannot answer. " + messageKept + "the bot's operator must check {key}.",
+		"The model's server rejects my API key, so I cannot answer. " + messageKept + "the bot's operator must check " + theKey + ".",
 		"check {key}: it is wrong, has expired, or may not use this model",
 	},
 	{
