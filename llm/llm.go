@@ -226,10 +226,7 @@ var rooms = map[string]int{"none": 0, "minimal": 2048, "low": 4096, "medium": 81
 // ReasoningRoom returns by how many tokens the limit of an answer exceeds MaxTokens for reasoning of this effort, which
 // providers count as answer. "" is the effort of a model that thinks by default.
 func (r Request) ReasoningRoom(effort string) int {
-	if effort == "" {
-		effort = "medium"
-	}
-	room := rooms[effort]
+	room := rooms[cmp.Or(effort, "medium")]
 	if r.Spare != 0 {
 		room = min(room, max(r.Spare, 0))
 	}

@@ -47,7 +47,9 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	if calls := lookUp(req, asked); len(calls) > 0 && len(results) == 0 {
 		return Response{Message: Message{Role: RoleAssistant, Calls: calls}, FinishReason: FinishToolCalls}, nil
 	}
-	hinted := slices.ContainsFunc(req.Messages, func(m Message) bool { return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet) })
+	hinted := slices.ContainsFunc(req.Messages, func(m Message) bool {
+		return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet)
+	})
 	text := reply(asked, results, hinted)
 	for piece := range strings.SplitAfterSeq(text, " ") {
 		if err := ctx.Err(); err != nil {

@@ -3,6 +3,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"cairn/llm"
@@ -96,9 +97,7 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 
 // limitTokens sets the limit of the answer, thinking included; longest is the most that the model allows, 0: unknown.
 func (c *composed) limitTokens(asked, longest int) {
-	if asked <= 0 {
-		asked = defaultTokens
-	}
+	asked = cmp.Or(max(asked, 0), defaultTokens)
 	c.MaxTokens = asked + c.room
 	if longest > 0 && c.MaxTokens > longest {
 		c.MaxTokens = longest

@@ -107,7 +107,8 @@ func New(o Options, d Defaults) (*Client, error) {
 	}
 	return &Client{
 		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, defaults: d, assumed: assumed,
-		asking: semaphore.NewWeighted(1), demands: Demands{Refused: map[string]bool{}, Efforts: d.Efforts}, found: discovered{model: o.Model},
+		asking: semaphore.NewWeighted(1), found: discovered{model: o.Model},
+		demands: Demands{Refused: map[string]bool{}, Efforts: d.Efforts},
 	}, nil
 }
 
