@@ -53,7 +53,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{Text: fmt.Sprintf("I have nothing of yours %s.", where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
-			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
+			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you, except those without a model that quote you. "+
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
@@ -71,7 +71,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			select {
 			case err := <-end:
 				if err == nil {
-					return c.sayf("Deleted: everything of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.", c.translated(where))
+					return c.sayf("Deleted: everything of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay, except those without a model that quote you.", c.translated(where))
 				}
 			case <-ctx.Done():
 			}
