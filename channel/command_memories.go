@@ -51,20 +51,18 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	f := memory.Filter{Asker: who.Name, State: "current", Limit: memoriesShown}
 	var words []string
 	for _, word := range strings.Fields(query) {
-		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
-			if !slices.Contains(memory.Kinds, kind) {
-				return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", kind, strings.Join(memory.Kinds, ", ")))
-			}
-			f.Kind = kind
-			continue
+		option, value, set := strings.Cut(strings.ToLower(word), ":")
+		n, _ := strconv.Atoi(value)
+		switch {
+		case option == "kind" && f.Kind == "" && slices.Contains(memory.Kinds, value):
+			f.Kind = value
+		case option == "kind" && f.Kind == "" && set:
+			return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", value, strings.Join(memory.Kinds, ", ")))
+		case option == "page" && f.Offset == 0 && n > 0 && n < 1e6:
+			f.Offset = (n - 1) * memoriesShown
+		default:
+			words = append(words, word)
 		}
-		if page, ok := strings.CutPrefix(strings.ToLower(word), "page:"); ok && f.Offset == 0 {
-			if n, err := strconv.Atoi(page); err == nil && n > 0 && n < 1e6 {
-				f.Offset = (n - 1) * memoriesShown
-				continue
-			}
-		}
-		words = append(words, word)
 	}
 	f.Query = strings.Join(words, " ")
 	found, total, err := memory.Of(c.records).List(ctx, f)
@@ -135,16 +133,16 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.records).Keep(ctx, w)
-	if out, is := errors.AsType[*memory.OptedOutError](err); is {
+	out, optedOut := errors.AsType[*memory.OptedOutError](err)
+	wrong, unfit := errors.AsType[*memory.ContentError](err)
+	switch {
+	case optedOut:
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
-	}
-	if wrong, is := errors.AsType[*memory.ContentError](err); is {
+	case unfit:
 		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
-	}
-	if err != nil {
+	case err != nil:
 		return Answer{}, err
-	}
-	if !s.Fresh {
+	case !s.Fresh:
 		return Answer{Text: c.sayf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
