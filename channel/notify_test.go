@@ -90,17 +90,6 @@ func TestCompactionNotices(t *testing.T) {
 	}
 }
 
-func TestHookVetoesCompaction(t *testing.T) {
-	r := newRig(t, echo)
-	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
-		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
-	}
-	r.withWorker(summarizeRequest)
-	r.sendNotes(20)
-	r.wantAnswer("/compact", "No compaction was started: "+place+" keeps its 16 messages.")
-	r.wantAnswer("/context", "last      nothing was done: "+place+" keeps its 16 messages")
-}
-
 func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 4000
@@ -126,12 +115,19 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 }
 
 func TestContextCommand(t *testing.T) {
-	release := make(chan struct{})
+	release, veto := make(chan struct{}), errors.New("not today")
 	r := newRig(t, echo)
+	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
+		check.Equal(t, "proposal", fmt.Sprint(conversation, e.Messages), fmt.Sprint(place, 16))
+		return "", veto
+	}
 	r.withWorker(while(func(int) { <-release }, numberedSummaries))
 	r.askTurns(10)
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
+	r.wantAnswer("/compact", "No compaction was started: not today.")
+	r.wantAnswer("/context", "last      nothing was done: not today")
+	veto = nil
 	answer := r.runAsManager("/compact")
 	r.wantAnswer("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
 	close(release)
