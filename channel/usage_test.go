@@ -40,9 +40,9 @@ func (r *rig) usageRows() (rows []string) {
 }
 
 // wantUsage fails unless there is one row, of today, with these numbers.
-func (r *rig) wantUsage(t *testing.T, want string) {
-	t.Helper()
-	check.EqualAll(t, "rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
+func (r *rig) wantUsage(when, want string) {
+	r.t.Helper()
+	check.EqualAll(r.t, when+": rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
 }
 
 // restartCounting restarts the bot as the program does: with the earlier usage.
@@ -67,11 +67,11 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	// An answer that is already paid for is not thrown away.
 	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 1e6}}, PerDay: 150}})
 	check.Equal(t, "answer, with the budget spent before it", r.ask("where is the tea?"), "here")
-	r.wantUsage(t, "turn scripted 3 600 110 5 8")
+	r.wantUsage("after a turn", "turn scripted 3 600 110 5 8")
 	r.hub.Renew(channel.Rules{})
 	r.ask("and now?")
 	r.restart()
-	r.wantUsage(t, "turn scripted 4 900 210 5 12")
+	r.wantUsage("after a restart", "turn scripted 4 900 210 5 12")
 	var sum store.Usage
 	for _, u := range counted {
 		sum.AddAll(u)
@@ -90,17 +90,15 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
 		}
 		r.ask("hello")
-		check.Equal(t, name, texts(r.usageRows()), store.Day(time.Now())+" turn scripted 1 50 0 0 1")
+		r.wantUsage(name, "turn scripted 1 50 0 0 1")
 		check.Equal(t, name+": turns answered", r.hub.Stats().Turns, 0)
 	}
-	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
-		asked := make(chan struct{})
-		r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), while(func(int) { close(asked) }, blockUntilCanceled)))
-		r.say("hello", true)
-		<-asked
-		r.reopen()
-		r.wantUsage(t, "turn scripted 1 90 0 0 2")
-	})
+	asked := make(chan struct{})
+	r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), while(func(int) { close(asked) }, blockUntilCanceled)))
+	r.say("hello", true)
+	<-asked
+	r.reopen()
+	r.wantUsage("a turn interrupted by shutdown", "turn scripted 1 90 0 0 2")
 }
 
 // Of recaps and failed requests, too, without a further turn. With the worker's budget spent, no model makes them.
