@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,11 +96,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money)
-	if err == nil {
-		s.Budgets = append(s.Budgets, o.Budgets()...)
-	}
-	return s, err
+	return ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money, o.Budgets()...)
 }
 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
@@ -224,19 +221,15 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 	var before []string // unfinished since no task has been open
 	for announced := false; ; {
 		open, err := o.openTasks(ctx, match)
-		if err != nil {
-			return err
+		if err != nil || ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
 		}
 		if len(open) > 0 {
 			if !announced {
 				waits(len(open))
 			}
 			announced, before = true, nil
-			select {
-			case <-time.After(taskPoll):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			time.Sleep(taskPoll)
 			continue
 		}
 		unfinished, err := o.hub.wakeUnfinished(ctx, match)
@@ -262,10 +255,8 @@ func (o Operator) openTasks(ctx context.Context, match func(conversation string)
 
 // Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation, oldest first.
 func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	} else if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return nil, err
 	}
 	turn, open, err := records.Turns().Unanswered(ctx)
