@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,14 +22,10 @@ func aboutMe(args string) bool {
 
 // runForgetMe shows what would be deleted, here or everywhere; with a "yes" it deletes it.
 func runForgetMe(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
-	everywhere, yes := false, false
-	for _, word := range strings.Fields(args)[1:] {
-		switch strings.ToLower(word) {
-		case "everywhere":
-			everywhere = true
-		case "yes":
-			yes = true
-		default:
+	words := strings.Fields(strings.ToLower(args))
+	everywhere, yes := slices.Contains(words, "everywhere"), slices.Contains(words, "yes")
+	for _, word := range words {
+		if !slices.Contains([]string{"me", "everywhere", "yes"}, word) {
 			return Answer{}, errPeople(c.sayf("I do not know what %q means here. Use /forget me for this conversation, or /forget me everywhere.", word))
 		}
 	}
