@@ -166,8 +166,6 @@ const (
 	nearlySpent    = 0.8 // the share of a budget at which owners are warned
 )
 
-func (b Budget) isSpent() bool { return b.Spent >= b.Limit }
-
 // String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {
 	when := "today"
@@ -230,7 +228,7 @@ func (o Operator) Budgets() (all []Budget) {
 func (h *Hub) afford() error {
 	var spent Budget // the month comes after the day, and ends later
 	for _, b := range h.Operator().Budgets() {
-		if !b.isSpent() {
+		if b.Spent < b.Limit {
 			continue
 		}
 		spent = b

@@ -140,7 +140,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 		}
 		if byOwner && err == nil {
 			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
-			if b.isSpent() {
+			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
 			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))

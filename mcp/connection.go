@@ -178,12 +178,6 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	return nil
 }
 
-func (c *connection) allowed() []Tool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tools
-}
-
 func (c *connection) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

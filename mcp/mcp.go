@@ -115,9 +115,11 @@ func (h *Host) all() []*connection {
 func (h *Host) Tools(ids []string) []Tool {
 	var tools []Tool
 	for _, c := range h.all() {
+		c.mu.Lock()
 		if slices.Contains(ids, c.ID) {
-			tools = append(tools, c.allowed()...)
+			tools = append(tools, c.tools...)
 		}
+		c.mu.Unlock()
 	}
 	return tools
 }
