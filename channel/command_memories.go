@@ -39,10 +39,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if !changes || !ok {
 		return c.listMemories(ctx, who, query)
 	}
-	_, err := c.memoryFor(ctx, who, id)
-	if err == nil {
-		err = c.notChanged(id, change.do(id))
-	}
+	_, err := c.changeMemory(ctx, who, id, change.do)
 	return Answer{Text: fmt.Sprintf(change.done, id)}, err
 }
 
@@ -89,31 +86,27 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	return answer, nil
 }
 
-// notChanged puts the error of a change of a memory in words, if people can do something about it.
-func (c *conversation) notChanged(id int64, err error) error {
-	state, wrong := errors.AsType[*memory.StateError](err)
-	switch {
-	case wrong:
-		return errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
-	case errors.Is(err, memory.ErrSaid):
-		return errPeople(c.sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
-	}
-	return err
-}
-
-// memoryFor returns a memory that a person may decide about: who said it, whom it is about, and managers may.
-func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
+// changeMemory changes a memory that a person may decide about: who said it, whom it is about, and managers may.
+func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, change func(id int64) error) (memory.Memory, error) {
 	d, err := memory.Of(c.records).Details(ctx, id)
 	m := d.Memory
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return m, errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
-	case err != nil:
-		return m, err
-	case (who.ID == "" || who.ID != m.SpeakerID && who.ID != m.AboutID) && !c.hub.access(ParsePlace(c.name)).manages(who):
+	own := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID)
+	if err == nil && !own && !c.hub.access(ParsePlace(c.name)).manages(who) {
 		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
-	return m, nil
+	if err == nil {
+		err = change(id)
+	}
+	state, wrong := errors.AsType[*memory.StateError](err)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
+	case wrong:
+		err = errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
+	case errors.Is(err, memory.ErrSaid):
+		err = errPeople(c.sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
+	}
+	return m, err
 }
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
@@ -168,10 +161,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		}
 		return list, err
 	}
-	m, err := c.memoryFor(ctx, who, id)
-	if err == nil {
-		err = c.notChanged(id, memory.Of(c.records).Forget(ctx, id))
-	}
+	m, err := c.changeMemory(ctx, who, id, func(id int64) error { return memory.Of(c.records).Forget(ctx, id) })
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, err
 }
