@@ -155,7 +155,9 @@ func runRecap(_ context.Context, c *conversation, who Person, focus string) (Ans
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",
 		Then: func(ctx context.Context) string { // c may have left memory since the request
-			recap, err := onEngine(ctx, c.hub.Operator(), c.name, func(c *conversation) (compactor.Recap, error) { return c.recap(ctx, focus) })
+			recap, err := onEngine(ctx, c.hub.Operator(), c.name, func(c *conversation) (compactor.Recap, error) {
+				return c.recap(ctx, focus)
+			})
 			if err != nil {
 				return c.sayf("The recap could not be finished. Nothing has changed; ask again.")
 			}

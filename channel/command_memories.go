@@ -90,8 +90,8 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, change func(id int64) error) (memory.Memory, error) {
 	d, err := memory.Of(c.records).Details(ctx, id)
 	m := d.Memory
-	own := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID)
-	if err == nil && !own && !c.hub.access(ParsePlace(c.name)).manages(who) {
+	may := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
+	if err == nil && !may {
 		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
 	if err == nil {

@@ -109,7 +109,8 @@ func newContext(ctx context.Context, g compactor.Status, records *store.Conversa
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
 		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
-		Messages: counts.Messages, Verbatim: g.Lines - g.InPart, InPart: g.InPart, Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open,
+		Messages: counts.Messages, Verbatim: g.Lines - g.InPart, InPart: g.InPart,
+		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open,
 	}
 	if n := len(g.Prepared); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",

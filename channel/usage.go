@@ -123,15 +123,16 @@ type Spending struct {
 	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for; model is the one that answers in it, budgets are those
-// of the whole bot.
-func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money, budgets ...Budget) (*Spending, error) {
+// ReadSpending reads what a conversation's models were used for; model is the one that answers in it, all are the budgets
+// of the bot.
+func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money, all ...Budget) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	report := NewUsageReport(used, "", "day", m.Prices)
-	s := &Spending{Total: report.Total.Expense, Summaries: report.Total.Summaries, Budgets: append([]Budget{}, budgets...), NoPrice: report.NoPrice}
+	s := &Spending{Total: report.Total.Expense, Summaries: report.Total.Summaries, NoPrice: report.NoPrice}
+	s.Budgets = append([]Budget{}, all...)
 	for _, row := range report.Rows {
 		if row.Day == store.Day(time.Now()) {
 			s.Today = row.Expense

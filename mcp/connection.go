@@ -53,7 +53,8 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
 	return &connection{
-		Server: s, version: version, notify: notify, log: log, tried: make(chan struct{}), changed: make(chan struct{}, 1), why: "it is being connected",
+		Server: s, version: version, notify: notify, log: log, why: "it is being connected",
+		tried: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
 }
 
