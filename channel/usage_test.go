@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -149,31 +148,23 @@ func TestContextShowsSpending(t *testing.T) {
 }
 
 // stepLog records how steps end, and what happens in them.
-type stepLog struct {
-	mu    sync.Mutex // guards lines
-	lines []string
-}
+type stepLog struct{ check.Buffer }
 
 func (w *stepLog) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
 
 func (w *stepLog) Event(s *observe.Step, name string, attrs []slog.Attr) {
-	w.note(fmt.Sprintf("%s in %s of %s: %s", name, s.Kind, s.Conversation, attrs[0]))
+	fmt.Fprintf(w, "%s in %s of %s: %s\n", name, s.Kind, s.Conversation, attrs[0])
 }
 
 func (w *stepLog) End(s *observe.Step) {
-	if s.Kind == observe.Turn {
-		line := "turn " + s.Attr("outcome")
-		if s.Err != nil {
-			line += ": " + channel.FailureClass(s.Err)
-		}
-		w.note(line)
+	if s.Kind != observe.Turn {
+		return
 	}
-}
-
-func (w *stepLog) note(line string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lines = append(w.lines, line)
+	class := ""
+	if s.Err != nil {
+		class = ": " + channel.FailureClass(s.Err)
+	}
+	fmt.Fprintf(w, "turn %s%s\n", s.Attr("outcome"), class)
 }
 
 func TestTurnsAreObserved(t *testing.T) {
@@ -188,7 +179,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	}
 	r.run("/pause")
 	r.ask("hello")
-	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
+	check.Equal(t, "turns", w.String(), "turn answered\nturn failed: auth\nturn failed: no_answer\nturn failed: other\nturn passed\n")
 	// Every error has a class.
 	all := []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled}
 	for _, kind := range llm.Kinds {

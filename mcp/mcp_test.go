@@ -117,7 +117,18 @@ func TestOnlyAllowedToolsAreOffered(t *testing.T) {
 	check.Len(t, "tools", h.Tools([]string{"calc"}), 1)
 }
 
-func TestToolName(t *testing.T) {
+func TestToolsAreAcceptedByAllProviders(t *testing.T) {
+	const either, fields = `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"a":{"type":"string"},"b":{"type":"string"}}`
+	for offered, want := range map[string]string{ // as the server has it, and as the model gets it
+		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
+		`{"type":"object","properties":{"a":` + either + `},"required":["a"]}`:       `{"properties":{"a":` + either + `},"required":["a"],"type":"object"}`,
+		`{"type":"object","properties":` + fields + `,"oneOf":[{"required":["a"]}]}`: `{"properties":` + fields + `,"type":"object"}`,
+	} {
+		var schema any
+		check.NoError(t, json.Unmarshal([]byte(offered), &schema))
+		tool, problem := new(connection).toolOf(&sdk.Tool{Name: "x", InputSchema: schema})
+		check.Equal(t, offered, problem+string(tool.Parameters), want)
+	}
 	long := strings.Repeat("long", 30)
 	for tool, want := range map[string]string{"add": "calc_add", "add two/numbers!": "calc_add_two_numbers_", "加": "calc__"} {
 		check.Equal(t, tool, ToolName("calc", tool), want)
@@ -145,20 +156,6 @@ func TestUpdateKeepsUnchangedServers(t *testing.T) {
 	check.Equal(t, "changes.Load()", changes.Load(), 3)
 	h.Update(nil)
 	check.Len(t, "tools of removed servers", h.Tools([]string{"one", "two"}), 0)
-}
-
-func TestSchemasAreAcceptedByAllProviders(t *testing.T) {
-	const either, fields = `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"a":{"type":"string"},"b":{"type":"string"}}`
-	for offered, want := range map[string]string{ // as the server has it, and as the model gets it
-		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
-		`{"type":"object","properties":{"a":` + either + `},"required":["a"]}`:       `{"properties":{"a":` + either + `},"required":["a"],"type":"object"}`,
-		`{"type":"object","properties":` + fields + `,"oneOf":[{"required":["a"]}]}`: `{"properties":` + fields + `,"type":"object"}`,
-	} {
-		var schema any
-		check.NoError(t, json.Unmarshal([]byte(offered), &schema))
-		tool, problem := new(connection).toolOf(&sdk.Tool{Name: "x", InputSchema: schema})
-		check.Equal(t, offered, problem+string(tool.Parameters), want)
-	}
 }
 
 // Many providers put the key into the address.
