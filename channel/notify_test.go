@@ -114,29 +114,6 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	check.Equal(t, "notices", strings.Count(texts(r.connector.texts()), "sees the first"), 1)
 }
 
-func TestContextCommand(t *testing.T) {
-	release, veto := make(chan struct{}), errors.New("not today")
-	r := newRig(t, echo)
-	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
-		check.Equal(t, "proposal", fmt.Sprint(conversation, e.Messages), fmt.Sprint(place, 16))
-		return "", veto
-	}
-	r.withWorker(while(func(int) { <-release }, numberedSummaries))
-	r.askTurns(10)
-	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
-		"running   nothing", "stack     empty")
-	r.wantAnswer("/compact", "No compaction was started: not today.")
-	r.wantAnswer("/context", "last      nothing was done: not today")
-	veto = nil
-	answer := r.runAsManager("/compact")
-	r.wantAnswer("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
-	close(release)
-	r.finished(answer)
-	check.NoError(t, r.hub.Drain(t.Context()))
-	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them verbatim",
-		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
-}
-
 func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
 	for finish, notice := range map[string]string{
 		llm.FinishLength: "(Meine Antwort wurde an der Längengrenze abgeschnitten. Bitte mich, fortzufahren.)",
