@@ -118,7 +118,6 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 	return errUnattended
 }
 
-// attended reports whether someone can answer a question here.
 func (c *conversation) attended() bool {
 	a, knows := c.connector.(Attended)
 	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
@@ -129,7 +128,6 @@ func (t Tool) definition() string {
 	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
 }
 
-// shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
 	text := chat.OneLine(cmp.Or(string(arguments), "{}"))
 	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized

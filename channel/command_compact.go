@@ -51,7 +51,6 @@ func (c *conversation) compact(ctx context.Context, w compactor.Requested) (bega
 	}
 }
 
-// outcomeWords describes how a requested compaction ended.
 func (c *conversation) outcomeWords(began, e compactor.Event, focus string) string {
 	switch e.State {
 	case compactor.EventApplied:
@@ -88,7 +87,6 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	return text
 }
 
-// messages returns a number of messages in the language of the conversation.
 func (c *conversation) messages(n int) string {
 	return c.translated(chat.Counted(n, "message", "messages"))
 }

@@ -51,7 +51,6 @@ func (c *conversation) answeredHere() []string {
 	return []string{c.name, place.String()}
 }
 
-// interrupt stops the running turn, if there is one.
 func (c *conversation) interrupt() {
 	if turn := c.turn.Load(); turn != nil {
 		turn.stop(errStopped)
@@ -105,7 +104,6 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, err
 }
 
-// scope returns the scope that a person wants to pause.
 func (c *conversation) scope(who Person, where string) (string, error) {
 	switch strings.ToLower(where) {
 	case "":
@@ -135,7 +133,6 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 	}
 }
 
-// runAsk gives another agent a task.
 func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	id, task := callOf(args)
 	agent, err := c.current(ctx)
@@ -161,7 +158,6 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 	return Answer{Text: strings.TrimSpace(started + " " + c.hub.Operator().WhySilent(ctx, c.name))}, err
 }
 
-// runTasks lists the tasks of a conversation, or stops one.
 func runTasks(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	all, err := c.records.Tasks().List(ctx)
 	if err != nil {

@@ -154,13 +154,11 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 	return m, err
 }
 
-// pinCosts returns what the pins cost, and their budget.
 func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int) {
 	budget = (*c.engineStatus.Load())().PinBudget
 	return compactor.PinCosts(pins, budget), budget
 }
 
-// repinned refreshes the pins in the prompt.
 func (c *conversation) repinned() error {
 	return c.tryDo(func(e *compactor.Compactor) {
 		e.Changed(nil, nil)
@@ -193,7 +191,6 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	return answer, err
 }
 
-// excerpt shortens a message to one line.
 func excerpt(m chat.Message) string {
 	return chat.Excerpt(chat.RecordOf(m).String(), maxExcerpt)
 }

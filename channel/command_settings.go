@@ -184,7 +184,6 @@ func shownPolicy(p compactor.Policy) compactor.Policy {
 	return p
 }
 
-// suggestSettings offers the keys that contain what was typed.
 func suggestSettings(_ context.Context, _ *store.Conversation, typed string) (all []Choice, err error) {
 	for _, key := range compactor.Keys() {
 		if key = settingsTable + key; strings.Contains(key, strings.ToLower(typed)) && !slices.Contains(fileOnly, strings.TrimPrefix(key, settingsTable)) {

@@ -210,7 +210,6 @@ func Translated(language, text string) string {
 	return text
 }
 
-// translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
 // translatedFormat translates a format. The verbs of a translation are %s, here they become fit for any value.

@@ -45,7 +45,6 @@ func (r *recent) take(most int, span time.Duration, key string, counts bool) (wa
 	return 0, true
 }
 
-// count returns how many events of a key there were in the last span.
 func (r *recent) count(span time.Duration, key string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +107,6 @@ func (c *conversation) spendOn(turn, counts bool) error {
 	return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 }
 
-// spendOnSummary is spendOn for a summary.
 func (c *conversation) spendOnSummary(counts bool) error {
 	if c.paused(c.hub.ctx) {
 		return errPaused

@@ -189,7 +189,6 @@ func (c *connection) status() Status {
 	return s
 }
 
-// changesOf describes how a list of tools differs from the previous one.
 func changesOf(before, after []Tool) (changes []string) {
 	is := names(after)
 	for _, old := range before {

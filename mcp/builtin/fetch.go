@@ -35,13 +35,11 @@ var publicOnly = ssrf.New(ssrf.WithNetworks("tcp4", "tcp6")).Safe
 
 // newClient returns an HTTP client. control can reject its connections.
 func newClient(control func(network, address string, c syscall.RawConn) error) *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: control}
+	dialer := &net.Dialer{Control: control}
 	return &http.Client{
 		Timeout: fetchTimeout,
 		Transport: &http.Transport{ // no proxy: it would make the connections, unchecked
 			DialContext:            dialer.DialContext,
-			TLSHandshakeTimeout:    10 * time.Second,
-			ResponseHeaderTimeout:  15 * time.Second,
 			DisableKeepAlives:      true,
 			MaxResponseHeaderBytes: 64 << 10,
 		},

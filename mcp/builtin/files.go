@@ -84,7 +84,6 @@ func (f files) read(_ context.Context, in readArguments) (string, error) {
 	return page(string(text), in.Offset)
 }
 
-// text reads a text file.
 func (f files) text(name string) ([]byte, error) {
 	info, err := f.root.Stat(name)
 	switch {
