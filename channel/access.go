@@ -72,25 +72,18 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 	}
 }
 
-// maxHints is how many people the hub remembers to have turned away.
-const maxHints = 10_000
-
-// refuse rejects a person's message. In a direct message it explains why, once: no one else there can.
+// refuse rejects a person's message. In a direct message it explains why, once a day: no one else there can.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
 	if !place.Direct() || m.Bot {
 		return
 	}
-	who := place.Connector + ":" + m.AuthorID
+	_, first := h.hints.take(1, 24*time.Hour, place.Connector+":"+m.AuthorID, true)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.closed || h.hints[who]:
+	if h.closed || !first {
 		return
-	case len(h.hints) >= maxHints: // strangers must not fill the memory
-		clear(h.hints)
 	}
-	h.hints[who] = true
 	h.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()

@@ -45,36 +45,33 @@ func TestRespond(t *testing.T) {
 	r.overhear("it rains")
 	check.EqualAll(t, "transcript with all", r.transcript(), []string{"user: hello", "user: it rains", "assistant: answer 1"})
 	check.Contains(t, "turn context", lastText(r.model.Requests()[0]), "NO_REPLY")
-	t.Run("NO_REPLY is not shown, sent or stored, but reported as a failure if the bot was addressed", func(t *testing.T) {
-		r := newRig(t, nil)
-		r.agent.Model = streaming{r.model, func(_ context.Context, show func(string)) (llm.Response, error) {
-			for _, letter := range "NO_REPLY" {
-				show(string(letter))
-			}
-			return llmtest.Say("NO_REPLY"), nil
-		}}
-		r.withRules(respondRules(channel.RespondAll))
-		r.overhear("it rains")
-		r.overhear("it still rains")
-		check.EqualAll(t, "sent", r.connector.texts(), nil)
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		check.EqualAll(t, "opened and canceled writers", []int{r.connector.opened, r.connector.canceled}, []int{2, 2})
-		check.Lacks(t, "failure", r.ask("are you there?"), "NO_REPLY")
-		check.EqualAll(t, "shown", r.connector.shown, nil)
-		check.That(t, len(r.connector.sent) == 1 && r.connector.sent[0].Failure, "got sent %+v", r.connector.sent)
-	})
-	t.Run("NO_REPLY beside text is removed", func(t *testing.T) {
-		r := newRig(t, alwaysSay("Tea it is.\nNO_REPLY"))
-		check.Equal(t, "reply", r.ask("tea?"), "Tea it is.")
-		check.Lacks(t, "shown", strings.Join(r.connector.shown, "|"), "NO_")
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
-	})
-	t.Run("a failure that nobody asked for is reported once", func(t *testing.T) {
-		r := newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401})).withRules(respondRules(channel.RespondAll))
-		r.overhear("talk among people")
-		r.overhear("more talk")
-		check.Len(t, "notices", r.connector.texts(), 1)
-	})
+	// NO_REPLY is not shown, sent or stored, but reported as a failure if the bot was addressed.
+	r = newRig(t, nil)
+	r.agent.Model = streaming{r.model, func(_ context.Context, show func(string)) (llm.Response, error) {
+		for _, letter := range "NO_REPLY" {
+			show(string(letter))
+		}
+		return llmtest.Say("NO_REPLY"), nil
+	}}
+	r.withRules(respondRules(channel.RespondAll))
+	r.overhear("it rains")
+	r.overhear("it still rains")
+	check.EqualAll(t, "sent", r.connector.texts(), nil)
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
+	check.EqualAll(t, "opened and canceled writers", []int{r.connector.opened, r.connector.canceled}, []int{2, 2})
+	check.Lacks(t, "failure", r.ask("are you there?"), "NO_REPLY")
+	check.EqualAll(t, "shown", r.connector.shown, nil)
+	check.That(t, len(r.connector.sent) == 1 && r.connector.sent[0].Failure, "got sent %+v", r.connector.sent)
+	// Beside text it is removed.
+	r = newRig(t, alwaysSay("Tea it is.\nNO_REPLY"))
+	check.Equal(t, "reply", r.ask("tea?"), "Tea it is.")
+	check.Lacks(t, "shown", strings.Join(r.connector.shown, "|"), "NO_")
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
+	// A failure that nobody asked for is reported once.
+	r = newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401})).withRules(respondRules(channel.RespondAll))
+	r.overhear("talk among people")
+	r.overhear("more talk")
+	check.Len(t, "notices", r.connector.texts(), 1)
 }
 
 func TestThreads(t *testing.T) {
@@ -222,25 +219,14 @@ func TestWhoMayRunWhat(t *testing.T) {
 	}
 }
 
-func TestRestrictedCommands(t *testing.T) {
-	const refused = "for people who manage"
-	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories", "forget"}})
-	check.Lacks(t, "answer to /compact", r.runAs(ada, place, "/compact").Text, refused)
-	check.Contains(t, "answer", r.runAs(ada, place, "/memories").Text, refused)
-	r.run("/remember the door code is 4711")
-	check.Len(t, "suggestions", check.Must(r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", ""))(t), 0)
-	// A connector reports everyone as a manager of their own direct messages.
-	r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
-	r.ask("hello")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-}
-
 func TestPause(t *testing.T) {
 	r := newRig(t, echo)
 	sent := func(when string, want ...string) {
 		t.Helper()
 		check.EqualAll(t, "sent "+when, r.connector.texts(), want)
 	}
+	// A connector reports everyone as a manager of their own direct messages.
+	r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
 	r.run("/pause")
 	r.ask("hello")
 	r.restart()

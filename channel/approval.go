@@ -55,12 +55,15 @@ func (c *conversation) approvable(t Tool) llm.Tool {
 	run := t.Run
 	t.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
 		if err := c.approve(ctx, t, arguments); err != nil {
+			c.log.Info("tool_call_refused", "tool", t.Name, "reason", err)
 			return "", err
 		}
 		return run(ctx, arguments)
 	}
 	return t.Tool
 }
+
+var errUnattended = errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 
 // approve returns nil once a call is allowed. Its error is for the model.
 func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMessage) error {
@@ -74,7 +77,7 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		}
 	}
 	if !c.attended() {
-		return c.refuseUnattended(t)
+		return errUnattended
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	turn := c.turn.Load()
@@ -100,31 +103,24 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 				return nil
 			}
 			rules, err := c.records.Settings().Tools(ctx)
-			if err == nil && !slices.Contains(rules.Approved, t.definition()) {
+			if err == nil {
 				rules.Approved = append(rules.Approved, t.definition())
 				err = c.records.Settings().SetTools(ctx, rules, "")
 			}
 			return err
 		case <-late:
-			c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
 			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return c.refuseUnattended(t)
+	return errUnattended
 }
 
-// attended reports whether someone can answer a question here.
 func (c *conversation) attended() bool {
 	a, knows := c.connector.(Attended)
 	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
-}
-
-func (c *conversation) refuseUnattended(t Tool) error {
-	c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
-	return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 }
 
 // definition identifies a tool with its description and parameters: a changed tool counts as another one.
@@ -132,7 +128,6 @@ func (t Tool) definition() string {
 	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
 }
 
-// shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
 	text := chat.OneLine(cmp.Or(string(arguments), "{}"))
 	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized
@@ -159,8 +154,8 @@ func Buttons(p Piece) []Button {
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
-// Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls
-// one after the other, so there is at most one.
+// Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the
+// other, so there is at most one.
 func (o Operator) Approvals(name string) (waiting []Approval) {
 	if turn := o.turnIn(name); turn != nil {
 		if asked := turn.approval.Load(); asked != nil {
@@ -180,14 +175,14 @@ func (o Operator) turnIn(name string) *runningTurn {
 	return c.turn.Load()
 }
 
-// Approve allows or denies a waiting call; an empty code means the one that waits. words describe the
-// outcome for people; ok is false if the call is not waiting.
+// Approve allows or denies a waiting call; an empty code means the one that waits. words describe the outcome for
+// people; ok is false if the call is not waiting.
 func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
+	var asked *Approval
 	turn := o.turnIn(name)
-	if turn == nil {
-		return "", false
+	if turn != nil {
+		asked = turn.approval.Load()
 	}
-	asked := turn.approval.Load()
 	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !turn.approval.CompareAndSwap(asked, nil) {
 		return "", false
 	}

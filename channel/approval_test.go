@@ -73,26 +73,6 @@ func TestQuestionShowsArgumentsLiterally(t *testing.T) {
 	r.waitForReplies()
 }
 
-func TestFirstApprovalIsStored(t *testing.T) {
-	r := newRig(t, nil)
-	b := r.withTools(channel.ApproveFirst)
-	r.say("please add", true)
-	r.wantAnswer(r.question(1)[0].Line, "allowed")
-	r.waitForReplies()
-	r.restart()
-	r.ask("add once more")
-	check.Len(t, "calls", b.Called(), 2)
-	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
-	r.restart()
-	r.say("add again", true)
-	r.wantAnswer(r.question(2)[1].Line, "did not allow")
-	r.waitForReplies()
-	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
-	r.reopen()
-	check.Contains(t, "reply", r.ask("please add"), "there is no one to ask here")
-	check.Len(t, "calls", b.Called(), 2)
-}
-
 func TestApprovalEndsUnanswered(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		b := r.withTools(channel.ApproveAlways)
@@ -120,11 +100,6 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 	})
 }
 
-// unattendedConnector is a connector in which no one answers questions.
-type unattendedConnector struct{ *connector }
-
-func (unattendedConnector) Attended(string) bool { return false }
-
 func TestApprovalRights(t *testing.T) {
 	r := newRig(t, nil)
 	b := r.withTools(channel.ApproveAlways)
@@ -145,6 +120,12 @@ func TestApprovalRights(t *testing.T) {
 	check.Len(t, "calls", b.Called(), 2)
 }
 
+// unattendedConnector is a connector in which no one answers questions.
+type unattendedConnector struct{ *connector }
+
+func (unattendedConnector) Attended(string) bool { return false }
+
+// TestToolsCommand: a conversation has the tools added to it, and each is allowed once, until its definition changes.
 func TestToolsCommand(t *testing.T) {
 	r := newRig(t, nil)
 	b := r.withTools(channel.ApproveFirst)
@@ -167,6 +148,15 @@ func TestToolsCommand(t *testing.T) {
 	r.say("please add", true)
 	r.wantAnswer(r.question(2)[0].Line, "allowed")
 	r.waitForReplies()
+	check.Len(t, "calls", b.Called(), 3)
+	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
+	r.restart()
+	r.say("add again", true)
+	r.wantAnswer(r.question(3)[1].Line, "did not allow")
+	r.waitForReplies()
+	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
+	r.reopen()
+	check.Contains(t, "reply", r.ask("please add"), "there is no one to ask here")
 	check.Len(t, "calls", b.Called(), 3)
 	r.wantAnswer("/tools remove calc", "calc (not here)")
 	r.wantAnswer("/tools remove calc", `"calc" was not added here`)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -28,7 +27,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventNoop:
 		return Answer{Text: c.notStarted(began.Error)}, nil
 	case compactor.EventApplied:
-		return Answer{Text: c.outcomeWords(began, began, focus)}, nil
+		return Answer{Text: c.appliedWords(began, focus)}, nil
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
@@ -52,7 +51,6 @@ func (c *conversation) compact(ctx context.Context, w compactor.Requested) (bega
 	}
 }
 
-// outcomeWords describes how a requested compaction ended.
 func (c *conversation) outcomeWords(began, e compactor.Event, focus string) string {
 	switch e.State {
 	case compactor.EventApplied:
@@ -76,9 +74,11 @@ func (c *conversation) notStarted(reason string) string {
 // before the request and so could not have this focus.
 func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	unfocused := false
-	for _, row := range leavesOf(e.Set) {
-		e.From, e.To = min(e.From, row.From), max(e.To, row.To)
-		unfocused = unfocused || row.Focus != focus
+	for _, row := range e.Set {
+		if row.Kind == compactor.Leaf {
+			e.From, e.To = min(e.From, row.From), max(e.To, row.To)
+			unfocused = unfocused || row.Focus != focus
+		}
 	}
 	text := c.sayf("Summarized %s (#%d to #%d): %d → %d tokens of %d.", c.messages(messagesIn(e.Set)), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	if focus != "" && unfocused {
@@ -87,26 +87,22 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	return text
 }
 
-// messages returns a number of messages in the language of the conversation.
 func (c *conversation) messages(n int) string {
 	return c.translated(chat.Counted(n, "message", "messages"))
 }
 
-// messagesIn returns how many messages were summarized in one step.
+// messagesIn returns how many messages were summarized in one step: a fold is of some that are summarized already.
 func messagesIn(rows []compactor.Compaction) (n int) {
-	for _, row := range leavesOf(rows) {
-		n += row.Messages
+	for _, row := range rows {
+		if row.Kind == compactor.Leaf {
+			n += row.Messages
+		}
 	}
 	return n
 }
 
-// leavesOf returns the rows that summarize messages: a fold is of messages that are summarized already.
-func leavesOf(rows []compactor.Compaction) []compactor.Compaction {
-	return slices.DeleteFunc(slices.Clone(rows), func(row compactor.Compaction) bool { return row.Kind != compactor.Leaf })
-}
-
-// runNew requests a new session. The session starts after the messages that are waiting or being
-// answered, since they came first. The command does not wait for it.
+// runNew requests a new session. It starts after the messages that are waiting or being answered, since they came
+// first, and the command does not wait for it.
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	wanted, later, err := c.wantSession(ctx)
 	switch {
@@ -150,14 +146,16 @@ func (c *conversation) undo() (event compactor.Event, err error) {
 }
 
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
-func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
+func runRecap(_ context.Context, c *conversation, who Person, focus string) (Answer, error) {
 	if ok, _ := c.hub.takeTurn([]string{who.ID}, true); !ok {
 		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
 	}
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",
-		Then: func(ctx context.Context) string {
-			recap, err := c.hub.recap(ctx, c.name, focus)
+		Then: func(ctx context.Context) string { // c may have left memory since the request
+			recap, err := onEngine(ctx, c.hub.Operator(), c.name, func(c *conversation) (compactor.Recap, error) {
+				return c.recap(ctx, focus)
+			})
 			if err != nil {
 				return c.sayf("The recap could not be finished. Nothing has changed; ask again.")
 			}
@@ -167,19 +165,11 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 	}, nil
 }
 
-func (h *Hub) recap(ctx context.Context, name, focus string) (recap compactor.Recap, err error) {
-	c, err := h.use(ctx, name) // the conversation may have been unloaded since the request
-	if err != nil {
-		return recap, err
-	}
-	defer h.release(c)
+func (c *conversation) recap(ctx context.Context, focus string) (recap compactor.Recap, err error) {
 	defer c.wake() // to save the usage
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)()
-	if _, err := c.current(ctx); err != nil {
-		return recap, err
-	}
+	defer context.AfterFunc(c.hub.ctx, cancel)()
 	var write func(context.Context) (compactor.Recap, error)
 	if err := c.tryDo(func(e *compactor.Compactor) { write = e.Recap(focus) }); err != nil {
 		return recap, err

@@ -22,9 +22,6 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	if err == nil && following {
 		err = c.records.Settings().Follow(ctx, false)
 	}
-	if err != nil {
-		return Answer{}, err
-	}
 	answer := Answer{Text: "There is nothing to stop."}
 	for _, name := range c.answeredHere() {
 		if turn := c.hub.Operator().turnIn(name); turn != nil {
@@ -36,7 +33,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	if following {
 		answer = Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}
 	}
-	return answer, nil
+	return answer, err
 }
 
 // answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
@@ -54,7 +51,6 @@ func (c *conversation) answeredHere() []string {
 	return []string{c.name, place.String()}
 }
 
-// interrupt stops the running turn, if there is one.
 func (c *conversation) interrupt() {
 	if turn := c.turn.Load(); turn != nil {
 		turn.stop(errStopped)
@@ -108,7 +104,6 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, err
 }
 
-// scope returns the scope that a person wants to pause.
 func (c *conversation) scope(who Person, where string) (string, error) {
 	switch strings.ToLower(where) {
 	case "":
@@ -138,7 +133,6 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 	}
 }
 
-// runAsk gives another agent a task.
 func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	id, task := callOf(args)
 	agent, err := c.current(ctx)
@@ -160,39 +154,33 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 	}
 	n.Author = who.ID
 	t, err := c.begin(ctx, n)
-	if err != nil {
-		return Answer{}, err
-	}
 	started := c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)
-	return Answer{Text: strings.TrimSpace(started + " " + c.hub.Operator().WhySilent(ctx, c.name))}, nil
+	return Answer{Text: strings.TrimSpace(started + " " + c.hub.Operator().WhySilent(ctx, c.name))}, err
 }
 
-// runTasks lists the tasks of a conversation, or stops one.
 func runTasks(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	all, err := c.records.Tasks().List(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	if verb, number, _ := strings.Cut(args, " "); verb != "" {
-		return c.stopTask(ctx, who, all, verb, strings.TrimSpace(number))
+	if args != "" {
+		return c.stopTask(ctx, who, all, args)
 	}
 	if len(all) == 0 {
 		return Answer{Text: "There are no tasks."}, nil
 	}
 	var lines []string
 	for _, t := range slices.Backward(all) {
-		took := time.Since(t.Created)
-		if !t.Ended.IsZero() {
-			took = t.Ended.Sub(t.Created)
-		}
+		took := cmp.Or(t.Ended, time.Now()).Sub(t.Created)
 		text := cmp.Or(chat.OneLine(t.Text), "(deleted)")
 		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %7d tokens  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, t.Tokens, tokens.Clip(text, 20)))
 	}
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
-func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Task, verb, number string) (Answer, error) {
-	n, ok := numberOf(number)
+func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Task, args string) (Answer, error) {
+	verb, number, _ := strings.Cut(args, " ")
+	n, ok := numberOf(strings.TrimSpace(number))
 	if !strings.EqualFold(verb, "stop") || !ok {
 		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
 	}
@@ -201,11 +189,8 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 		return Answer{}, errPeople(c.sayf("There is no open task %d. /tasks lists them.", n))
 	}
 	records, err := c.hub.o.Store.Find(ctx, all[i].Conversation)
-	if err != nil {
-		return Answer{}, err
+	if err == nil {
+		err = c.hub.endTask(ctx, records, all[i], store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it")
 	}
-	if err := c.hub.endTask(ctx, records, all[i], store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
-		return Answer{}, err
-	}
-	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, nil
+	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, err
 }

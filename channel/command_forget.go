@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,20 +16,16 @@ import (
 
 // aboutMe reports whether the argument of /forget is about the person who asks.
 func aboutMe(args string) bool {
-	first, _, _ := strings.Cut(strings.TrimSpace(args), " ")
-	return strings.EqualFold(first, "me")
+	words := strings.Fields(args)
+	return len(words) > 0 && strings.EqualFold(words[0], "me")
 }
 
 // runForgetMe shows what would be deleted, here or everywhere; with a "yes" it deletes it.
 func runForgetMe(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
-	everywhere, yes := false, false
-	for _, word := range strings.Fields(args)[1:] {
-		switch strings.ToLower(word) {
-		case "everywhere":
-			everywhere = true
-		case "yes":
-			yes = true
-		default:
+	words := strings.Fields(strings.ToLower(args))
+	everywhere, yes := slices.Contains(words, "everywhere"), slices.Contains(words, "yes")
+	for _, word := range words {
+		if !slices.Contains([]string{"me", "everywhere", "yes"}, word) {
 			return Answer{}, errPeople(c.sayf("I do not know what %q means here. Use /forget me for this conversation, or /forget me everywhere.", word))
 		}
 	}
@@ -53,25 +50,21 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{Text: fmt.Sprintf("I have nothing of yours %s.", where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
-			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
+			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you, except those without a model that quote you. "+
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
 	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...); err != nil {
 		return Answer{}, err
 	}
-	var names []string
-	for _, records := range in {
-		names = append(names, records.Name())
-	}
-	end := c.hub.eraseAll(who.ID, names)
+	end := c.hub.eraseAll(who.ID, in...)
 	return Answer{
 		Text: "I am deleting it; you do not have to wait.", Forgets: true, Awaited: true,
 		Then: func(ctx context.Context) string {
 			select {
 			case err := <-end:
 				if err == nil {
-					return c.sayf("Deleted: everything of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.", c.translated(where))
+					return c.sayf("Deleted: everything of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay, except those without a model that quote you.", c.translated(where))
 				}
 			case <-ctx.Done():
 			}
@@ -80,9 +73,9 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	}, nil
 }
 
-// eraseAll deletes a person's traces from conversations, in the background and in small steps. The
-// next start continues with what is left when the hub closes. The result is sent when it has ended.
-func (h *Hub) eraseAll(author string, names []string) <-chan error {
+// eraseAll deletes a person's traces from conversations, in the background and in small steps. The next start continues
+// with what is left when the hub closes. The result is sent when it has ended.
+func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	end := make(chan error, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,11 +85,11 @@ func (h *Hub) eraseAll(author string, names []string) <-chan error {
 	}
 	h.owners.Go(func() {
 		var failed error
-		for _, name := range names {
-			err := h.erase(author, name)
+		for _, records := range in {
+			err := h.erase(author, records)
 			failed = errors.Join(failed, err)
 			if err != nil && h.ctx.Err() == nil {
-				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", name, "error", err)
+				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", records.Name(), "error", err)
 			}
 		}
 		end <- failed
@@ -104,30 +97,20 @@ func (h *Hub) eraseAll(author string, names []string) <-chan error {
 	return end
 }
 
-// eraseRest is the time between two steps in which others may write.
-const eraseRest = 5 * time.Millisecond
-
-func (h *Hub) erase(author, name string) error {
-	records, err := h.o.Store.Find(h.ctx, name)
-	if err != nil {
-		return err
-	}
-	defer h.threadsChanged(name)
+func (h *Hub) erase(author string, records *store.Conversation) error {
+	defer h.threadsChanged(records.Name())
 	for h.ctx.Err() == nil {
 		some, err := privacy.Of(records).EraseSome(h.ctx, author)
 		if err != nil {
 			return err
 		}
 		if len(some.Seqs) > 0 {
-			h.post(name, func(c *conversation) { c.deleted(some.Seqs) })
+			h.post(records.Name(), func(c *conversation) { c.deleted(some.Seqs) })
 		}
 		if some.Done {
 			return nil
 		}
-		select {
-		case <-time.After(eraseRest):
-		case <-h.ctx.Done():
-		}
+		time.Sleep(5 * time.Millisecond) // others may write
 	}
 	return h.ctx.Err()
 }
@@ -135,15 +118,17 @@ func (h *Hub) erase(author, name string) error {
 // resumeErasures resumes the erasures that an earlier process left unfinished.
 func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string) bool) error {
 	due, err := privacy.In(h.o.Store).Erasures(ctx)
-	if err != nil {
-		return err
-	}
 	for _, one := range due {
-		if _, known := h.connectors[connectorOf(one.Conversation)]; known && match(one.Conversation) {
-			h.eraseAll(one.Author, []string{one.Conversation})
+		if _, known := h.connectors[connectorOf(one.Conversation)]; !known || !match(one.Conversation) {
+			continue
 		}
+		records, failed := h.o.Store.Find(ctx, one.Conversation)
+		if failed == nil {
+			h.eraseAll(one.Author, records)
+		}
+		err = errors.Join(err, failed)
 	}
-	return nil
+	return err
 }
 
 // runOptOut keeps the person who asks out of memories, here and everywhere their connector reaches.

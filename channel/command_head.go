@@ -18,7 +18,7 @@ import (
 
 func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	g := (*c.engineStatus.Load())()
-	var answer Answer
+	answer := Answer{Text: fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))}
 	for _, session := range g.Past.Earlier {
 		for _, row := range session.Rows {
 			answer.Items = append(answer.Items, c.summaryLine(row)+c.sayf(" (from before a /new)"))
@@ -27,13 +27,10 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	for _, row := range g.Stack {
 		answer.Items = append(answer.Items, c.summaryLine(row))
 	}
-	switch {
-	case len(answer.Items) == 0:
+	if len(answer.Items) == 0 {
 		answer.Text = "Nothing has been summarized here: I see every message word for word."
-	case len(g.Stack) == 0:
+	} else if len(g.Stack) == 0 {
 		answer.Text = c.sayf("Nothing has been summarized since the last /new. From before, oldest first:")
-	default:
-		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
 	}
 	return answer, nil
 }
@@ -70,17 +67,16 @@ func days(from, to time.Time) string {
 	return first + " to " + last
 }
 
-// expandShown is the most messages that /expand shows.
-const expandShown = 200
+const (
+	expandShown = 200 // the most messages that /expand shows
+	maxExcerpt  = 120 // of a message in a list, in characters
+)
 
 func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Answer, error) {
 	number, begin, _ := strings.Cut(args, " ")
 	id, ok := numberOf(number)
-	from := int64(1)
-	if ok && begin != "" {
-		from, ok = numberOf(strings.TrimSpace(begin))
-	}
-	if !ok {
+	from, also := numberOf(cmp.Or(strings.TrimSpace(begin), "1"))
+	if !ok || !also {
 		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))
 	}
 	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
@@ -131,26 +127,25 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, and it needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
-	if _, err = c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err == nil {
-		err = c.repinned()
-	}
+	_, err = c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID))
 	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
-	return Answer{Text: answer}, err
+	return Answer{Text: answer}, cmp.Or(err, c.repinned())
 }
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
 func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Message, err error) {
-	if seq, ok := numberOf(which); ok {
-		m, err = c.records.Transcript().Message(ctx, seq)
-	} else if which == "" {
+	seq, ok := numberOf(which)
+	if which == "" {
 		m, err = c.records.Transcript().Newest(ctx)
-	} else {
-		return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
+	} else if ok {
+		m, err = c.records.Transcript().Message(ctx, seq)
 	}
 	switch {
+	case which != "" && !ok:
+		return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
 	case errors.Is(err, store.ErrNotFound):
 		return m, errPeople("There is no such message in this conversation.")
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
@@ -159,13 +154,11 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 	return m, err
 }
 
-// pinCosts returns what the pins cost, and their budget.
 func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int) {
 	budget = (*c.engineStatus.Load())().PinBudget
 	return compactor.PinCosts(pins, budget), budget
 }
 
-// repinned refreshes the pins in the prompt.
 func (c *conversation) repinned() error {
 	return c.tryDo(func(e *compactor.Compactor) {
 		e.Changed(nil, nil)
@@ -195,13 +188,9 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	for i, p := range head.Pins {
 		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %d of %d tokens shown)", excerpt(p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
 	}
-	return answer, nil
+	return answer, err
 }
 
-// maxExcerpt is how much of a message a list shows, in characters.
-const maxExcerpt = 120
-
-// excerpt shortens a message to one line.
 func excerpt(m chat.Message) string {
 	return chat.Excerpt(chat.RecordOf(m).String(), maxExcerpt)
 }

@@ -39,10 +39,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if !changes || !ok {
 		return c.listMemories(ctx, who, query)
 	}
-	_, err := c.memoryFor(ctx, who, id)
-	if err == nil {
-		err = c.notChanged(id, change.do(id))
-	}
+	_, err := c.changeMemory(ctx, who, id, change.do)
 	return Answer{Text: fmt.Sprintf(change.done, id)}, err
 }
 
@@ -51,20 +48,18 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	f := memory.Filter{Asker: who.Name, State: "current", Limit: memoriesShown}
 	var words []string
 	for _, word := range strings.Fields(query) {
-		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
-			if !slices.Contains(memory.Kinds, kind) {
-				return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", kind, strings.Join(memory.Kinds, ", ")))
-			}
-			f.Kind = kind
-			continue
+		option, value, set := strings.Cut(strings.ToLower(word), ":")
+		n, _ := strconv.Atoi(value)
+		switch {
+		case option == "kind" && f.Kind == "" && slices.Contains(memory.Kinds, value):
+			f.Kind = value
+		case option == "kind" && f.Kind == "" && set:
+			return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", value, strings.Join(memory.Kinds, ", ")))
+		case option == "page" && f.Offset == 0 && n > 0 && n < 1e6:
+			f.Offset = (n - 1) * memoriesShown
+		default:
+			words = append(words, word)
 		}
-		if page, ok := strings.CutPrefix(strings.ToLower(word), "page:"); ok && f.Offset == 0 {
-			if n, err := strconv.Atoi(page); err == nil && n > 0 && n < 1e6 {
-				f.Offset = (n - 1) * memoriesShown
-				continue
-			}
-		}
-		words = append(words, word)
 	}
 	f.Query = strings.Join(words, " ")
 	found, total, err := memory.Of(c.records).List(ctx, f)
@@ -91,31 +86,27 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	return answer, nil
 }
 
-// notChanged puts the error of a change of a memory in words, if people can do something about it.
-func (c *conversation) notChanged(id int64, err error) error {
-	state, wrong := errors.AsType[*memory.StateError](err)
-	switch {
-	case wrong:
-		return errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
-	case errors.Is(err, memory.ErrSaid):
-		return errPeople(c.sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
-	}
-	return err
-}
-
-// memoryFor returns a memory that a person may decide about: who said it, whom it is about, and managers may.
-func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
+// changeMemory changes a memory that a person may decide about: who said it, whom it is about, and managers may.
+func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, change func(id int64) error) (memory.Memory, error) {
 	d, err := memory.Of(c.records).Details(ctx, id)
 	m := d.Memory
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return m, errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
-	case err != nil:
-		return m, err
-	case (who.ID == "" || who.ID != m.SpeakerID && who.ID != m.AboutID) && !c.hub.access(ParsePlace(c.name)).manages(who):
+	may := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
+	if err == nil && !may {
 		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
-	return m, nil
+	if err == nil {
+		err = change(id)
+	}
+	state, wrong := errors.AsType[*memory.StateError](err)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
+	case wrong:
+		err = errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
+	case errors.Is(err, memory.ErrSaid):
+		err = errPeople(c.sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
+	}
+	return m, err
 }
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
@@ -135,16 +126,16 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.records).Keep(ctx, w)
-	if out, is := errors.AsType[*memory.OptedOutError](err); is {
+	out, optedOut := errors.AsType[*memory.OptedOutError](err)
+	wrong, unfit := errors.AsType[*memory.ContentError](err)
+	switch {
+	case optedOut:
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
-	}
-	if wrong, is := errors.AsType[*memory.ContentError](err); is {
+	case unfit:
 		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
-	}
-	if err != nil {
+	case err != nil:
 		return Answer{}, err
-	}
-	if !s.Fresh {
+	case !s.Fresh:
 		return Answer{Text: c.sayf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
@@ -170,10 +161,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		}
 		return list, err
 	}
-	m, err := c.memoryFor(ctx, who, id)
-	if err == nil {
-		err = c.notChanged(id, memory.Of(c.records).Forget(ctx, id))
-	}
+	m, err := c.changeMemory(ctx, who, id, func(id int64) error { return memory.Of(c.records).Forget(ctx, id) })
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, err
 }

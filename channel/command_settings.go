@@ -27,8 +27,8 @@ const (
 // fileOnly are settings that cost the owner's money or read the owner's files: only the file may set them.
 var fileOnly = []string{"model", "worker_reasoning", "prompt_file"}
 
-// harmless are the settings that cannot cost anything. In a direct message everyone has management
-// rights: there a stranger may set these and no others.
+// harmless are the settings that cannot cost anything: all that a stranger may set in a direct message, where everyone
+// has management rights.
 var harmless = []string{"notify", "focus"}
 
 func runSettings(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
@@ -46,12 +46,21 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{}, errPeople(unknownSetting(key))
 	}
 	if value != "" {
-		if place := ParsePlace(c.name); place.Direct() && !c.hub.access(place).names(who) && !slices.Contains(harmless, key) {
+		if !c.trusted(who) && !slices.Contains(harmless, key) {
 			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change the rest.", strings.Join(harmless, " and ")))
 		}
-		if err := c.override(ctx, agent, who, key, value); err != nil {
+		text := value
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			text = value[1 : n-1]
+		}
+		to := &text
+		if strings.EqualFold(value, resetValue) {
+			to = nil
+		}
+		if err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name); err != nil {
 			return Answer{}, err
 		}
+		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
 	}
 	all, left, err := settingsOf(ctx, c.records, agent)
 	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value comes from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` resets it.", settingsTable, settingsTable, resetValue)}
@@ -74,32 +83,15 @@ func unknownSetting(key string) string {
 	return (&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
 }
 
-// override sets or removes a value for the conversation, if that leaves a valid policy.
-func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
-	to := &value
-	if strings.EqualFold(value, resetValue) {
-		to = nil
-	}
-	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-		value = value[1 : n-1]
-	}
-	err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name)
-	if err == nil {
-		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
-	}
-	return err
-}
-
 // override sets or removes values for a conversation: all of them or, if the policy became invalid, none.
 func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
-		if !slices.Contains(compactor.Keys(), key) {
+		switch {
+		case !slices.Contains(compactor.Keys(), key):
 			return errPeople(unknownSetting(key))
-		}
-		if slices.Contains(fileOnly, key) {
+		case slices.Contains(fileOnly, key):
 			return errPeople(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
-		}
-		if value != nil && len([]rune(*value)) > maxValue {
+		case value != nil && len([]rune(*value)) > maxValue:
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
@@ -192,7 +184,6 @@ func shownPolicy(p compactor.Policy) compactor.Policy {
 	return p
 }
 
-// suggestSettings offers the keys that contain what was typed.
 func suggestSettings(_ context.Context, _ *store.Conversation, typed string) (all []Choice, err error) {
 	for _, key := range compactor.Keys() {
 		if key = settingsTable + key; strings.Contains(key, strings.ToLower(typed)) && !slices.Contains(fileOnly, strings.TrimPrefix(key, settingsTable)) {

@@ -178,20 +178,18 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 	}
 	defer h.release(c)
 	c.detectLanguage(ctx)
-	if h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)), Private: true}, nil
+	switch {
+	case h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)):
+		err = errDenied(c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)))
+	case args != "" && len(command.Args) == 0:
+		err = errDenied(c.spell(fmt.Sprintf("/%s takes no argument. Write it alone.", command.Name)))
+	case command.opens:
+		_, err = c.current(ctx)
 	}
-	if args != "" && len(command.Args) == 0 {
-		return Answer{Text: c.spell(fmt.Sprintf("/%s takes no argument. Write it alone.", command.Name)), Private: true}, nil
+	if err == nil {
+		answer, err = command.run(ctx, c, who, args)
 	}
-	if command.opens {
-		if _, err := c.current(ctx); err != nil {
-			return answer, err
-		}
-	}
-	answer, err = command.run(ctx, c, who, args)
-	var words peopleError
-	if errors.As(err, &words) {
+	if words, ok := errors.AsType[peopleError](err); ok {
 		answer, err = Answer{Text: words.words, Private: words.private}, nil
 	}
 	answer.Text = c.translated(answer.Text)

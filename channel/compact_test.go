@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -180,13 +181,29 @@ func (r *rig) newSession() {
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 }
 
-func TestUndo(t *testing.T) {
+func TestCompactAndUndo(t *testing.T) {
+	release, veto := make(chan struct{}), errors.New("not today")
 	r := newRig(t, echo)
 	r.agent.Instructions = "You are Marvin, a tired robot."
-	r.withWorker(numberedSummaries)
+	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
+		check.Equal(t, "proposal", fmt.Sprint(conversation, e.From), place+"1")
+		return "", veto
+	}
+	r.withWorker(while(func(int) { <-release }, numberedSummaries))
 	r.askTurns(10)
 	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
-	r.compact()
+	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
+		"running   nothing", "stack     empty")
+	r.wantAnswer("/compact", "No compaction was started: not today.")
+	r.wantAnswer("/context", "last      nothing was done: not today")
+	veto = nil
+	answer := r.runAsManager("/compact")
+	r.wantAnswer("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
+	close(release)
+	r.finished(answer)
+	check.NoError(t, r.hub.Drain(t.Context()))
+	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them verbatim",
+		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 	view := r.promptText()
 	system, kept, _ := strings.Cut(view, "\nuser: <kept>")
 	check.HasPrefix(t, "system prompt after a summary", system, "system: You are Marvin, a tired robot.")

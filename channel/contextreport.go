@@ -104,36 +104,29 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 
 func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
+	counts, _ := records.Transcript().Counts(ctx) // the report has what can be read
+	open, _ := records.Tasks().Open(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
-		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve}, Verbatim: g.Lines - g.InPart, InPart: g.InPart, Stack: []StackEntry{},
-	}
-	if counts, err := records.Transcript().Counts(ctx); err == nil {
-		c.Messages = counts.Messages
-	}
-	for _, s := range g.Stack {
-		c.Stack = append(c.Stack, StackEntryOf(s))
+		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
+		Messages: counts.Messages, Verbatim: g.Lines - g.InPart, InPart: g.InPart,
+		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open,
 	}
 	if n := len(g.Prepared); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
 			n, g.Prepared[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
-	if open, err := records.Tasks().Open(ctx); err == nil {
-		c.Tasks = open
-	}
-	c.Past = pastOf(g.Past)
 	return c
 }
 
-func runningWords(g compactor.Status) string {
-	if g.Running == nil {
-		return ""
+func runningWords(g compactor.Status) (words string) {
+	if e := g.Running; e != nil {
+		words = fmt.Sprintf("summarizing %s, #%d to #%d (%s)", chat.Counted(e.Messages, "message", "messages"), e.From, e.To, e.Trigger)
+		if g.Scheduled {
+			words += "; a /compact is scheduled after it"
+		}
 	}
-	next := ""
-	if g.Scheduled {
-		next = "; a /compact is scheduled after it"
-	}
-	return fmt.Sprintf("summarizing %s, #%d to #%d (%s)%s", chat.Counted(g.Running.Messages, "message", "messages"), g.Running.From, g.Running.To, g.Running.Trigger, next)
+	return words
 }
 
 // StackEntryOf converts a summary to an entry of the stack.
@@ -148,17 +141,21 @@ func StackEntryOf(s compactor.Compaction) StackEntry {
 	}
 }
 
+func stackOf(rows []compactor.Compaction) []StackEntry {
+	all := make([]StackEntry, len(rows))
+	for i, row := range rows {
+		all[i] = StackEntryOf(row)
+	}
+	return all
+}
+
 func pastOf(g compactor.Past) Past {
-	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []StackEntry{}, Channel: []StackEntry{}}
+	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []StackEntry{}, Channel: stackOf(g.Inherited.Stack)}
 	for _, session := range g.Earlier {
-		for _, row := range session.Rows {
-			s := StackEntryOf(row)
-			s.Session, s.Hidden = session.From, !g.Shown[row.ID]
+		for _, s := range stackOf(session.Rows) {
+			s.Session, s.Hidden = session.From, !g.Shown[s.ID]
 			p.Earlier = append(p.Earlier, s)
 		}
-	}
-	for _, row := range g.Inherited.Stack {
-		p.Channel = append(p.Channel, StackEntryOf(row))
 	}
 	if g.Inherited.Root != nil {
 		p.Root = g.Inherited.Root.Text
@@ -191,8 +188,10 @@ func lastWords(e compactor.Event) string {
 	return ""
 }
 
-// barWidth is the width of the bar in characters: its line fits a narrow terminal, and a phone.
-const barWidth = 20
+const (
+	barWidth = 20 // of the bar, in characters: its line fits a narrow terminal, and a phone
+	notShown = ", not shown"
+)
 
 // String shows it to people.
 func (c Context) String() string {
@@ -234,19 +233,17 @@ func (c Context) String() string {
 		line("channel", "summaries the thread began with: %d%s", len(c.Past.Channel), root)
 	}
 	if c.Past.Sessions > 0 {
-		hidden := strings.Count(rowLines(c.Past.Earlier), notShown)
+		rows := rowLines(c.Past.Earlier)
 		line("earlier", "sessions before the last /new: %d; rows shown: %d of %d, %d tokens:%s", c.Past.Sessions,
-			len(c.Past.Earlier)-hidden, len(c.Past.Earlier), c.Past.Tokens, rowLines(c.Past.Earlier))
+			len(c.Past.Earlier)-strings.Count(rows, notShown), len(c.Past.Earlier), c.Past.Tokens, rows)
 	}
-	if len(c.Stack) == 0 {
-		line("stack", "empty")
-	} else {
+	if len(c.Stack) > 0 {
 		line("stack", "%d, oldest first:%s", len(c.Stack), rowLines(c.Stack))
+	} else {
+		line("stack", "empty")
 	}
 	return strings.Join(lines, "\n")
 }
-
-const notShown = ", not shown"
 
 func rowLines(rows []StackEntry) (lines string) {
 	for _, s := range rows {

@@ -30,13 +30,13 @@ func TestForgetMe(t *testing.T) {
 	r.sayAs("u1", "Ada", "test:server/other", "parrots here too")
 	r.says(ada, place, "/remember my parrot is called Coco", "as memory 1")
 	// Without confirmation it lists the data, and deletes nothing.
-	r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "/forget me yes")
+	r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "except those without a model that quote you", "/forget me yes")
 	r.says(ada, place, "/forget ME everywhere", "31 messages and 1 memory", "/forget me everywhere yes")
 	r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing of yours in this conversation.")
 	r.says(ada, place, "/forget me not", `"not"`)
 	check.Len(t, "messages left", r.transcript(), 60)
 	// Confirmed, it deletes the data of the channel, also from the prompt.
-	r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
+	r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.", "except those without a model that quote you.")
 	r.sayAs("u1", "Ada", place, "good morning")
 	r.ask("what do I like?")
 	asked, all := r.lastRequestText(), texts(r.transcript())

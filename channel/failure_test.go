@@ -115,7 +115,7 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.waitForReplies()
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: yes", "user: and now?", "assistant: yes"})
-	r.wantUsage(t, "turn scripted 3 300 0 0 3")
+	r.wantUsage("a reply that waited", "turn scripted 3 300 0 0 3")
 }
 
 // A large database is rewritten for minutes: the answer waits, and the model is not asked again.

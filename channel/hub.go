@@ -73,13 +73,13 @@ type Hub struct {
 
 	turns, calls           recent   // of a person; of a conversation
 	turnNotices, callNotes recent   // to a person, and in the log, that none was left
+	hints                  recent   // to a person, that they may not talk here
 	spentLogged            sync.Map // the budgets logged as spent, by setting and period
 
 	mu     sync.Mutex // guards all below, and the users of each conversation
 	stats  Stats      // without what is counted when it is read
 	closed bool
 	open   map[string]*conversation
-	hints  map[string]bool // people who were already told that they may not talk here
 	used   []store.Usage   // of this month
 	stuck  map[string]bool // conversations that cannot continue
 	told   map[string]bool // conversations in which people know that
@@ -100,7 +100,7 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		open: make(map[string]*conversation), hints: make(map[string]bool), stuck: make(map[string]bool), told: make(map[string]bool),
+		open: make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
 	}
 	for _, u := range o.Used {
 		h.used = addUsed(h.used, u)

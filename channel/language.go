@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,13 +25,9 @@ import (
 var Languages = append([]string{autoLanguage}, prompts.Languages...)
 
 const (
-	autoLanguage = "auto"
+	autoLanguage    = "auto"
+	DefaultLanguage = prompts.English // when no setting says otherwise
 
-	// DefaultLanguage applies when no setting says otherwise.
-	DefaultLanguage = prompts.English
-)
-
-const (
 	sampleMessages = 20  // the most messages used to detect the language: each batch of messages does it anew
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
@@ -55,10 +52,8 @@ func (c *conversation) detectLanguage(ctx context.Context) {
 
 // languageOf returns the language of a conversation that may not be open.
 func (h *Hub) languageOf(name string) string {
-	h.mu.Lock()
-	c := h.open[name]
-	h.mu.Unlock()
-	if c != nil {
+	if c, _ := h.find(name, nil); c != nil {
+		defer h.release(c)
 		return c.language()
 	}
 	return supported(h.o.Agent(name).Language)
@@ -83,12 +78,12 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	if err != nil {
 		return "", err
 	}
-	covered := head.Start - 1
+	shown := head.Start
 	for _, row := range head.Stack {
-		covered = max(covered, row.To)
+		shown = max(shown, row.To+1)
 	}
-	if covered > 0 {
-		said, _, err := records.Transcript().Earlier(ctx, covered+1, sampleMessages)
+	if shown > 1 {
+		said, _, err := records.Transcript().Earlier(ctx, shown, sampleMessages)
 		code, _ := words.Language(strings.Join(textsOf(said), "\n"))
 		return supported(code), err
 	}
@@ -143,16 +138,16 @@ func (c *conversation) redetectLanguage(ctx context.Context) error {
 //go:embed sentences/*.json
 var sentenceFiles embed.FS
 
-// translation is a sentence in another language.
-type translation struct {
-	english *regexp.Regexp // matches a sentence with verbs; nil: it has none
-	text    string
-}
-
-// translations are the sentences of a language: those without verbs by their English text, and the others.
+// translations are the sentences of a language: all by their English text, and patterns of those with verbs.
 type translations struct {
 	whole    map[string]string
-	patterns []translation
+	patterns []pattern
+}
+
+// pattern matches an English sentence with values in place of its verbs.
+type pattern struct {
+	english *regexp.Regexp
+	text    string // the translation
 }
 
 var verb = regexp.MustCompile(`%[dqs]`)
@@ -175,8 +170,7 @@ func translationsInto(language string) (t translations) {
 }
 
 // readTranslations reads the file of a language. It is part of the program; a broken one is a panic.
-func readTranslations(language string) translations {
-	t := translations{whole: map[string]string{}}
+func readTranslations(language string) (t translations) {
 	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
 	if err == nil {
 		err = json.Unmarshal(text, &t.whole)
@@ -184,16 +178,14 @@ func readTranslations(language string) translations {
 	if err != nil {
 		panic(err)
 	}
-	for english, there := range t.whole {
-		if !verb.MatchString(english) {
-			continue
-		}
-		pattern := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
+	for _, english := range slices.Sorted(maps.Keys(t.whole)) {
+		expression := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
 			return map[string]string{"%d": `(\d+)`, "%q": `(".*")`, "%s": `(.+?)`}[v]
 		})
-		t.patterns = append(t.patterns, translation{regexp.MustCompile("(?s)^" + pattern + "$"), there})
+		if expression != regexp.QuoteMeta(english) {
+			t.patterns = append(t.patterns, pattern{regexp.MustCompile("(?s)^" + expression + "$"), t.whole[english]})
+		}
 	}
-	slices.SortFunc(t.patterns, func(a, b translation) int { return strings.Compare(a.english.String(), b.english.String()) })
 	return t
 }
 
@@ -218,7 +210,6 @@ func Translated(language, text string) string {
 	return text
 }
 
-// translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
 // translatedFormat translates a format. The verbs of a translation are %s, here they become fit for any value.

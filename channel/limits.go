@@ -14,8 +14,8 @@ import (
 	"cairn/store"
 )
 
-// Limits on turns of a person per minute, and on model calls: per conversation and hour, and per turn. Every
-// attempt counts. They are in memory only: a crash loop cannot spend without end, a turn is tried at most twice.
+// Limits on turns of a person per minute, on model calls per conversation and hour, and per turn: every attempt
+// counts. They are in memory only: a crash loop cannot spend without end, since a turn is tried at most twice.
 
 const (
 	maxRequests = 3 * maxCalls // for one turn: maxCalls, plus twice that for retries when servers fail
@@ -24,7 +24,7 @@ const (
 
 // recent records the latest times of events, by key. It is safe for concurrent use.
 type recent struct {
-	mu    sync.Mutex             // guards everything below
+	mu    sync.Mutex             // guards all below
 	times map[string][]time.Time // oldest first
 	swept time.Time
 }
@@ -39,36 +39,30 @@ func (r *recent) take(most int, span time.Duration, key string, counts bool) (wa
 	if len(times) >= most {
 		return times[len(times)-most].Add(span).Sub(now), false
 	}
-	if counts && r.times == nil {
-		r.times = make(map[string][]time.Time)
-	}
 	if counts {
 		r.times[key] = append(times, now)
 	}
 	return 0, true
 }
 
-// count returns how many events of a key there were in the last span.
 func (r *recent) count(span time.Duration, key string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.withinLocked(span, key, time.Now()))
 }
 
-// withinLocked returns the times of a key within the last span and forgets older ones.
+// withinLocked returns the times of a key within the last span. Once per span it forgets keys without any.
 func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []time.Time {
 	old := func(t time.Time) bool { return now.Sub(t) >= span }
+	if r.times == nil {
+		r.times = make(map[string][]time.Time)
+	}
 	if old(r.swept) {
 		r.swept = now
-		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return old(times[len(times)-1]) })
+		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return len(times) == 0 || old(times[len(times)-1]) })
 	}
-	times := slices.DeleteFunc(r.times[key], old)
-	if len(times) > 0 {
-		r.times[key] = times
-	} else {
-		delete(r.times, key)
-	}
-	return times
+	r.times[key] = slices.DeleteFunc(r.times[key], old)
+	return r.times[key]
 }
 
 // takeTurn counts a turn for each person in who and reports whether at least one had a turn left. tell is
@@ -91,23 +85,15 @@ func (h *Hub) takeTurn(who []string, asked bool) (ok, tell bool) {
 	return ok, tell
 }
 
-// callsPerHour returns how many calls an hour may have, for turns or for summaries; 0: no limit.
-func (c *conversation) callsPerHour(turn bool) int {
-	most := c.hub.rules.Load().CallsPerHour
-	if !turn {
-		most -= most / turnsShare
-	}
-	return most
-}
-
-// calls returns how many calls there were in the last hour.
-func (c *conversation) calls() int { return c.hub.calls.count(time.Hour, c.account()) }
-
 // spendOn returns why there may be no call for a turn or for a summary now, and counts one if it may be and
 // counts is set. At most once an hour it logs that the limit is reached.
 func (c *conversation) spendOn(turn, counts bool) error {
-	most := c.callsPerHour(turn)
-	if most <= 0 {
+	limit := c.hub.rules.Load().CallsPerHour
+	most := limit
+	if !turn {
+		most -= limit / turnsShare
+	}
+	if limit <= 0 {
 		return nil
 	}
 	wait, ok := c.hub.calls.take(most, time.Hour, c.account(), counts)
@@ -116,41 +102,31 @@ func (c *conversation) spendOn(turn, counts bool) error {
 	}
 	if _, first := c.hub.callNotes.take(1, time.Hour, c.account(), true); first {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
-			"limit", c.callsPerHour(true), "calls", c.calls())
+			"limit", limit, "calls", c.hub.calls.count(time.Hour, c.account()))
 	}
 	return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 }
 
-// spendOnSummary is spendOn for a summary.
 func (c *conversation) spendOnSummary(counts bool) error {
 	if c.paused(c.hub.ctx) {
 		return errPaused
 	}
-	if err := c.hub.afford(time.Now()); err != nil {
+	if err := c.hub.afford(); err != nil {
 		return err
 	}
 	return c.spendOn(false, counts)
-}
-
-// callsWords describes how many calls there were; "" if there is no limit.
-func (c *conversation) callsWords() string {
-	most := c.callsPerHour(true)
-	if most <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d in the last hour", c.calls(), most)
 }
 
 // spending returns the function called before each model call of a turn; its error stops the call.
 // A turn that has started may finish, even if that spends more than a budget allows.
 func (c *conversation) spending(made *int) func() error {
 	return func() error {
-		if *made >= maxRequests {
-			return llm.ErrTooManyCalls
-		}
 		var err error
-		if *made == 0 {
-			err = c.hub.afford(time.Now())
+		switch *made {
+		case 0:
+			err = c.hub.afford()
+		case maxRequests:
+			err = llm.ErrTooManyCalls
 		}
 		if err == nil {
 			err = c.spendOn(true, true)
@@ -162,8 +138,8 @@ func (c *conversation) spending(made *int) func() error {
 	}
 }
 
-// The bot's spending limits per day and per month, in the currency of the prices. Only tokens are
-// stored, so a corrected price also applies to what is already spent.
+// The bot's spending limits per day and per month, in the currency of the prices. Only tokens are stored, so a
+// corrected price also applies to what is already spent.
 
 // Money says what tokens cost, and how much may be spent.
 type Money struct {
@@ -187,8 +163,6 @@ const (
 	budgetPerMonth = "budget_per_month"
 	nearlySpent    = 0.8 // the share of a budget at which owners are warned
 )
-
-func (b Budget) isSpent() bool { return b.Spent >= b.Limit }
 
 // String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {
@@ -242,17 +216,17 @@ func (m Money) Budgets(used []store.Usage, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// budgets returns the state of the bot's budgets.
-func (h *Hub) budgets(now time.Time) (all []Budget) {
-	h.locked(func() { all = h.rules.Load().Money.Budgets(h.used, now) })
+// Budgets returns the state of the budgets that are set.
+func (o Operator) Budgets() (all []Budget) {
+	o.hub.locked(func() { all = o.hub.rules.Load().Money.Budgets(o.hub.used, time.Now()) })
 	return all
 }
 
 // afford returns why no money may be spent now, nil if some may: a budget is spent. It logs when a budget is spent.
-func (h *Hub) afford(now time.Time) error {
+func (h *Hub) afford() error {
 	var spent Budget // the month comes after the day, and ends later
-	for _, b := range h.budgets(now) {
-		if !b.isSpent() {
+	for _, b := range h.Operator().Budgets() {
+		if b.Spent < b.Limit {
 			continue
 		}
 		spent = b
@@ -263,7 +237,7 @@ func (h *Hub) afford(now time.Time) error {
 	if spent.Setting == "" {
 		return nil
 	}
-	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(spent.ends.Sub(now)))
+	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(time.Until(spent.ends)))
 	if spent.Setting == budgetPerMonth {
 		what, when = "for this month", fmt.Sprintf("from %s on", spent.ends.Format(time.DateOnly))
 	}

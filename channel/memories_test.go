@@ -75,6 +75,8 @@ func TestForgetCommand(t *testing.T) {
 	}
 	r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
 	r.says(ada, place, "/forget 4", "for people who manage this place")
+	check.Lacks(t, "/compact, restricted by default", r.says(ada, place, "/compact"), "for people who manage")
+	check.Len(t, "suggestions", check.Must(r.hub.Suggest(t.Context(), place, ada, "forget", ""))(t), 0)
 	r.says(boss, place, "/forget 4", "is forgotten: the garden has 9 beds")
 }
 

@@ -24,9 +24,6 @@ type Reactor interface {
 	React(ctx context.Context, conversation, id string) error
 }
 
-// reactTimeout limits the wait for a reaction, which is optional.
-const reactTimeout = time.Minute
-
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
@@ -69,18 +66,13 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 
 func (c *conversation) react(reactor Reactor, id string) (err error) {
 	defer recoverConnector(&err)
-	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
+	ctx, cancel := context.WithTimeout(c.hub.ctx, time.Minute)
 	defer cancel()
 	return reactor.React(ctx, c.name, id)
 }
 
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
-var noticePrefixes = []string{shortenedPrefix, approvalPrefix, cutOffPrefix, "landing-", "budget-"}
-
-const (
-	shortenedPrefix = "shortened-"
-	cutOffPrefix    = "cutoff-"
-)
+var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-"}
 
 // notify posts a notice, which is not the assistant's words; its id keeps it from being posted twice. During a turn
 // it goes where the answer goes, such as to a thread.
@@ -116,7 +108,7 @@ func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 		if m.Last > 0 {
 			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)
 		}
-		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq),
+		c.tryNotify(ctx, fmt.Sprint("shortened-", m.Seq),
 			fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, m.All))
 	}
 }
@@ -131,7 +123,7 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 		return
 	}
 	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
-	c.tryNotify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), line)
+	c.tryNotify(ctx, fmt.Sprint("cutoff-", r.turn.Seq), line)
 }
 
 // warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
@@ -141,14 +133,14 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 			continue
 		}
 		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
-		byOwner, err := c.askedByOwner(ctx, turn)
-		posted := false
-		if err == nil && byOwner {
-			posted, err = c.hub.o.Store.Posted(ctx, id)
+		posted, err := c.hub.o.Store.Posted(ctx, id)
+		byOwner := false
+		if err == nil && !posted {
+			byOwner, err = c.askedByOwner(ctx, turn)
 		}
-		if byOwner && !posted && err == nil {
+		if byOwner && err == nil {
 			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
-			if b.isSpent() {
+			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
 			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))

@@ -90,17 +90,6 @@ func TestCompactionNotices(t *testing.T) {
 	}
 }
 
-func TestHookVetoesCompaction(t *testing.T) {
-	r := newRig(t, echo)
-	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
-		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
-	}
-	r.withWorker(summarizeRequest)
-	r.sendNotes(20)
-	r.wantAnswer("/compact", "No compaction was started: "+place+" keeps its 16 messages.")
-	r.wantAnswer("/context", "last      nothing was done: "+place+" keeps its 16 messages")
-}
-
 func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 4000
@@ -123,22 +112,6 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	r.restart()
 	r.ask("and after a restart?")
 	check.Equal(t, "notices", strings.Count(texts(r.connector.texts()), "sees the first"), 1)
-}
-
-func TestContextCommand(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, echo)
-	r.withWorker(while(func(int) { <-release }, numberedSummaries))
-	r.askTurns(10)
-	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
-		"running   nothing", "stack     empty")
-	answer := r.runAsManager("/compact")
-	r.wantAnswer("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
-	close(release)
-	r.finished(answer)
-	check.NoError(t, r.hub.Drain(t.Context()))
-	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them verbatim",
-		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 }
 
 func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {

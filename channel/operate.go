@@ -1,11 +1,14 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 )
@@ -51,26 +54,29 @@ func (o Operator) Fullest() (share float64) {
 	return share
 }
 
-// Context returns what /context shows, without model usage: the live state of an open conversation,
-// or the stored state of another one. ErrNotFound means that there is no such conversation.
+// Context returns what /context shows, without model usage: the live state of an open conversation, or the stored
+// state of another one. ErrNotFound means that there is no such conversation.
 func (o Operator) Context(ctx context.Context, name string) (Context, error) {
-	records, agent, err := o.find(ctx, name)
-	if err != nil {
-		return Context{}, err
-	}
 	c, err := o.hub.find(name, nil)
 	if err != nil {
 		return Context{}, err
 	}
 	if c == nil {
+		records, agent, err := o.find(ctx, name)
+		if err != nil {
+			return Context{}, err
+		}
 		return ReadContext(ctx, records, agent)
 	}
 	defer o.hub.release(c)
-	if agent, err = c.current(ctx); err != nil {
+	agent, err := c.current(ctx)
+	if err != nil {
 		return Context{}, err
 	}
 	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
-	now.Calls = c.callsWords()
+	if most := o.hub.rules.Load().CallsPerHour; most > 0 {
+		now.Calls = fmt.Sprintf("%d of %d in the last hour", o.hub.calls.count(time.Hour, c.account()), most)
+	}
 	return now, nil
 }
 
@@ -90,11 +96,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money)
-	if err == nil {
-		s.Budgets = append(s.Budgets, o.Budgets()...)
-	}
-	return s, err
+	return ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money, o.Budgets()...)
 }
 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
@@ -130,12 +132,12 @@ func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *co
 	return do(c)
 }
 
-// StartSession requests a new session, like /new. wanted is false if there are no messages since
-// the last session began; later means that the session starts once earlier messages are answered.
+// StartSession requests a new session, like /new. wanted is false if there are no messages since the last session
+// began; later means that the session starts once earlier messages are answered.
 func (o Operator) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
-	wanted, err = onEngine(ctx, o, name, func(c *conversation) (wanted bool, err error) {
+	_, err = onEngine(ctx, o, name, func(c *conversation) (_ any, err error) {
 		wanted, later, err = c.wantSession(ctx)
-		return wanted, err
+		return nil, err
 	})
 	return wanted, later, err
 }
@@ -210,32 +212,24 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 	return nil
 }
 
-// Budgets returns the state of the budgets that are set.
-func (o Operator) Budgets() []Budget { return o.hub.budgets(time.Now()) }
-
 // taskPoll is how often a waiter checks whether the tasks have ended; each takes at least one request.
 const taskPoll = 100 * time.Millisecond
 
-// DrainTasks returns once the tasks of the matching conversations have ended, including tasks they
-// started, and their results are answered. It calls waits once, with the number of open tasks. It
-// does not wait for tasks that a pause holds up.
+// DrainTasks returns once the tasks of the matching conversations have ended, including tasks they started, and their
+// results are answered. It calls waits once, with the number of open tasks, and does not wait for those of a paused bot.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
 	var before []string // unfinished since no task has been open
 	for announced := false; ; {
 		open, err := o.openTasks(ctx, match)
-		if err != nil {
-			return err
+		if err != nil || ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
 		}
 		if len(open) > 0 {
 			if !announced {
 				waits(len(open))
 			}
 			announced, before = true, nil
-			select {
-			case <-time.After(taskPoll):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			time.Sleep(taskPoll)
 			continue
 		}
 		unfinished, err := o.hub.wakeUnfinished(ctx, match)
@@ -252,45 +246,37 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 // openTasks returns the open tasks of the matching conversations that are not paused.
 func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]store.Task, error) {
 	open, err := o.hub.o.Store.OpenTasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	paused, err := o.hub.o.Store.Pauses().List(ctx)
 	return slices.DeleteFunc(open, func(t store.Task) bool {
 		root, _ := store.RootOf(t.Conversation)
-		return !match(root) || slices.Contains(paused, everywhere) || slices.Contains(paused, root)
+		here, all, _ := o.Paused(ctx, root)
+		return !match(root) || here || all
 	}), err
 }
 
-// Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation,
-// oldest first.
+// Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation, oldest first.
 func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	} else if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return nil, err
 	}
 	turn, open, err := records.Turns().Unanswered(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var messages []chat.Message
 	if open {
-		messages, err := records.Turns().Messages(ctx, turn.Seq)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range messages {
-			if m.Addressed {
-				texts = append(texts, m.Text)
-			}
+		messages, err = records.Turns().Messages(ctx, turn.Seq)
+	}
+	for _, m := range messages {
+		if m.Addressed {
+			texts = append(texts, m.Text)
 		}
 	}
-	waiting, err := records.Inbox().Oldest(ctx, pageSize)
+	waiting, failed := records.Inbox().Oldest(ctx, pageSize)
 	for _, m := range waiting {
 		if m.Addressed {
 			texts = append(texts, m.Text)
 		}
 	}
-	return texts, err
+	return texts, errors.Join(err, failed)
 }

@@ -92,10 +92,11 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)))
 	}
 	check.Equal(t, "answer", r.ask("I like tea"), "Noted.")
-	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
+	lines := strings.Split(w.String(), "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { // the prepared summary, or the one that makes room now
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
 	})
-	check.That(t, at >= 0 && slices.Contains(w.lines[at:], "turn answered"), "got steps %q", w.lines)
+	check.That(t, at >= 0 && slices.Contains(lines[at:], "turn answered"), "got steps %q", lines)
 	check.EqualAll(t, "memories saved by the tool", r.connector.memories, []string{"Ada likes tea number 1.", "Ada likes tea number 2."})
 	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: I like tea"), 1)
 }

@@ -22,7 +22,7 @@ func (r *rig) setFilePolicy(edit func(*compactor.Policy)) {
 	r.agent.Policy = func() compactor.Policy { return p }
 }
 
-func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
+func TestEverySettingIsShownWithItsOriginAndMayBeSet(t *testing.T) {
 	r := newRig(t, echo)
 	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PromptFile = 2, 9, "/home/somebody/prompt.md" })
 	r.agent.Origin = func(key string) string {
@@ -38,12 +38,6 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	for _, key := range compactor.Keys() {
 		check.Equal(t, "lines of "+key, strings.Count(shown, "\ncompaction."+key+" = "), 1)
 		check.HasPrefix(t, key, r.run("/settings compaction."+key), "compaction."+key+" = ")
-	}
-}
-
-func TestEverySettingHasAConversationOverride(t *testing.T) {
-	r := newRig(t, echo)
-	for _, key := range compactor.Keys() {
 		value := cmp.Or(map[string]string{"prepare_threshold": "0"}[key], compactor.DefaultPolicy().Value(key), "titles of books") // its default is no value
 		line := strings.ReplaceAll(r.run("/settings compaction."+key+" "+value), `"`, "")
 		if key == "model" || key == "worker_reasoning" || key == "prompt_file" {

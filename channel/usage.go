@@ -29,8 +29,7 @@ func (c *conversation) takeUsage() (all []store.Usage) {
 
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
-	now := time.Now()
-	used := store.Usage{Day: store.Day(now), Kind: kind, Model: model}
+	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model}
 	used.Add(u)
 	c.addUsage(used)
 	if c.hub.o.Counted != nil {
@@ -42,7 +41,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		o.Used(c.name, kind, model, e)
 	}
 	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
-	_ = c.hub.afford(now) // logs the budgets that this spent
+	_ = c.hub.afford() // logs the budgets that this spent
 }
 
 // flushUsage writes what no answer has written.
@@ -57,11 +56,9 @@ func (c *conversation) flushUsage(ctx context.Context) {
 	}
 }
 
-// flushTimeout limits the last write of a conversation that closes.
-const flushTimeout = 5 * time.Second
-
+// flushLast is flushUsage for a conversation that closes.
 func (c *conversation) flushLast() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.hub.ctx), flushTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.hub.ctx), 5*time.Second)
 	defer cancel()
 	c.flushUsage(ctx)
 }
@@ -126,23 +123,19 @@ type Spending struct {
 	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for; model is the one that answers in it.
-func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money) (*Spending, error) {
+// ReadSpending reads what a conversation's models were used for; model is the one that answers in it, all are the budgets
+// of the bot.
+func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money, all ...Budget) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Spending{Budgets: []Budget{}, NoPrice: []string{}}
-	today := store.Day(time.Now())
-	for _, u := range used {
-		if !s.Total.Add(u, m.Prices) && !slices.Contains(s.NoPrice, u.Model) {
-			s.NoPrice = append(s.NoPrice, u.Model)
-		}
-		if u.Day == today {
-			s.Today.Add(u, m.Prices)
-		}
-		if u.Kind == store.ForSummary {
-			s.Summaries.Add(u, m.Prices)
+	report := NewUsageReport(used, "", "day", m.Prices)
+	s := &Spending{Total: report.Total.Expense, Summaries: report.Total.Summaries, NoPrice: report.NoPrice}
+	s.Budgets = append([]Budget{}, all...)
+	for _, row := range report.Rows {
+		if row.Day == store.Day(time.Now()) {
+			s.Today = row.Expense
 		}
 	}
 	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(model.Window(ctx).Tokens))

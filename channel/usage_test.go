@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -40,9 +39,9 @@ func (r *rig) usageRows() (rows []string) {
 }
 
 // wantUsage fails unless there is one row, of today, with these numbers.
-func (r *rig) wantUsage(t *testing.T, want string) {
-	t.Helper()
-	check.EqualAll(t, "rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
+func (r *rig) wantUsage(when, want string) {
+	r.t.Helper()
+	check.EqualAll(r.t, when+": rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
 }
 
 // restartCounting restarts the bot as the program does: with the earlier usage.
@@ -67,11 +66,11 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	// An answer that is already paid for is not thrown away.
 	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 1e6}}, PerDay: 150}})
 	check.Equal(t, "answer, with the budget spent before it", r.ask("where is the tea?"), "here")
-	r.wantUsage(t, "turn scripted 3 600 110 5 8")
+	r.wantUsage("after a turn", "turn scripted 3 600 110 5 8")
 	r.hub.Renew(channel.Rules{})
 	r.ask("and now?")
 	r.restart()
-	r.wantUsage(t, "turn scripted 4 900 210 5 12")
+	r.wantUsage("after a restart", "turn scripted 4 900 210 5 12")
 	var sum store.Usage
 	for _, u := range counted {
 		sum.AddAll(u)
@@ -90,17 +89,15 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
 		}
 		r.ask("hello")
-		check.Equal(t, name, texts(r.usageRows()), store.Day(time.Now())+" turn scripted 1 50 0 0 1")
+		r.wantUsage(name, "turn scripted 1 50 0 0 1")
 		check.Equal(t, name+": turns answered", r.hub.Stats().Turns, 0)
 	}
-	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
-		asked := make(chan struct{})
-		r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), while(func(int) { close(asked) }, blockUntilCanceled)))
-		r.say("hello", true)
-		<-asked
-		r.reopen()
-		r.wantUsage(t, "turn scripted 1 90 0 0 2")
-	})
+	asked := make(chan struct{})
+	r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), while(func(int) { close(asked) }, blockUntilCanceled)))
+	r.say("hello", true)
+	<-asked
+	r.reopen()
+	r.wantUsage("a turn interrupted by shutdown", "turn scripted 1 90 0 0 2")
 }
 
 // Of recaps and failed requests, too, without a further turn. With the worker's budget spent, no model makes them.
@@ -151,31 +148,23 @@ func TestContextShowsSpending(t *testing.T) {
 }
 
 // stepLog records how steps end, and what happens in them.
-type stepLog struct {
-	mu    sync.Mutex // guards lines
-	lines []string
-}
+type stepLog struct{ check.Buffer }
 
 func (w *stepLog) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
 
 func (w *stepLog) Event(s *observe.Step, name string, attrs []slog.Attr) {
-	w.note(fmt.Sprintf("%s in %s of %s: %s", name, s.Kind, s.Conversation, attrs[0]))
+	fmt.Fprintf(w, "%s in %s of %s: %s\n", name, s.Kind, s.Conversation, attrs[0])
 }
 
 func (w *stepLog) End(s *observe.Step) {
-	if s.Kind == observe.Turn {
-		line := "turn " + s.Attr("outcome")
-		if s.Err != nil {
-			line += ": " + channel.FailureClass(s.Err)
-		}
-		w.note(line)
+	if s.Kind != observe.Turn {
+		return
 	}
-}
-
-func (w *stepLog) note(line string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lines = append(w.lines, line)
+	class := ""
+	if s.Err != nil {
+		class = ": " + channel.FailureClass(s.Err)
+	}
+	fmt.Fprintf(w, "turn %s%s\n", s.Attr("outcome"), class)
 }
 
 func TestTurnsAreObserved(t *testing.T) {
@@ -190,7 +179,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	}
 	r.run("/pause")
 	r.ask("hello")
-	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
+	check.Equal(t, "turns", w.String(), "turn answered\nturn failed: auth\nturn failed: no_answer\nturn failed: other\nturn passed\n")
 	// Every error has a class.
 	all := []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled}
 	for _, kind := range llm.Kinds {

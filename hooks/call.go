@@ -20,8 +20,7 @@ import (
 // vetoCode is the exit code with which a program vetoes; over HTTP it is status 409.
 const vetoCode = 10
 
-// endTime is how long a program's children may keep its output open after it has ended. Tests
-// shorten it.
+// endTime is how long a program's children may keep its output open after it has ended. Tests shorten it.
 var endTime = time.Second
 
 // run runs a program with the event on its standard input, and returns its output. Of the bot's
@@ -45,11 +44,9 @@ func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	case errors.As(err, &exit) && exit.ExitCode() == vetoCode:
 		return out.Bytes(), errVeto
 	case err != nil && errs.Len() > 0:
-		return nil, fmt.Errorf("%w: %s", err, clip(errs.String(), maxReason))
-	case err != nil:
-		return nil, err
+		err = fmt.Errorf("%w: %s", err, clip(errs.String(), maxReason))
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), err
 }
 
 // bounded keeps the first most bytes and discards the rest without an error.

@@ -1,8 +1,6 @@
-// Package hooks notifies the owner's programs and addresses of what happens: before and after
-// compactions, of new memories and of replies. A hook called before a compaction may veto it, or
-// set what its summary should keep. No hook delays a turn: one that hangs, fails or floods is
-// stopped after its timeout, which the log and the metrics record. The package imports nothing of
-// Cairn.
+// Package hooks notifies the owner's programs and addresses of compactions, new memories and replies. A hook called
+// before a compaction may veto it, or set what its summary should keep. No hook delays a turn: one that hangs, fails
+// or floods is stopped after its timeout. The package imports nothing of Cairn.
 package hooks
 
 import (
@@ -77,7 +75,7 @@ type Hooks struct {
 	workers sync.WaitGroup // one for each hook, so that one that hangs does not delay others
 	failing sync.Map       // hooks whose failure was logged
 
-	mu       sync.Mutex // guards everything below
+	mu       sync.Mutex // guards all below
 	settings Settings
 	waiting  map[string]chan []byte // queued events by hook; nil after Close
 }
@@ -102,23 +100,15 @@ func (h *Hooks) Update(s Settings) {
 	h.settings = s
 }
 
-// Has reports whether a hook is configured.
-func (h *Hooks) Has(hook string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.settings.Call[hook]) > 0
-}
-
 // Tell queues an event for a hook: a struct, which is sent as a JSON object. It does not wait.
 func (h *Hooks) Tell(hook string, e any) {
-	if !h.Has(hook) {
-		return
-	}
-	body := bodyOf(hook, e)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.settings.Call[hook]) == 0 {
+		return
+	}
 	select {
-	case h.waiting[hook] <- body:
+	case h.waiting[hook] <- bodyOf(hook, e):
 	default: // the queue is full, or closed
 		h.count(hook, Dropped)
 		h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events wait")
@@ -127,17 +117,17 @@ func (h *Hooks) Tell(hook string, e any) {
 
 // work calls a hook with its queued events, one after the other.
 func (h *Hooks) work(hook string, queue <-chan []byte) {
-	dropped := 0
 	for body := range queue {
-		if h.ctx.Err() != nil { // the bot is stopping
-			h.count(hook, Dropped)
-			dropped++
+		if h.ctx.Err() == nil {
+			h.call(h.ctx, hook, body)
 			continue
 		}
-		h.call(h.ctx, hook, body)
-	}
-	if dropped > 0 {
-		h.log.Warn("hook_not_called", "hook", hook, "waiting", dropped, "error", "the bot ended")
+		left := len(queue) + 1 // the bot is stopping, so nothing is added
+		for range left {
+			h.count(hook, Dropped)
+		}
+		h.log.Warn("hook_not_called", "hook", hook, "waiting", left, "error", "the bot ended")
+		return
 	}
 }
 
@@ -181,13 +171,12 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	} else {
 		said, err = run(limited, target, body)
 	}
-	v, outcome := Verdict{}, OK
+	v, outcome, answer := Verdict{}, OK, verdictOf(said)
 	switch {
 	case err == nil:
-		v.Focus = verdictOf(said).Focus
+		v.Focus = answer.Focus
 	case hook == Before && errors.Is(err, errVeto):
-		v = Verdict{Veto: true, Reason: clip(cmp.Or(verdictOf(said).Reason, "a hook refused it"), maxReason)}
-		outcome = Vetoed
+		v, outcome = Verdict{Veto: true, Reason: cmp.Or(answer.Reason, "a hook refused it")}, Vetoed
 	case limited.Err() != nil:
 		outcome = Timeout
 	default:
@@ -204,8 +193,7 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	return v
 }
 
-// failed returns the level at which a failure is logged: a warning for the first one until the hook
-// works again.
+// failed returns the level at which a failure is logged: a warning for the first one until the hook works again.
 func (h *Hooks) failed(hook string) slog.Level {
 	if _, again := h.failing.LoadOrStore(hook, true); again {
 		return slog.LevelDebug
@@ -224,7 +212,7 @@ func verdictOf(said []byte) (v Verdict) {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		v.Reason, _, _ = strings.Cut(text, "\n")
 	}
-	v.Focus = clip(v.Focus, maxFocus)
+	v.Focus, v.Reason = clip(v.Focus, maxFocus), clip(v.Reason, maxReason)
 	return v
 }
 

@@ -140,6 +140,7 @@ func TestAnAddressDecides(t *testing.T) {
 		{500, "broken", Verdict{}, Failed},
 		{302, "", Verdict{}, Failed},
 		{0, "", Verdict{}, Timeout},
+		{200, "", Verdict{}, OK},
 	} {
 		status, said = c.status, c.said
 		check.Equal(t, fmt.Sprint("decision of ", c.status), h.Ask(t.Context(), Before, one), c.want)
@@ -147,6 +148,8 @@ func TestAnAddressDecides(t *testing.T) {
 	}
 	check.Lacks(t, "log", f.log.String(), "a secret", "hush") // chat platforms have the key of a webhook in its address
 	check.Contains(t, "log", f.log.String(), "outcome=timeout")
+	check.Equal(t, "warnings of the four failures in a row", strings.Count(f.log.String(), "level=WARN"), 1)
+	check.Equal(t, "ends", strings.Count(f.log.String(), "level=INFO msg=hook_recovered hook=before_compaction"), 1)
 }
 
 func TestAHookThatHangsDelaysNobodyAndEndsWithTheBot(t *testing.T) {
@@ -169,19 +172,6 @@ func TestAHookThatHangsDelaysNobodyAndEndsWithTheBot(t *testing.T) {
 	check.Equal(t, "log lines about what still waited", lines()-before, 1)
 	check.Lacks(t, "log", f.log.String(), "canceled")
 	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
-}
-
-func TestAHookThatFailsIsOneIncident(t *testing.T) {
-	works := filepath.Join(t.TempDir(), "works")
-	h, f := started(t, Settings{Call: map[string][]string{Before: script("test -e " + works)}})
-	for n := range 5 {
-		if n == 3 {
-			check.NoError(t, os.WriteFile(works, nil, 0o600))
-		}
-		h.Ask(t.Context(), Before, one)
-	}
-	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
-	check.Equal(t, "ends", strings.Count(f.log.String(), "level=INFO msg=hook_recovered hook=before_compaction"), 1)
 }
 
 // A hook that is too slow for its events stays one incident until it has caught up: two calls succeed while

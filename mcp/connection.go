@@ -19,8 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// connectTimeout limits connecting and each listing of tools. A program that a package manager has
-// to download first is slow.
+// connectTimeout limits connecting and each listing of tools. A program that is downloaded first is slow.
 const connectTimeout = 2 * time.Minute
 
 // Pauses, which tests shorten.
@@ -33,7 +32,7 @@ var (
 type connection struct {
 	Server
 	version string
-	notify  func() // called when the tools have changed
+	notify  func() // called when the tools have changed; nil: not called
 	log     *slog.Logger
 	end     context.CancelFunc
 	tried   chan struct{} // closed after the first connection attempt
@@ -54,8 +53,8 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
 	return &connection{
-		Server: s, version: version, notify: notify, log: log, tried: make(chan struct{}), changed: make(chan struct{}, 1),
-		why: "it is being connected",
+		Server: s, version: version, notify: notify, log: log, why: "it is being connected",
+		tried: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
 }
 
@@ -83,8 +82,7 @@ func (c *connection) noteDisconnected(err error, _ time.Duration) {
 	c.log.Log(context.Background(), c.incident.Begin(), "tool_server_lost", "error", why)
 }
 
-// describe returns an error on one line, without path and query of the server's address: they often
-// contain a key.
+// describe returns an error on one line, without path and query of the server's address: they often contain a key.
 func (c *connection) describe(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	if u, err := url.Parse(c.URL); err == nil && u.Host != "" {
@@ -163,28 +161,22 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	c.problems = problems
 	c.mu.Lock()
 	before := c.tools
-	first, changes := before == nil, changesOf(before, tools)
-	c.session, c.why, c.refused = session, "", refused
-	if first || len(changes) > 0 {
+	changes := changesOf(before, tools)
+	renewed := before == nil || len(changes) > 0
+	if c.session, c.why, c.refused = session, "", refused; renewed {
 		c.tools = tools
 	}
 	c.mu.Unlock()
-	if (first || len(changes) > 0) && c.notify != nil {
+	if renewed && c.notify != nil {
 		c.notify()
 	}
 	c.first.Do(func() { close(c.tried) })
-	if first {
+	if before == nil {
 		c.log.Info("tool_server_connected", "tools", names(tools), "refused", refused)
-	} else if len(changes) > 0 {
+	} else if renewed {
 		c.log.Warn("tools_changed", "changes", changes, "refused", refused)
 	}
 	return nil
-}
-
-func (c *connection) allowed() []Tool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tools
 }
 
 func (c *connection) status() Status {
@@ -197,24 +189,19 @@ func (c *connection) status() Status {
 	return s
 }
 
-// changesOf describes how a list of tools differs from the previous one.
 func changesOf(before, after []Tool) (changes []string) {
-	was := make(map[string]Tool, len(before))
-	for _, tool := range before {
-		was[tool.Original] = tool
-	}
-	for _, tool := range after {
-		old, known := was[tool.Original]
-		delete(was, tool.Original)
-		if !known {
-			changes = append(changes, tool.Original+" appeared")
-		} else if old.Description != tool.Description || !bytes.Equal(old.Parameters, tool.Parameters) {
-			changes = append(changes, tool.Original+" was redefined")
+	is := names(after)
+	for _, old := range before {
+		if i := slices.Index(is, old.Original); i < 0 {
+			changes = append(changes, old.Original+" is gone")
+		} else if old.Description != after[i].Description || !bytes.Equal(old.Parameters, after[i].Parameters) {
+			changes = append(changes, old.Original+" was redefined")
 		}
 	}
-	for name := range was {
-		changes = append(changes, name+" is gone")
+	for _, name := range is {
+		if !slices.Contains(names(before), name) {
+			changes = append(changes, name+" appeared")
+		}
 	}
-	slices.Sort(changes)
 	return changes
 }

@@ -19,10 +19,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// The safety suite: a bot with a model that obeys every tool result, and a malicious tool server,
-// over standard input and output and over HTTP. Whatever the server sends, it gets no call that was
-// not allowed, reads nothing of another conversation, and cannot impersonate anyone; the turn ends
-// with an answer.
+// The safety suite: a bot with a model that obeys every tool result, and a malicious tool server, over standard input
+// and output and over HTTP. Whatever the server sends, it gets no call that was not allowed, reads nothing of another
+// conversation, and cannot impersonate anyone; the turn ends with an answer.
 
 // hostileTools are the tools that the settings allow. The server has others.
 var hostileTools = []string{

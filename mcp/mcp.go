@@ -1,8 +1,7 @@
-// Package mcp gives models the tools of MCP servers: programs that speak the Model Context Protocol
-// over standard input and output, or over streamable HTTP. A tool can be called only if the
-// settings allow it by name. Results are data: they are clipped, and a server that hangs, floods or
-// dies affects only one call. The package imports llm, internal/tokens and mcp/builtin, which has
-// servers of its own.
+// Package mcp gives models the tools of MCP servers: programs that speak the Model Context Protocol over standard
+// input and output, or over streamable HTTP. A tool can be called only if the settings allow it by name. Results are
+// data: they are clipped, and a server that hangs, floods or dies affects only one call. The package imports llm,
+// internal/tokens and mcp/builtin.
 package mcp
 
 import (
@@ -66,9 +65,8 @@ type Host struct {
 	servers []*connection
 }
 
-// Start connects to servers in the background and keeps the connections until Close. version is the
-// program's version, which is sent to servers; changed is called from any goroutine when the result
-// of Tools may have changed.
+// Start connects to servers in the background and keeps the connections until Close. version is the program's, for
+// servers; changed, if not nil, is called from any goroutine when the result of Tools may have changed.
 func Start(servers []Server, version string, changed func(), log *slog.Logger) *Host {
 	h := &Host{version: version, changed: changed, log: log}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -76,8 +74,7 @@ func Start(servers []Server, version string, changed func(), log *slog.Logger) *
 	return h
 }
 
-// Update connects to new and changed servers, and closes the connections to removed ones. All
-// others stay connected.
+// Update connects to new and changed servers, and closes the connections to removed ones. All others stay connected.
 func (h *Host) Update(servers []Server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,15 +110,16 @@ func (h *Host) all() []*connection {
 	return slices.Clone(h.servers)
 }
 
-// Tools returns the allowed tools of some servers, without waiting: none of a server that has not
-// been reached yet. The tools of a lost server stay and return errors, so that the prompt does not
-// change with every broken connection.
+// Tools returns the allowed tools of some servers, without waiting: none of a server that has not been reached yet.
+// The tools of a lost server stay and return errors: otherwise each broken connection would change the prompt.
 func (h *Host) Tools(ids []string) []Tool {
 	var tools []Tool
 	for _, c := range h.all() {
+		c.mu.Lock()
 		if slices.Contains(ids, c.ID) {
-			tools = append(tools, c.allowed()...)
+			tools = append(tools, c.tools...)
 		}
+		c.mu.Unlock()
 	}
 	return tools
 }
@@ -135,8 +133,7 @@ func (h *Host) Status() []Status {
 	return all
 }
 
-// Tried waits until the first connection attempt to each of some servers has succeeded or failed,
-// or returns an error when ctx ends.
+// Tried waits until the first attempt to connect to each of some servers has ended; an error: ctx has ended before.
 func (h *Host) Tried(ctx context.Context, ids []string) error {
 	for _, c := range h.all() {
 		if !slices.Contains(ids, c.ID) {

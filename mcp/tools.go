@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,11 +28,10 @@ const (
 	maxName        = 64   // characters, a limit of the providers
 )
 
-// readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the
-// others; and problems of allowed tools that cannot be used.
+// readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the others; and
+// problems of allowed tools that cannot be used.
 func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []Tool, refused, problems []string, err error) {
 	allowed = []Tool{} // not nil: it was read
-	taken := map[string]bool{}
 	all, more, err := readTools(ctx, session)
 	if more {
 		problems = append(problems, fmt.Sprintf("the server's list has no end after %d tools: the rest is not read", len(all)))
@@ -41,14 +42,13 @@ func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession
 			continue
 		}
 		tool, problem := c.toolOf(offered)
-		if problem == "" && taken[tool.Name] {
+		if problem == "" && slices.ContainsFunc(allowed, func(other Tool) bool { return other.Name == tool.Name }) {
 			problem = "another tool has the same name, " + tool.Name
 		}
 		if problem != "" {
 			problems = append(problems, offered.Name+": "+problem)
 			continue
 		}
-		taken[tool.Name] = true
 		allowed = append(allowed, tool)
 	}
 	slices.SortFunc(allowed, func(a, b Tool) int { return strings.Compare(a.Original, b.Original) })
@@ -100,16 +100,13 @@ func (c *connection) toolOf(offered *sdk.Tool) (tool Tool, problem string) {
 	}}, ""
 }
 
-// ToolName returns the name by which models call a server's tool: "calc_add" for add of calc.
-// Providers accept letters, digits, "_" and "-", and at most 64 characters: other characters become
-// "_", and a long name ends with a hash of the full name.
+// foreign are characters that providers do not accept in a tool's name.
+var foreign = regexp.MustCompile(`[^-_0-9A-Za-z]`)
+
+// ToolName returns the name by which models call a server's tool: "calc_add" for add of calc. Characters that
+// providers refuse become "_", and a long name ends with a hash of the full name.
 func ToolName(server, tool string) string {
-	name := strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '_'
-	}, server+"_"+tool)
+	name := foreign.ReplaceAllString(server+"_"+tool, "_")
 	if len(name) <= maxName {
 		return name
 	}
@@ -158,31 +155,25 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 func resultText(result *sdk.CallToolResult) string {
 	var parts []string
 	for _, content := range result.Content {
+		shown := "[a file, a sound or a link, which is not shown]"
 		switch part := content.(type) {
 		case *sdk.TextContent:
-			parts = append(parts, part.Text)
+			shown = part.Text
 		case *sdk.ImageContent:
-			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data)))
+			shown = fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data))
 		case *sdk.EmbeddedResource:
-			if part.Resource != nil && part.Resource.Text != "" {
-				parts = append(parts, part.Resource.Text)
-				continue
+			if part.Resource != nil {
+				shown = cmp.Or(part.Resource.Text, shown)
 			}
-			parts = append(parts, "[a file, which is not shown]")
-		default:
-			parts = append(parts, "[a sound or a link, which is not shown]")
 		}
+		parts = append(parts, shown)
 	}
 	if len(parts) == 0 && result.StructuredContent != nil {
 		if text, err := json.Marshal(result.StructuredContent); err == nil {
 			parts = append(parts, string(text))
 		}
 	}
-	text := strings.TrimSpace(printable(strings.Join(parts, "\n")))
-	if text == "" {
-		return "The tool returned nothing."
-	}
-	return text
+	return cmp.Or(strings.TrimSpace(printable(strings.Join(parts, "\n"))), "The tool returned nothing.")
 }
 
 // printable removes broken UTF-8 and control characters.

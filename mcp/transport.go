@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -25,8 +26,8 @@ const (
 	maxLog    = 4 << 10 // bytes of what a program writes to standard error at once
 )
 
-// transport starts the program or the built-in server, or returns a transport to the address. stop
-// ends the program; it may be called more than once.
+// transport starts the program or the built-in server, or returns a transport to the address. stop ends the program;
+// it may be called more than once.
 func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(), err error) {
 	if c.Builtin != "" {
 		server, err := builtin.New(c.Builtin, c.Folder)
@@ -49,10 +50,7 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 		}, func() {}, nil
 	}
 	p, err := startProgram(c.Command, environment(c.Env), errorLog{c.log})
-	if err != nil {
-		return nil, nil, err
-	}
-	return &sdk.IOTransport{Reader: p, Writer: p}, func() { _ = p.Close() }, nil
+	return &sdk.IOTransport{Reader: p, Writer: p}, func() { _ = p.Close() }, err
 }
 
 // environment returns the environment of a program, without the bot's own secrets.
@@ -69,8 +67,7 @@ func environment(own map[string]string) []string {
 	return env
 }
 
-// limitedTransport adds headers and limits the size of responses, so that a huge one cannot exhaust
-// memory.
+// limitedTransport adds headers and limits the size of responses, so that a huge one cannot exhaust memory.
 type limitedTransport struct {
 	headers map[string]string
 	next    http.RoundTripper
@@ -108,14 +105,13 @@ var (
 // maxUnread is how many bytes a program may write while it does not read.
 const maxUnread = 1 << 20
 
-// program is a server started as a program; Write and Read are its input and output. A program that
-// does not read its input is given up: otherwise all later writes would block, and so would closing
-// the connection.
+// program is a server started as a program; Write and Read are its input and output. A program that does not read its
+// input is given up: otherwise all later writes would block, and so would closing the connection.
 type program struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     io.Reader
-	writing atomic.Bool  // a Write is blocked by the program
+	writing atomic.Bool  // a Write is running
 	unread  atomic.Int64 // bytes read since the Write started
 	once    sync.Once    // guards Close
 }
@@ -140,17 +136,9 @@ func (p *program) Write(text []byte) (n int, err error) {
 	p.unread.Store(0)
 	p.writing.Store(true)
 	defer p.writing.Store(false)
-	if in, ok := p.in.(*os.File); ok {
-		err = in.SetWriteDeadline(time.Now().Add(writeTimeout))
-	}
-	if err == nil {
-		n, err = p.in.Write(text)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errors.New("it does not read what it is sent")
-	}
-	if err != nil {
-		_ = p.in.Close() // pending writes fail immediately
+	defer time.AfterFunc(writeTimeout, func() { _ = p.in.Close() }).Stop()
+	if n, err = p.in.Write(text); err != nil {
+		err = fmt.Errorf("it does not read what it is sent: %w", err)
 	}
 	return n, err
 }
@@ -165,25 +153,17 @@ func (p *program) Read(text []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the program: it closes its input and then, if that is not enough, sends signals to it
-// and its children.
+// Close ends the program: it closes its input and then, if that is not enough, sends signals to it and its children.
 func (p *program) Close() error {
 	p.once.Do(func() {
-		_ = p.in.Close() // the program may already have closed it
-		ended := make(chan struct{})
-		go func() {
-			_ = p.cmd.Wait() // it was asked to end, so its status does not matter
-			close(ended)
-		}()
-		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-			select {
-			case <-ended:
-			case <-time.After(endTimeout):
-				_ = syscall.Kill(-p.cmd.Process.Pid, signal)
-			}
+		kill := func(signal syscall.Signal) func() {
+			return func() { _ = syscall.Kill(-p.cmd.Process.Pid, signal) }
 		}
-		<-ended
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // remaining children
+		_ = p.in.Close() // the program may already have closed it
+		defer time.AfterFunc(endTimeout, kill(syscall.SIGTERM)).Stop()
+		defer time.AfterFunc(2*endTimeout, kill(syscall.SIGKILL)).Stop()
+		_ = p.cmd.Wait()        // it was asked to end, so its status does not matter
+		kill(syscall.SIGKILL)() // remaining children
 	})
 	return nil
 }

@@ -144,11 +144,13 @@ messages behind it minus its own, at the price of cached input.`,
 					return err
 				}
 				money := a.settings.Money()
-				used, usedErr := db.Usage(ctx, channel.MonthStart(now))
-				if report.Usage, err = channel.ReadSpending(ctx, conversation, agent.Model, money); err != nil || usedErr != nil {
-					return errors.Join(err, usedErr)
+				used, err := db.Usage(ctx, channel.MonthStart(now))
+				if err != nil {
+					return err
 				}
-				report.Usage.Budgets = append(report.Usage.Budgets, money.Budgets(used, now)...) // of the whole bot
+				if report.Usage, err = channel.ReadSpending(ctx, conversation, agent.Model, money, money.Budgets(used, now)...); err != nil {
+					return err
+				}
 				return a.show(a.out, report)
 			})
 		},

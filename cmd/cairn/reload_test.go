@@ -15,6 +15,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/hooks"
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/terminal"
@@ -74,8 +75,10 @@ func TestEditsApply(t *testing.T) {
 	s.told("settings_need_restart", 1)
 	check.Contains(t, "the log", s.log.String(), `settings="[workers health]"`)
 	check.Equal(t, "keep_last_n", s.policy().KeepLastN, 11)
-	s.edit("[hooks]\non_reply = \"true\"\n[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]\n[prices.m]\ninput = 3\noutput = 1\n")
-	eventually(t, "hooks and tools apply", s.log.String, func() bool { return s.hooks.Has("on_reply") && len(s.tools.Status()) == 1 })
+	s.edit("[hooks]\nbefore_compaction = [\"sh\", \"-c\", \"exit 10\"]\n[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]\n[prices.m]\ninput = 3\noutput = 1\n")
+	eventually(t, "hooks and tools apply", s.log.String, func() bool {
+		return s.hooks.Ask(t.Context(), hooks.Before, struct{ A int }{}).Veto && len(s.tools.Status()) == 1
+	})
 	price, _ := s.settings().Money().Prices.Of("m")
 	check.Equal(t, "price", price.Input, 3)
 	for n := range 20 { // of many writes the last counts

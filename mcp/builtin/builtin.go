@@ -1,5 +1,5 @@
-// Package builtin has MCP servers that run inside the program: fetch reads web pages, files reads
-// one folder. Both are read-only. The package imports nothing of Cairn.
+// Package builtin has MCP servers that run inside the program: fetch reads web pages, files reads one folder. Both are
+// read-only. The package imports nothing of Cairn.
 package builtin
 
 import (
@@ -15,8 +15,7 @@ import (
 // Names are the names of the servers.
 var Names = []string{"fetch", "files"}
 
-// New returns the server with this name. folder is the root of files. It returns an error if the
-// name is unknown or the folder cannot be opened.
+// New returns the server with this name; folder is the root of files.
 func New(name, folder string) (*sdk.Server, error) {
 	switch name {
 	case "fetch":
@@ -36,10 +35,7 @@ func addTool[In any](s *sdk.Server, tool *sdk.Tool, run func(ctx context.Context
 	tool.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true}
 	sdk.AddTool(s, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
 		text, err := run(ctx, in)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, err
 	})
 }
 

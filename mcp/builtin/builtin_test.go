@@ -129,8 +129,7 @@ func FuzzReadable(f *testing.F) {
 	})
 }
 
-func sharedFolder(t *testing.T) files {
-	t.Helper()
+func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	check.NoError(t, os.CopyFS(dir, fstest.MapFS{
 		"secret.txt":              {Data: []byte("the key is under the pot")},
@@ -143,23 +142,9 @@ func sharedFolder(t *testing.T) files {
 	for from, to := range map[string]string{"shared/out": "../secret.txt", "shared/up": "..", "shared/etc": "/etc"} {
 		check.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
-	root := check.Must(os.OpenRoot(filepath.Join(dir, "shared")))(t)
-	t.Cleanup(func() { _ = root.Close() }) // the folder is removed with the test
-	return files{root}
-}
-
-func TestFilesStaysInFolder(t *testing.T) {
-	f := sharedFolder(t)
-	for _, name := range []string{"../secret.txt", "/etc/passwd", "out", "up/secret.txt", "notes/../../secret.txt", "etc/passwd", "..", "\x00", ""} {
-		text, err := f.read(t.Context(), readArguments{Path: name})
-		check.That(t, err != nil && !strings.Contains(text+err.Error(), filepath.Dir(f.root.Name())), "read %q: %q, %v", name, text, err)
-		check.That(t, name == "" || check.ErrorOf(f.list(t.Context(), listArguments{Folder: name})) != nil, "%q is listed", name)
-	}
-	check.Equal(t, "search outside the folder", check.Must(f.search(t.Context(), searchArguments{Text: "pot"}))(t), "No shared file contains this.")
-}
-
-func TestFilesListsReadsAndSearches(t *testing.T) {
-	f := sharedFolder(t)
+	f := files{check.Must(os.OpenRoot(filepath.Join(dir, "shared")))(t)}
+	defer func() { _ = f.root.Close() }() // the folder is removed with the test
+	// They list, read and search.
 	list := check.Must(f.list(t.Context(), listArguments{}))(t)
 	check.Contains(t, "list", list, "notes/\n", "plan.md  27 bytes\n")
 	check.Lacks(t, "list", list, "out")
@@ -170,4 +155,11 @@ func TestFilesListsReadsAndSearches(t *testing.T) {
 	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt", "pipe"} { // opening a pipe would wait for its writer
 		check.That(t, check.ErrorOf(f.read(t.Context(), readArguments{Path: name})) != nil, "%s is read", name)
 	}
+	// They stay in the folder.
+	for _, name := range []string{"../secret.txt", "/etc/passwd", "out", "up/secret.txt", "notes/../../secret.txt", "etc/passwd", "..", "\x00", ""} {
+		text, err := f.read(t.Context(), readArguments{Path: name})
+		check.That(t, err != nil && !strings.Contains(text+err.Error(), filepath.Dir(f.root.Name())), "read %q: %q, %v", name, text, err)
+		check.That(t, name == "" || check.ErrorOf(f.list(t.Context(), listArguments{Folder: name})) != nil, "%q is listed", name)
+	}
+	check.Equal(t, "search outside the folder", check.Must(f.search(t.Context(), searchArguments{Text: "pot"}))(t), "No shared file contains this.")
 }

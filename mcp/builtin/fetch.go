@@ -29,20 +29,17 @@ const (
 	fetchTimeout = 25 * time.Second
 )
 
-// publicOnly rejects connections to addresses that are not public, and to ports other than 80 and
-// 443. It checks the address after name resolution, and again for each redirect, so a name that
-// resolves to a local address is rejected too.
+// publicOnly rejects connections to addresses that are not public, and to ports other than 80 and 443. It checks the
+// address after name resolution, and again for each redirect, so it rejects a name that resolves to a local address.
 var publicOnly = ssrf.New(ssrf.WithNetworks("tcp4", "tcp6")).Safe
 
 // newClient returns an HTTP client. control can reject its connections.
 func newClient(control func(network, address string, c syscall.RawConn) error) *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: control}
+	dialer := &net.Dialer{Control: control}
 	return &http.Client{
 		Timeout: fetchTimeout,
 		Transport: &http.Transport{ // no proxy: it would make the connections, unchecked
 			DialContext:            dialer.DialContext,
-			TLSHandshakeTimeout:    10 * time.Second,
-			ResponseHeaderTimeout:  15 * time.Second,
 			DisableKeepAlives:      true,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
@@ -77,15 +74,11 @@ func fetchServer(client *http.Client) *sdk.Server {
 
 // fetch returns a page as text, below a line with its address.
 func fetch(ctx context.Context, client *http.Client, address string) (string, error) {
-	u, err := url.Parse(strings.TrimSpace(address))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSpace(address), nil)
 	if err != nil {
 		return "", fmt.Errorf("%q is not an address", address)
 	}
-	if err := checkAddress(u); err != nil {
-		return "", err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
+	if err := checkAddress(req.URL); err != nil {
 		return "", err
 	}
 	req.Header.Set("User-Agent", "Mozilla/5.0 (compatible; Cairn)")
@@ -106,10 +99,7 @@ func fetch(ctx context.Context, client *http.Client, address string) (string, er
 		return "", fmt.Errorf("the page is larger than %d MiB", maxPage>>20)
 	}
 	text, err := readable(body, resp.Header.Get("Content-Type"), resp.Request.URL)
-	if err != nil {
-		return "", err
-	}
-	return resp.Request.URL.String() + "\n" + text, nil
+	return resp.Request.URL.String() + "\n" + text, err
 }
 
 // checkAddress returns an error unless u is an ordinary web address.
@@ -143,28 +133,25 @@ func readable(body []byte, contentType string, from *url.URL) (string, error) {
 		text, err := io.ReadAll(decoded)
 		return string(text), err
 	}
+	var text strings.Builder
 	article, err := readability.FromReader(decoded, from)
+	if err == nil && article.Title() != "" {
+		fmt.Fprintf(&text, "# %s\n\n", article.Title())
+	}
+	if err == nil && article.Node != nil {
+		err = article.RenderText(&text)
+	}
+	if err == nil && strings.TrimSpace(text.String()) == "" {
+		err = errors.New("it has no text, and may need a browser")
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the page: %w", err)
-	}
-	var text strings.Builder
-	if title := article.Title(); title != "" {
-		fmt.Fprintf(&text, "# %s\n\n", title)
-	}
-	if article.Node != nil {
-		if err := article.RenderText(&text); err != nil {
-			return "", fmt.Errorf("read the page: %w", err)
-		}
-	}
-	if strings.TrimSpace(text.String()) == "" {
-		return "", errors.New("the page has no text; it may need a browser")
 	}
 	return text.String(), nil
 }
 
 // inWords shortens an error of the HTTP client to its cause.
 func inWords(err error) error {
-	var failed *url.Error
 	var unknown *net.DNSError
 	var network *net.OpError
 	switch {
@@ -176,8 +163,6 @@ func inWords(err error) error {
 		return fmt.Errorf("there is no host %q", unknown.Name)
 	case errors.As(err, &network):
 		return fmt.Errorf("the page cannot be reached: %w", network.Err)
-	case errors.As(err, &failed):
-		return failed.Err
 	}
 	return err
 }

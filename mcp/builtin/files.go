@@ -84,10 +84,6 @@ func (f files) read(_ context.Context, in readArguments) (string, error) {
 	return page(string(text), in.Offset)
 }
 
-// errNotText is returned for files that are not text.
-var errNotText = errors.New("it is not a text file")
-
-// text reads a text file.
 func (f files) text(name string) ([]byte, error) {
 	info, err := f.root.Stat(name)
 	switch {
@@ -105,7 +101,7 @@ func (f files) text(name string) ([]byte, error) {
 	defer func() { _ = file.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err == nil && (!utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0) {
-		err = errNotText
+		err = errors.New("it is not a text file")
 	}
 	return text, err
 }
