@@ -191,12 +191,8 @@ func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
 	return levels
 }
 
-// figure shows a chart, drawn once for wide screens and once for narrow ones.
 func figure(id string, drawn interface{ SVG(chart.Options) string }) g.Node {
-	return h.Figure(
-		h.Div(h.Class("if-wide"), g.Raw(drawn.SVG(chart.Options{ID: id}))), // the chart escapes its input
-		h.Div(h.Class("if-narrow"), g.Raw(drawn.SVG(chart.Options{ID: id + "-narrow", Width: 480}))),
-	)
+	return h.Figure(g.Raw(drawn.SVG(chart.Options{ID: id}))) // the chart escapes its input
 }
 
 func sawtooth(d conversationAnswer, h historyAnswer) g.Node {

@@ -65,6 +65,7 @@ func TestPages(t *testing.T) {
 			check.Lacks(t, page, text, "<script>alert", "<img src=x", "<svg onload", " style=")
 		}
 	}
+	check.Equal(t, "charts, each drawn once", strings.Count(r.page(200, p), `role="img"`), 2)
 }
 
 func TestMessagesShowCallsOfToolsAndWhatASearchFound(t *testing.T) {

@@ -26,37 +26,68 @@ type Options struct {
 	// ID is the prefix of the ids of the chart's title and description; it must be unique in a page.
 	// "": "chart".
 	ID string
-	// Width is in units, which have the size of a pixel where the chart has its natural size; 0: 880. A
-	// narrow chart is legible on a narrow screen, because its text is not smaller.
-	Width int
-	// Standalone makes a self-contained file, with CSS inside. Otherwise the page must include CSS.
+	// Standalone makes a self-contained file, with CSS inside. Otherwise the page must include CSS, and the
+	// chart is as wide as its place: what it draws stretches, its texts do not.
 	Standalone bool
 }
 
-func (o Options) width() int { return cmp.Or(o.Width, 880) }
+// Sizes, in pixels.
+const (
+	left, right = 48, 150 // margins of a chart with axes, as in CSS
+	fileWidth   = 880     // of a file of its own
+	entryWidth  = 130     // of an entry of a legend
+	entryHeight = 18
+)
 
-// drawing is the content of an SVG.
-type drawing struct{ b strings.Builder }
+// drawing is the content of an SVG, without its margins.
+type drawing struct {
+	b    strings.Builder
+	left int // margin; 0: none on either side
+}
 
-// svg returns the SVG, which scales to the width of its place.
 func (d *drawing) svg(o Options, height int, title, desc string) string {
-	id := text(cmp.Or(o.ID, "chart"))
-	var all drawing
-	all.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
-		o.width(), height, id, id)
-	all.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", id, text(title), id, text(desc))
-	if o.Standalone {
-		all.printf("<style>\n%s</style>\n"+`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", CSS, o.width(), height)
+	id, class, inner := text(cmp.Or(o.ID, "chart")), "chart", fileWidth
+	if d.left > 0 {
+		class, inner = "chart chart-margins", fileWidth-left-right
 	}
-	return all.b.String() + d.b.String() + "</svg>\n"
+	size, content := fmt.Sprintf(`class="%s" width="100%%" height="%d"`, class, height), d.b.String()
+	if o.Standalone {
+		size = fmt.Sprintf(`class="chart" viewBox="0 0 %d %d"`, fileWidth, height)
+		content = fmt.Sprintf("<style>\n%s</style>\n"+`<rect class="chart-ground" width="100%%" height="100%%"/>`+"\n"+`<svg x="%d" width="%d">`+"\n%s</svg>\n",
+			CSS, d.left, inner, content)
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" %s role="img" aria-labelledby="%[2]s-title %[2]s-desc">
+<title id="%[2]s-title">%[3]s</title>
+<desc id="%[2]s-desc">%[4]s</desc>
+%[5]s</svg>
+`, size, id, text(title), text(desc), content)
 }
 
 // printf writes markup. Texts among the arguments must have passed text.
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.b, format, args...) }
 
 // words writes a text at a place; anchor is start, middle or end.
-func (d *drawing) words(x, y float64, class, anchor, what string) {
-	d.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, num(x), num(y), anchor, text(what))
+func (d *drawing) words(x string, y float64, class, anchor, what string) {
+	d.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, x, num(y), anchor, text(what))
+}
+
+func (d *drawing) heading(title string) {
+	d.words(strconv.Itoa(-d.left), 20, "chart-name", "start", title)
+}
+
+// entry of a legend: a symbol, which is markup, and its name.
+type entry struct{ symbol, name string }
+
+func box(class string) string { return `<rect class="` + class + `" y="-9" width="11" height="9"/>` }
+
+// legend explains symbols, in columns from y on, and returns the height of the whole chart.
+func (d *drawing) legend(columns int, y float64, all []entry) int {
+	for i, e := range all {
+		d.printf(`<svg x="%d" y="%s">%s`, entryWidth*(i%columns)-d.left, num(y+float64(entryHeight*(i/columns))), e.symbol)
+		d.words("16", 0, "chart-tick", "start", e.name)
+		d.printf("</svg>\n")
+	}
+	return int(y) + entryHeight*((len(all)+columns-1)/columns)
 }
 
 // text escapes the content of an element or an attribute. Control characters, which XML cannot
@@ -76,7 +107,7 @@ func text(s string) string {
 	return b.String()
 }
 
-// num formats a coordinate, to a tenth of a unit.
+// num formats a coordinate, to a tenth of a unit or a percent.
 func num(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 1, 64)
 	if s = strings.TrimSuffix(s, ".0"); s == "-0" {
@@ -133,12 +164,7 @@ type Part struct {
 	Value float64
 }
 
-const (
-	barHigh    = 26
-	barEdge    = 10
-	colours    = 4   // classes chart-part-0 to chart-part-3
-	entryWidth = 215 // of a legend's entry
-)
+const colours = 4 // classes chart-part-0 to chart-part-3
 
 // SVG draws the bar and its legend; the remainder is free.
 func (c Composition) SVG(o Options) string {
@@ -146,27 +172,22 @@ func (c Composition) SVG(o Options) string {
 	for _, p := range c.Parts {
 		sum += p.Value
 	}
-	whole := max(c.Total, sum)
-	inBar := o.width() - 2*barEdge
-	inRow := inBar / entryWidth
+	whole, at := max(c.Total, sum), 0.0 // percent
 	var d drawing
-	d.words(barEdge, 20, "chart-name", "start", c.Title)
-	x := float64(barEdge)
-	piece := func(i int, class, name string, value float64) {
-		share := value / max(whole, 1e-9)
-		wide := share * float64(inBar)
-		name = fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), 100*share)
-		d.printf(`<rect class="%s" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n", class, num(x), num(wide), barHigh, text(name))
-		x += wide
-		left, line := barEdge+entryWidth*(i%inRow), 30+barHigh+20*(1+i/inRow) // of the entry in the legend
-		d.printf(`<rect class="%s" x="%d" y="%d" width="11" height="9"/>`+"\n", class, left, line-9)
-		d.words(float64(left+16), float64(line), "chart-tick", "start", name)
+	d.heading(c.Title)
+	var parts []entry
+	piece := func(class, name string, value float64) {
+		wide := 100 * value / max(whole, 1e-9)
+		name = fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), wide)
+		d.printf(`<rect class="%s" x="%s%%" y="30" width="%s%%" height="26"><title>%s</title></rect>`+"\n", class, num(at), num(wide), text(name))
+		at += wide
+		parts = append(parts, entry{box(class), name})
 	}
 	for i, p := range c.Parts {
-		piece(i, fmt.Sprintf("chart-part chart-part-%d", i%colours), p.Name, p.Value)
+		piece(fmt.Sprintf("chart-part chart-part-%d", i%colours), p.Name, p.Value)
 	}
 	if whole > sum {
-		piece(len(c.Parts), "chart-free", "free", whole-sum)
+		piece("chart-free", "free", whole-sum)
 	}
-	return d.svg(o, 44+barHigh+20*(1+len(c.Parts)/inRow), c.Title, c.Desc)
+	return d.svg(o, d.legend(1, 80, parts), c.Title, c.Desc)
 }
