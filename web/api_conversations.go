@@ -127,7 +127,7 @@ const matchShown = 600
 
 func (s *Server) messages(r *request) (messageList, error) {
 	limit, _ := r.page()
-	before := r.seq("before", 0)
+	before := int64(r.number("before", 0))
 	if q := r.Get("q"); q != "" {
 		found, err := memory.Of(r.conversation).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		return messageList{Messages: foundMessages(found)}, err
@@ -170,7 +170,7 @@ type summaryAnswer struct {
 
 func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
-	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), int64(r.number("from", 1)), limit)
 	if err != nil {
 		return a, err
 	}

@@ -37,7 +37,7 @@ const (
 )
 
 func (s *Server) history(r *request) (h historyAnswer, err error) {
-	since, before := r.since(), r.seq("before", 0)
+	since, before := r.since(), int64(r.number("before", 0))
 	ctx, c := r.Context(), r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, e1 := s.operator.Context(ctx, c.Name())
@@ -137,7 +137,7 @@ type usageAnswer struct {
 }
 
 func (s *Server) usage(r *request) (a usageAnswer, err error) {
-	by, from := r.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), r.since()
+	by, from := cmp.Or(r.Get("by"), channel.UsageKeys[0]), r.since()
 	day := ""
 	if !from.IsZero() {
 		day = store.Day(from)

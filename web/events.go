@@ -235,10 +235,15 @@ func (e *Events) Remembered(conversation string, id int64, kind, content string)
 
 // watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
-	q := requestOf(r)
-	conversation, kinds := q.Get("conversation"), q.someOf("kinds", allKinds)
-	if q.wrong != nil {
-		return q.wrong
+	q, kinds := r.URL.Query(), allKinds
+	conversation := q.Get("conversation")
+	if q.Get("kinds") != "" {
+		kinds = strings.Split(q.Get("kinds"), ",")
+	}
+	for _, kind := range kinds {
+		if !slices.Contains(allKinds, kind) {
+			return bad("kinds = %q: must be one or more of %s, separated by commas.", q.Get("kinds"), strings.Join(allKinds, ", "))
+		}
 	}
 	control := http.NewResponseController(w)
 	send := func(text string) error {
