@@ -74,7 +74,7 @@ func (s *Server) authenticate(r *http.Request) error {
 func (s *Server) guess(r *http.Request, token string) error {
 	guesses := s.limits.of(r).guesses
 	if guesses.Tokens() < 1 {
-		return tooMany(time.Minute / guessesPerMinute)
+		return tooMany(guessEvery)
 	}
 	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], s.auth.token[:]) == 1 {
 		return nil

@@ -249,7 +249,7 @@ func loginInBrowser(t *testing.T) {
 
 	var all []*watcher // so many that the server refuses for a while
 	for range maxWatchers {
-		w, _, _, _ := r.events.watch("")
+		w := r.events.watch("")
 		all = append(all, w)
 	}
 	b.tolerates("status of 503")

@@ -64,7 +64,7 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 func TestReplyIsStreamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewEvents()
-		w, _, _, _ := e.watch("")
+		w := e.watch("")
 		defer e.unwatch(w)
 		reply := NewChat(e).Reply(pane, nil)
 		reply.Show("one")

@@ -46,7 +46,7 @@ type event struct {
 
 const (
 	keptEvents    = 1024 // for watchers that reconnect
-	pendingEvents = 256  // for a slow one
+	pendingEvents = 256  // more for a slow one
 	maxWatchers   = 100
 	heartbeat     = 15 * time.Second // interval of keep-alive comments
 )
@@ -96,26 +96,27 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 	}
 }
 
-// watch returns a watcher and the events it has missed since the event with this id, oldest first.
-// reset is true if the id is from another process or too old. ok is false if there are too many
-// watchers.
-func (e *Events) watch(id string) (w *watcher, missed []event, reset, ok bool) {
+// watch returns a watcher, which first gets the events it has missed since the event with this id; only
+// a reset if the id is from another process or too old. It returns nil if there are too many watchers.
+func (e *Events) watch(id string) *watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
-		return nil, nil, false, false
+		return nil
 	}
-	w = &watcher{events: make(chan event, pendingEvents)}
+	w := &watcher{events: make(chan event, keptEvents+pendingEvents)}
 	e.watchers[w] = true
-	if id == "" {
-		return w, nil, false, true
-	}
 	epoch, number, _ := strings.Cut(id, "-")
-	seen, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last {
-		return w, nil, true, true
+	switch seen, err := strconv.ParseInt(number, 10, 64); {
+	case id == "":
+	case err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last:
+		w.events <- event{kind: kindReset, json: []byte("{}"), number: e.last}
+	default:
+		for _, one := range e.kept[len(e.kept)-int(e.last-seen):] {
+			w.events <- one
+		}
 	}
-	return w, slices.Clone(e.kept[len(e.kept)-int(e.last-seen):]), false, true
+	return w
 }
 
 // keptOf returns the data of a type in the kept events, oldest first.
@@ -137,13 +138,6 @@ func (e *Events) unwatch(w *watcher) {
 		delete(e.watchers, w)
 		close(w.events)
 	}
-}
-
-// newest returns the id of the newest event.
-func (e *Events) newest() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.id(e.last)
 }
 
 func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
@@ -245,59 +239,36 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 			return bad("kinds = %q: must be one or more of %s, separated by commas.", q.Get("kinds"), strings.Join(allKinds, ", "))
 		}
 	}
-	control := http.NewResponseController(w)
-	send := func(text string) error {
-		if _, err := io.WriteString(w, text); err != nil {
-			return err
-		}
-		return control.Flush()
-	}
-	sendEvent := func(e event) error {
-		id := ""
-		switch {
-		case conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind):
-			return nil
-		case e.number > 0:
-			id = "id: " + s.o.Events.id(e.number) + "\n"
-		}
-		return send(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, e.kind, e.json))
-	}
-	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
-	if !ok {
+	watcher := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
+	if watcher == nil {
 		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
 	}
 	defer s.o.Events.unwatch(watcher)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	begin := "retry: 2000\n\n" // milliseconds until a client reconnects
-	if reset {
-		begin += fmt.Sprintf("id: %s\nevent: %s\ndata: {}\n\n", s.o.Events.newest(), kindReset)
-	}
-	if send(begin) != nil {
-		return nil
-	}
-	for _, e := range missed {
-		if sendEvent(e) != nil {
-			return nil
-		}
-	}
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
+	text := "retry: 2000\n\n" // milliseconds until a client reconnects
 	for {
-		var err error
+		if _, err := io.WriteString(w, text); err != nil || http.NewResponseController(w).Flush() != nil {
+			return nil
+		}
+		text = ""
 		select {
 		case <-r.Context().Done():
 			return nil
 		case <-alive.C:
-			err = send(": alive\n\n")
+			text = ": alive\n\n"
 		case e, open := <-watcher.events:
-			if !open { // too slow: the client reconnects for the rest
+			switch {
+			case !open: // too slow: the client reconnects for the rest
 				return nil
+			case e.kind != kindReset && (conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind)):
+				continue
+			case e.number > 0:
+				text = "id: " + s.o.Events.id(e.number) + "\n"
 			}
-			err = sendEvent(e)
-		}
-		if err != nil {
-			return nil
+			text += fmt.Sprintf("event: %s\ndata: %s\n\n", e.kind, e.json)
 		}
 	}
 }

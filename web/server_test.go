@@ -36,7 +36,7 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 
 func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{mux: http.NewServeMux(), streams: t.Context(), hosts: allowedHosts(Options{})}
+		s := &Server{mux: http.NewServeMux(), streams: t.Context()}
 		s.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
 			time.Sleep(10 * writeTimeout)
 			return check.ErrorOf(io.WriteString(w, "late"))
