@@ -45,7 +45,7 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
-		now, err := s.fills.of(ctx, s.operator, p)
+		now, err := s.activity(ctx, p)
 		if err != nil {
 			return list, err
 		}
@@ -212,14 +212,17 @@ func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, e
 	return s.simulation(r.Context(), c, variants)
 }
 
+func (s *Server) policy(ctx context.Context, c *store.Conversation) (agent channel.Agent, policy compactor.Policy, err error) {
+	if agent, err = s.operator.Agent(ctx, c); err == nil {
+		policy, err = agent.PolicyOf(ctx, c)
+	}
+	return agent, policy, err
+}
+
 // simulation simulates variants on a conversation. Only one runs at a time, because it occupies a
 // CPU and keeps the conversation in memory.
 func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
-	agent, err := s.operator.Agent(ctx, c)
-	if err != nil {
-		return report, err
-	}
-	policy, err := agent.PolicyOf(ctx, c)
+	agent, policy, err := s.policy(ctx, c)
 	if err != nil {
 		return report, err
 	}

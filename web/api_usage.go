@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"cairn/channel"
@@ -91,43 +90,27 @@ func measurements(turns []store.TurnUsage, steps []store.AppliedStep, from int64
 	return points
 }
 
-// usageCache caches the usage of conversations that are not open. It changes only with their
-// messages and heads; computing it takes milliseconds.
-type usageCache struct {
-	mu    sync.Mutex // guards known
-	known map[string]cachedUsage
-}
-
+// cachedUsage is the usage of a conversation that is not open. It changes only with its messages and its
+// head; computing it takes milliseconds.
 type cachedUsage struct {
 	next, version int64
 	activity      channel.Activity
 }
 
-const maxCachedUsages = 10_000
-
-// of returns how full a conversation's window is, and what is running there.
-func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Activity, error) {
-	if now, open := operator.Activity(p.Channel); open {
+// activity returns how full a conversation's window is, and what is running there.
+func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity, error) {
+	if now, open := s.operator.Activity(p.Channel); open {
 		return now, nil
 	}
-	f.mu.Lock()
-	known := f.known[p.Channel]
-	f.mu.Unlock()
-	if known.next == p.Next && known.version == p.Version {
-		return known.activity, nil
+	if known, ok := s.fills.Load(p.Channel); ok && known.(cachedUsage).next == p.Next && known.(cachedUsage).version == p.Version {
+		return known.(cachedUsage).activity, nil
 	}
-	now, err := operator.Context(ctx, p.Channel)
-	if err != nil {
-		return channel.Activity{}, err
+	now, err := s.operator.Context(ctx, p.Channel)
+	activity := channel.Activity{Used: now.Used, Window: now.Max}
+	if err == nil {
+		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, activity})
 	}
-	known = cachedUsage{p.Next, p.Version, channel.Activity{Used: now.Used, Window: now.Max}}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.known == nil || len(f.known) >= maxCachedUsages {
-		f.known = make(map[string]cachedUsage)
-	}
-	f.known[p.Channel] = known
-	return known.activity, nil
+	return activity, err
 }
 
 type usageAnswer struct {

@@ -27,7 +27,7 @@ func healthPage(v *visit) page {
 		})),
 		h.H2(g.Text("Incidents since the start")),
 	}
-	incidents, columns := v.s.o.Events.incidents(), []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
+	incidents, columns := v.s.o.Events.incidents(), []string{"When", "Where", "What"}
 	list := table("list", columns, incidents, func(i incidentEvent) []g.Node {
 		where, rest := i.Attributes["conversation"], maps.Clone(i.Attributes)
 		delete(rest, "conversation")
@@ -68,15 +68,7 @@ func usagePage(v *visit) page {
 }
 
 func usageTable(by string, u usageAnswer) g.Node {
-	columns := []column{
-		{Name: strings.ToUpper(by[:1]) + by[1:]},
-		{"Requests", true},
-		{"Input", true},
-		{"Cached", true},
-		{"Output", true},
-		{"Turns cost", true},
-		{"Summaries cost", true},
-	}
+	columns := []string{strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost"}
 	return table("list", columns, append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total}), func(r channel.UsageRow) []g.Node {
 		return []g.Node{
 			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),

@@ -127,7 +127,7 @@ func TestMarkIsAtTheDropOfTheLine(t *testing.T) {
 		Used:        []usedPoint{{Seq: 1, Tokens: 100}, {Seq: 40, Tokens: 900}, {Seq: 40, Tokens: 300}},
 		Compactions: []store.AppliedStep{{ListedCompaction: store.ListedCompaction{Next: 41}}},
 	}
-	check.Equal(t, "place of the mark", panelOf("", conversationAnswer{}, h).Marks[0].At, 40)
+	check.Equal(t, "place of the mark", panelOf(conversationAnswer{}, h, nil).Marks[0].At, 40)
 }
 
 func TestSimulations(t *testing.T) {

@@ -48,7 +48,7 @@ type Server struct {
 	mux      *http.ServeMux
 	auth     auth
 	limits   limits
-	fills    usageCache
+	fills    sync.Map        // of cachedUsage, by conversation
 	streams  context.Context // canceled when streams must end
 
 	simulating chan struct{} // capacity 1: one simulation at a time

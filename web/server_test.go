@@ -171,9 +171,8 @@ func FuzzLocalPath(f *testing.F) {
 func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
 	r := newRig(t, rigOptions{before: func(r *rig) { r.past("discord:1/2", "The roses are red.") }})
 	check.That(t, check.Soon(func() bool {
-		r.server.fills.mu.Lock()
-		defer r.server.fills.mu.Unlock()
-		return len(r.server.fills.known) == 1
+		_, known := r.server.fills.Load("discord:1/2")
+		return known
 	}), "they are not")
 }
 

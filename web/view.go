@@ -118,24 +118,23 @@ func options(all []string, chosen string) g.Node {
 	return g.Map(all, func(one string) g.Node { return h.Option(g.If(one == chosen, h.Selected()), g.Text(one)) })
 }
 
-// column is the head of a column; on a narrow screen it labels each cell.
-type column struct {
-	Name   string
-	Number bool
-}
-
-func (c column) class() g.Node { return g.If(c.Number, h.Class("number")) }
-
-// table shows rows, each with a cell in each column; the first cell heads the row.
-func table[T any](class string, columns []column, rows []T, cellsOf func(T) []g.Node) g.Node {
-	head := h.THead(h.Tr(g.Map(columns, func(c column) g.Node {
-		return h.Th(h.Scope("col"), c.class(), g.Text(c.Name))
+// table shows rows, each with a cell in each column; the first cell heads the row. The head of a column, where
+// a # stands for numbers, labels each cell on a narrow screen.
+func table[T any](class string, columns []string, rows []T, cellsOf func(T) []g.Node) g.Node {
+	parse := func(column string) (name string, class g.Node) {
+		name, number := strings.CutPrefix(column, "#")
+		return name, g.If(number, h.Class("number"))
+	}
+	head := h.THead(h.Tr(g.Map(columns, func(column string) g.Node {
+		name, class := parse(column)
+		return h.Th(h.Scope("col"), class, g.Text(name))
 	})))
 	return h.Table(h.Class(class), head, h.TBody(g.Map(rows, func(row T) g.Node {
 		cells := cellsOf(row)
 		view := g.Group{h.Th(h.Scope("row"), cells[0])}
-		for i, c := range columns[1:] {
-			view = append(view, h.Td(h.Data("label", c.Name), c.class(), cells[i+1]))
+		for i, column := range columns[1:] {
+			name, class := parse(column)
+			view = append(view, h.Td(h.Data("label", name), class, cells[i+1]))
 		}
 		return h.Tr(append(view, cells[len(columns):]...)) // attributes of the row
 	})))
