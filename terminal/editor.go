@@ -42,15 +42,11 @@ type editor struct {
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
-	e := &editor{
-		in: in, out: out, conversation: conversation, who: who, history: o.History,
-		color: os.Getenv("NO_COLOR") == "",
-	}
+	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History, color: os.Getenv("NO_COLOR") == ""}
 	e.spectator = spectator{e.note}
 	return e
 }
 
-// Run implements mode.
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.client = newClient(hub, log)
 	ctx, cancel := context.WithCancel(ctx)
@@ -175,8 +171,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 		return err
 	}
 	if parseErr != nil {
-		e.note(parseErr.Error())
-		return nil
+		return e.report(ctx, parseErr)
 	}
 	if line.command == "" {
 		return e.sayMessage(ctx, line.text)
@@ -197,7 +192,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
 			if text := answer.Then(ctx); ctx.Err() == nil {
-				_ = e.write(e.wrap(printable(text)) + "\n")
+				_ = e.write(wrap(printable(text), e.width()) + "\n")
 			}
 		})
 	}
@@ -246,10 +241,6 @@ func (e *editor) status(ctx context.Context) string {
 	return fmt.Sprintf("%s · window %.0f %% full", Printable(now.Model), now.UsedPct)
 }
 
-func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
-
-// Attended reports whether the person is still there.
-func (e *editor) Attended(string) bool { return !e.left.Load() }
-
-// Reply implements mode.
+func (e *editor) note(text string)                      { _ = e.write(e.dimmed(text)) }
+func (e *editor) Attended(string) bool                  { return !e.left.Load() }
 func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor: e} }

@@ -30,14 +30,14 @@ type plain struct {
 	err io.Writer
 }
 
-// Run implements mode.
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
 	return p.out.run(ctx, p.loop)
 }
 
 func (p *plain) loop(ctx context.Context) error {
-	if err := p.hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
+	here := func(name string) bool { return name == p.conversation }
+	if err := p.hub.Recover(ctx, here); err != nil {
 		return err
 	}
 	if err := p.hub.Idle(ctx, p.conversation); err != nil {
@@ -64,7 +64,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, func(name string) bool { return name == p.conversation }, p.note)
+	return p.drain(ctx, here, p.note)
 }
 
 // ask prints the prompt, if there is one. A failed write ends the run, see output.
@@ -121,14 +121,11 @@ func (p *plain) note(text string) {
 // Attended returns false: the next line is read only after the reply.
 func (p *plain) Attended(string) bool { return false }
 
-// Reply implements mode.
 func (p *plain) Reply(string, []string) channel.Writer { return plainReply{p} }
 
 // plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is
 // printed as a note.
 type plainReply struct{ p *plain }
-
-func (r plainReply) Show(string) {}
 
 func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	if piece.Failure {
@@ -138,4 +135,5 @@ func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 	return piece.Reply, r.p.out.send(ctx, completeLines(piece.Text))
 }
 
-func (r plainReply) Cancel() {}
+func (plainReply) Show(string) {}
+func (plainReply) Cancel()     {}

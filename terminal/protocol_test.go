@@ -168,7 +168,7 @@ func TestProtocolFailures(t *testing.T) {
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
 			r := check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t)
-			p.report(t.Context(), r, p.handle(t.Context(), r))
+			p.report(t.Context(), r, p.handle)
 		}
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,
