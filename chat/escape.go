@@ -87,7 +87,6 @@ func EndsLine(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// isInvisible reports whether a character is invisible on its own.
 func isInvisible(r rune) bool {
 	return unicode.IsSpace(r) || r == '\u2800' ||
 		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)

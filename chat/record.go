@@ -34,7 +34,6 @@ type With struct {
 	Caption string `json:"caption,omitempty"`
 }
 
-// RecordOf returns the record of a message.
 func RecordOf(m Message) Record {
 	r := Record{
 		Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text,
@@ -93,7 +92,6 @@ var lineBreaks = func() *strings.Replacer {
 	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
 }()
 
-// Counted returns a number with its noun.
 func Counted(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -101,5 +99,4 @@ func Counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// OneLine returns a text without line breaks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -90,7 +90,6 @@ func (h *history) back(n int) string {
 	return strings.ReplaceAll(h.lines[len(h.lines)-n], lineEnd, "\n")
 }
 
-// search goes to the next older line that contains what was typed.
 func (h *history) search(current string) (text string, ok bool) {
 	if h.at == 0 {
 		h.draft = current

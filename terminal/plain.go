@@ -67,7 +67,6 @@ func (p *plain) loop(ctx context.Context) error {
 	return p.drain(ctx, here, p.note)
 }
 
-// ask prints the prompt, if there is one. A failed write ends the run, see output.
 func (p *plain) ask() {
 	if p.prompt != "" {
 		_ = p.out.write(p.prompt)

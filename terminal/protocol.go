@@ -70,7 +70,6 @@ func newProtocol(o Options) *protocol {
 	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User}
 }
 
-// shortName is a conversation's name in the lines.
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
 func (p *protocol) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
@@ -203,7 +202,6 @@ func (p *protocol) Used(name, kind, model string, e channel.Expense) {
 	p.emit("usage", name, usageLine{kind, model, e})
 }
 
-// Attended reports whether the sender can still answer a question.
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
 func (p *protocol) Reply(conversation string, to []string) channel.Writer {

@@ -32,7 +32,6 @@ func (s *stream) Show(text string) {
 	s.editor.showUnfinished(text[len(s.shown):])
 }
 
-// Send prints the rest of the reply.
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := readable(piece.Text)
 	if channel.IsNotice(piece) {
@@ -55,7 +54,6 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	return piece.Reply, nil
 }
 
-// Cancel prints that the shown part is void.
 func (s *stream) Cancel() {
 	rows := ""
 	if s.shown != "" {

@@ -83,7 +83,6 @@ func New(o Options) (*Terminal, error) {
 	return &Terminal{p}, nil
 }
 
-// Name returns "terminal".
 func (t *Terminal) Name() string { return Name }
 
 // Split returns the whole reply: a terminal has no length limit.

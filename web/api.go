@@ -22,7 +22,6 @@ import (
 	"cairn/store"
 )
 
-// route is one route of the API.
 type route struct {
 	pattern, summary string
 	query            []param
@@ -45,7 +44,6 @@ type param struct {
 // maxNumber is the highest seq and offset.
 const maxNumber = 1<<32 - 1
 
-// check rejects a value that is wrong.
 func (p param) check(value string) error {
 	switch n, err := strconv.Atoi(value); {
 	case value == "":

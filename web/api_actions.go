@@ -30,7 +30,6 @@ const (
 	maxKeep  = 500
 )
 
-// jobAnswer is a compaction that was started, or the reason why none was.
 type jobAnswer struct {
 	State    string `json:"state" jsonschema:"started, scheduled, applied, noop or undone"`
 	Reason   string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`

@@ -63,7 +63,6 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	return list, nil
 }
 
-// agentID returns the id of the conversation's agent; a task has its own.
 func (s *Server) agentID(ctx context.Context, name string) string {
 	if strings.HasPrefix(name, store.TaskConnector+":") {
 		if records, err := s.o.Store.Find(ctx, name); err == nil {
@@ -160,7 +159,6 @@ func (s *Server) tasks(r *request) (taskList, error) {
 	return taskList{listOf(all)}, err
 }
 
-// summaryAnswer is a summary, with what it covers.
 type summaryAnswer struct {
 	Summary  channel.StackEntry   `json:"summary"`
 	Children []channel.StackEntry `json:"children" jsonschema:"of a rollup, oldest first"`

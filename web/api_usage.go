@@ -28,7 +28,6 @@ type usedPoint struct {
 	Window int       `json:"window" jsonschema:"that of then, as far as it is known"`
 }
 
-// Limits of one response.
 const (
 	historyTurns       = 10_000
 	historyCompactions = 1000

@@ -23,21 +23,17 @@ type Chat struct{ events *Events }
 
 var _ channel.Connector = (*Chat)(nil)
 
-// NewChat returns the connector. It publishes replies as events.
 func NewChat(events *Events) *Chat { return &Chat{events} }
 
-// Name returns "web".
 func (c *Chat) Name() string { return config.WebName }
 
 // Split returns the whole reply: a page has no length limit.
 func (c *Chat) Split(text string) []string { return []string{text} }
 
-// Reply returns a writer that publishes a reply while it is generated.
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
 	return &chatWriter{events: c.events, conversation: conversation, often: rate.Sometimes{Interval: showInterval}}
 }
 
-// replyEvent is a reply, complete or partial.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
 	State        string `json:"state" jsonschema:"writing, sent or canceled"`
@@ -67,7 +63,6 @@ type chatWriter struct {
 
 const showInterval = 150 * time.Millisecond
 
-// Show publishes the text so far, unless it has just done so.
 func (w *chatWriter) Show(text string) {
 	w.often.Do(func() {
 		w.events.publishReply(replyEvent{Conversation: w.conversation, State: "writing", Text: text})
@@ -81,7 +76,6 @@ func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
 }
 
-// Cancel publishes that the partial text is void.
 func (w *chatWriter) Cancel() {
 	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "canceled"})
 }

@@ -20,7 +20,6 @@ import (
 	"cairn/internal/observe"
 )
 
-// The kinds of events.
 const (
 	kindTurn       = "turn"
 	kindUsage      = "usage"
@@ -65,7 +64,6 @@ type Events struct {
 // watcher is one subscriber. events is closed if it reads too slowly.
 type watcher struct{ events chan event }
 
-// NewEvents returns an Events that is ready to use.
 func NewEvents() *Events {
 	return &Events{epoch: strconv.FormatInt(time.Now().UnixMilli(), 36), watchers: make(map[*watcher]bool)}
 }
@@ -152,7 +150,6 @@ type turnEvent struct {
 
 var _ observe.Observer = (*Events)(nil)
 
-// Begin publishes the start of a turn.
 func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 	if s.Kind == observe.Turn {
 		e.publish(kindTurn, s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
@@ -222,7 +219,6 @@ func (e *Events) Asked(conversation string) {
 // Task publishes the start, progress or end of a task, in the conversation that started it.
 func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
 
-// Remembered publishes a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
 }

@@ -126,7 +126,6 @@ func section(r *http.Request) string {
 	return "/" + here
 }
 
-// pager links the previous and the next page of a list.
 func (v *visit) pager(total int) g.Node {
 	at, to := v.offset(), func(offset int, rel, text string) g.Node {
 		q := v.URL.Query()

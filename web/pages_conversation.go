@@ -116,7 +116,6 @@ func overview(v *visit) page {
 	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
 }
 
-// policy returns that of the conversation of the page.
 func (v *visit) policy() (policy compactor.Policy) {
 	c, err := v.s.find(v.Context(), v.name())
 	if err == nil {

@@ -69,7 +69,6 @@ func New(o Options) *Server {
 	return s
 }
 
-// Name returns "web".
 func (s *Server) Name() string { return config.WebName }
 
 const (
@@ -179,7 +178,6 @@ func (s *Server) healthRoutes() {
 	}
 }
 
-// plain adapts an http.Handler.
 func plain(h http.Handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		h.ServeHTTP(w, r)

@@ -30,7 +30,6 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// maxBody limits a request body, in bytes.
 const maxBody = 1 << 20
 
 // guarded passes a request on to h after all checks that do not depend on the route.

@@ -194,7 +194,6 @@ func longText(class, text string) g.Node {
 	return h.Div(h.Class(strings.TrimSpace("text "+class)), h.Dir("auto"), g.Text(text))
 }
 
-// approvalsView asks for each tool call that waits.
 func approvalsView(conversation string, all []channel.Approval) g.Node {
 	return g.Map(all, func(a channel.Approval) g.Node {
 		answer := func(body, class, label string) g.Node {

@@ -158,7 +158,6 @@ type Composition struct {
 	Parts       []Part  // from the left
 }
 
-// Part is a piece of a bar.
 type Part struct {
 	Name  string
 	Value float64

@@ -41,7 +41,6 @@ type Mark struct {
 	Tip  string // shown on hover
 }
 
-// Sawtooth is a chart of panels.
 type Sawtooth struct {
 	Title, Desc string // alternative text; the title is also shown
 	Panels      []Panel
@@ -71,7 +70,6 @@ func (s scale) percent(at int64) string { return num(100*s.x(at)/units) + "%" }
 
 func (s scale) y(tokens int) float64 { return s.high * (1 - min(max(float64(tokens)/s.most, 0), 1)) }
 
-// SVG draws the panels below each other.
 func (w Sawtooth) SVG(o Options) string {
 	s := w.scale()
 	if s.high = amongHigh; len(w.Panels) == 1 {
@@ -220,7 +218,6 @@ func (d *drawing) levels(p Panel, s scale) {
 	d.printf("</svg>\n")
 }
 
-// axis draws round numbers of messages under the last panel.
 func (d *drawing) axis(s scale) {
 	step := int64(1)
 	if at := steps(float64(s.last-s.first), 8); len(at) > 1 {

@@ -71,7 +71,6 @@ const cutKey = `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[A-Za-z
 // fast, searching for an id is not.
 const botTokens = "Discord token"
 
-// mask replaces the secrets that match a rule.
 func (r *rule) mask(text string) string {
 	var b strings.Builder
 	done := 0
