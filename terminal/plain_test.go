@@ -97,19 +97,21 @@ func TestPlainEnds(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	event := compactor.Event{From: 1, To: 9, Messages: 9, BeforeTokens: 3400, AfterTokens: 1200, Window: 4000, Error: "the model is away; nothing was lost"}
-	for state, want := range map[compactor.EventState]string{
-		compactor.EventStarted:  "· compacting messages 1 to 9",
-		compactor.EventApplied:  "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000",
-		compactor.EventFailed:   "· could not compact messages 1 to 9: the model is away; nothing was lost",
-		compactor.EventNoop:     "",
-		compactor.EventPrepared: "",
+	for _, c := range []struct {
+		state compactor.EventState
+		after int
+		want  string
+	}{
+		{compactor.EventStarted, 0, "· compacting messages 1 to 9"},
+		{compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{compactor.EventApplied, 3426, "· summarized messages 1 to 9"}, // of an earlier session
+		{compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost"},
+		{compactor.EventNoop, 0, ""},
+		{compactor.EventPrepared, 0, ""},
 	} {
-		event.State = state
-		check.Equal(t, string(state), status(event), want)
+		event := compactor.Event{State: c.state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: c.after, Window: 4000, Error: "the model is away; nothing was lost"}
+		check.Equal(t, string(c.state), status(event), c.want)
 	}
-	event.State, event.AfterTokens = compactor.EventApplied, 3426 // a summary of an earlier session
-	check.Equal(t, "without a gain", status(event), "· summarized messages 1 to 9")
 }
 
 func TestNames(t *testing.T) {

@@ -56,7 +56,7 @@ func TestRenderMarkdown(t *testing.T) {
 		{"words", "a *b* **c** `d` ~~e~~", "a \x1b[3mb\x1b[23m \x1b[1mc\x1b[22m \x1b[36md\x1b[39m \x1b[9me\x1b[29m"},
 		{"unfinished marks stay", "a **b", "a **b"},
 		{"links", "[here](https://example.org) <https://example.com>", "here (https://example.org) https://example.com"},
-		{"tabs in code reach their stops", "```\n\ta\tb\n```", "  \x1b[36m        a       b\x1b[39m"},
+		{"tabs in code reach their stops", "```\n\ta\té\tb\nc\n\t\td\n```", "  \x1b[36m        a       é       b\x1b[39m\n  \x1b[36mc\x1b[39m\n  \x1b[36m                d\x1b[39m"},
 		{"a quotation", "> a\n> b", "│ a\n│ b"},
 		{"a nested list", "1. a\n   - b\n2. c", "1. a\n   • b\n2. c"},
 		{"HTML stays", "<b>a</b>", "<b>a</b>"},
@@ -114,18 +114,6 @@ func FuzzPrintable(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A text that is pasted or recalled again has the same placeholder.
-func TestPastesOfOneText(t *testing.T) {
-	var p pastes
-	text := strings.Repeat("row\n", pasteRows)
-	check.Equal(t, "the second placeholder", p.fold(text), p.fold(text))
-	check.Equal(t, "text", p.expand(p.fold(text)), text)
-}
-
-func TestTabStops(t *testing.T) {
-	check.Equal(t, "result", printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep")
 }
 
 func TestHistory(t *testing.T) {
