@@ -167,15 +167,6 @@ func FuzzLocalPath(f *testing.F) {
 	})
 }
 
-// The first page of the list does not wait until its windows are measured.
-func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
-	r := newRig(t, rigOptions{before: func(r *rig) { r.past("discord:1/2", "The roses are red.") }})
-	check.That(t, check.Soon(func() bool {
-		_, known := r.server.fills.Load("discord:1/2")
-		return known
-	}), "they are not")
-}
-
 func TestProblemIsAPage(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	for path, says := range map[string]string{
