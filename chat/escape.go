@@ -219,9 +219,7 @@ func isTag(text string, names []string) bool {
 
 // Quoted returns a text as one quoted line that cannot pass for anything of Cairn's. Recalled text
 // is quoted in this way.
-func Quoted(text string) string {
-	return strconv.Quote(insideLine(text))
-}
+func Quoted(text string) string { return strconv.Quote(insideLine(text)) }
 
 // Attributed are the tags that have attributes.
 var Attributed = []string{"message", "answer", "tool_result", "summary", "agent"}
