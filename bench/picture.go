@@ -32,7 +32,7 @@ func newPicture(s *screen) *cobra.Command {
 			}
 			picture, err := d.draw(cmd.Context(), s)
 			if err == nil {
-				_, err = fmt.Fprint(s.out, picture.SVG(chart.Options{Standalone: true}))
+				_, err = fmt.Fprint(s.out, picture.File())
 			}
 			return err
 		},

@@ -36,7 +36,7 @@ func conversationsPage(v *visit) page {
 					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
 				},
-				h.Span(h.Class("fill"), bar(full), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", full))),
+				h.Span(h.Class("fill"), bar("how full the window is", full), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", full))),
 				grouped(c.Messages),
 				newest,
 				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
@@ -157,7 +157,7 @@ func cardsView(d conversationAnswer) g.Node {
 	}
 	return h.Div(
 		h.Class("cards"),
-		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), bar(percentOf(d.Used, d.Max))),
+		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), bar("how full the window is", percentOf(d.Used, d.Max))),
 		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
 		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
 		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),
@@ -183,12 +183,12 @@ func tasksView(all []channel.Task) g.Node {
 	}
 }
 
-func figure(id string, drawn interface{ SVG(chart.Options) string }) g.Node {
-	return h.Figure(g.Raw(drawn.SVG(chart.Options{ID: id}))) // the chart escapes its input
+func figure(drawn chart.Sawtooth) g.Node {
+	return h.Figure(g.Raw(drawn.SVG())) // the chart escapes its input
 }
 
 func sawtooth(d conversationAnswer, h historyAnswer, levels []chart.Level) g.Node {
-	return figure("sawtooth", chart.Sawtooth{
+	return figure(chart.Sawtooth{
 		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
 		Panels: []chart.Panel{panelOf(d, h, levels)},
 	})
@@ -208,14 +208,21 @@ func panelOf(d conversationAnswer, h historyAnswer, levels []chart.Level) chart.
 	return panel
 }
 
+// composition shows what fills the window.
 func composition(d conversationAnswer) g.Node {
-	return figure("composition", chart.Composition{
-		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
-		Parts: []chart.Part{
-			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
-			{Name: "summaries and pins", Value: float64(d.Parts.Head)},
-			{Name: "messages", Value: float64(d.Parts.Verbatim)},
-			{Name: "reserved for the reply", Value: float64(d.Parts.Reserve)},
-		},
+	type part struct {
+		name   string
+		tokens int
+	}
+	parts := []part{
+		{"prompt and tools", d.Parts.Frame},
+		{"summaries and pins", d.Parts.Head},
+		{"messages", d.Parts.Verbatim},
+		{"reserved for the reply", d.Parts.Reserve},
+		{"free", max(d.Max-d.Used, 0)},
+	}
+	return table("figures", []string{"What fills the window", "Share", "#Tokens"}, parts, func(p part) []g.Node {
+		share := percentOf(p.tokens, max(d.Max, d.Used))
+		return []g.Node{g.Text(p.name), g.Group{bar("share of the window", share), g.Textf(" %.0f %%", share)}, grouped(p.tokens)}
 	})
 }

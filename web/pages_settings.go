@@ -128,7 +128,7 @@ func (v *visit) preview(tried simulate.Variant) g.Node {
 		columns = append(columns, "#"+name)
 	}
 	return g.Group{
-		figure("preview", drawn),
+		figure(drawn),
 		h.Div(h.Class("scroll"), table("figures", columns, rows[1:], func(row []string) []g.Node {
 			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
 		})),

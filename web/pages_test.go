@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 			check.Lacks(t, page, text, "<script>alert", "<img src=x", "<svg onload", " style=")
 		}
 	}
-	check.Equal(t, "charts, each drawn once", strings.Count(r.page(200, p), `role="img"`), 2)
+	check.Equal(t, "charts", strings.Count(r.page(200, p), `role="img"`), 1)
 }
 
 func TestMessagesShowCallsOfToolsAndWhatASearchFound(t *testing.T) {

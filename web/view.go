@@ -21,14 +21,12 @@ import (
 )
 
 // sections are the pages that every page links, except for the login.
-var sections = []struct{ href, name string }{{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"}}
+var sections = [][2]string{{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"}}
 
 // frame returns the whole page around its content, which is of the section with the path here; "" for
 // the login.
 func (s *Server) frame(title, here string, content ...g.Node) g.Node {
-	nav := g.Map(sections, func(one struct{ href, name string }) g.Node {
-		return h.A(h.Href(one.href), current(one.href == here), g.Text(one.name))
-	})
+	nav := g.Map(sections, func(to [2]string) g.Node { return h.A(h.Href(to[0]), current(to[0] == here), g.Text(to[1])) })
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -150,10 +148,10 @@ func live(in, from string, content g.Node) g.Node {
 func percentOf(used, window int) float64 { return float64(used*1000/max(window, 1)) / 10 }
 
 // bar shows how full a window is. The browser colours it: otherwise from 80 % on, and again from 95 % on.
-func bar(percent float64) g.Node {
+func bar(label string, percent float64) g.Node {
 	return h.Meter(
 		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprintf("%.1f", percent)),
-		h.Aria("label", "how full the window is"),
+		h.Aria("label", label),
 	)
 }
 

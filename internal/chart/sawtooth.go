@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -70,13 +71,13 @@ func (s scale) percent(at int64) string { return num(100*s.x(at)/units) + "%" }
 
 func (s scale) y(tokens int) float64 { return s.high * (1 - min(max(float64(tokens)/s.most, 0), 1)) }
 
-func (w Sawtooth) SVG(o Options) string {
+// draw draws the panels below each other, and returns the height of all.
+func (d *drawing) draw(w Sawtooth) (height int) {
 	s := w.scale()
 	if s.high = amongHigh; len(w.Panels) == 1 {
 		s.high = aloneHigh
 	}
-	d := drawing{left: left}
-	d.heading(w.Title)
+	d.words(strconv.Itoa(-left), 20, "chart-name", "start", w.Title)
 	y := float64(sawTop)
 	for i, p := range w.Panels {
 		d.printf(`<svg y="%s" height="%s">`+"\n", num(y+nameHeight), num(s.high))
@@ -87,7 +88,7 @@ func (w Sawtooth) SVG(o Options) string {
 		d.printf("</svg>\n")
 		y += nameHeight + s.high
 	}
-	return d.svg(o, d.legend(3, y+sawBottom, explained(w.Panels, s)), w.Title, w.Desc)
+	return d.legend(y+sawBottom, explained(w.Panels, s))
 }
 
 // scale returns the common scale of all panels: the first and the last message, and the most tokens
