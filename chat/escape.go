@@ -1,6 +1,5 @@
-// Escaping: what people, files, tools and models write must not pass for Cairn's own lines. A line
-// that looks like one of Cairn's gets a backslash before it; a mark that separates roles in a
-// model's template gets one inside.
+// Escaping: what people, files, tools and models write must not pass for Cairn's own lines. A line that looks like
+// one of Cairn's gets a backslash before it; a mark that separates roles in a model's template gets one inside.
 
 package chat
 
@@ -28,8 +27,7 @@ func forgeable(r rune) bool {
 // Reserved are the prefixes of lines that only Cairn writes.
 var Reserved = []string{"[#", SummaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
 
-// InFile are the reserved prefixes inside a file, which must also not contain the line that ends
-// it.
+// InFile are the reserved prefixes inside a file, which must also not contain the line that ends it.
 var InFile = append([]string{FileEnd}, Reserved...)
 
 // Escape makes a text safe for the prompt, so that no one can forge a speaker, a summary, a
@@ -59,8 +57,7 @@ func EscapeLines(text string, marks []string) string {
 	return b.String()
 }
 
-// readAs returns how many bytes at the start of text read as mark; -1 if text does not start with
-// it.
+// readAs returns how many bytes at the start of text read as mark; -1 if text does not start with it.
 func readAs(text, mark string) int {
 	for i, r := range text {
 		for mark != "" && mark[0] == ' ' {

@@ -9,8 +9,7 @@ import (
 	"cairn/llm"
 )
 
-// Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text
-// for people.
+// Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text for people.
 type Record struct {
 	Seq    int64     `json:"seq"`
 	ID     string    `json:"id"` // the platform's
@@ -62,8 +61,7 @@ func Excerpt(text string, most int) string {
 	return string(line)
 }
 
-// Empty reports whether there is nothing to show: some models answer with empty text after a tool
-// call.
+// Empty reports whether there is nothing to show: some models answer with empty text after a tool call.
 func (r Record) Empty() bool {
 	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.With)+len(r.Calls) == 0
 }

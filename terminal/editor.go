@@ -18,8 +18,7 @@ import (
 	"cairn/channel"
 )
 
-// editor shows an input line at the bottom of the terminal. Finished output is printed above it and
-// scrolls away.
+// editor shows an input line at the bottom of the terminal. Finished output is printed above it and scrolls away.
 type editor struct {
 	spectator
 	client       // set by Run
@@ -121,8 +120,7 @@ func (e *editor) start(s *screen) chan error {
 	return ended
 }
 
-// drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the
-// cursor.
+// drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the cursor.
 type drawSignal struct {
 	*os.File
 	once  sync.Once
@@ -151,8 +149,7 @@ func (e *editor) stop(ended chan error) {
 // answers are what people type to answer a question, and the commands that do.
 var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ", "no": "/deny "}
 
-// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise
-// text itself.
+// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise text itself.
 func (e *editor) expandAnswer(text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
 	if asked := e.hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
@@ -199,8 +196,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	return err
 }
 
-// sayMessage sends a message. The person waits until the conversation is idle: not every message is
-// answered.
+// sayMessage sends a message. The person waits until the conversation is idle: not every message is answered.
 func (e *editor) sayMessage(ctx context.Context, text string) error {
 	e.sent++
 	message := e.sent

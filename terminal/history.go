@@ -23,8 +23,7 @@ type history struct {
 	draft string   // the input when the navigation started
 }
 
-// openHistory reads the file at path, which may not exist yet; with an empty path the history is
-// not stored.
+// openHistory reads the file at path, which may not exist yet; with an empty path the history is not stored.
 func openHistory(path string) (*history, error) {
 	if path == "" {
 		return &history{}, nil

@@ -198,8 +198,7 @@ var (
 	column = regexp.MustCompile(`^\S.*? {2,}`)
 )
 
-// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its
-// first column.
+// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its first column.
 func hanging(text string, width int, table bool) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -46,7 +46,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if p.prompt != "" {
 		p.note("Cairn · #" + shortName(p.conversation) + " · /help for commands, Ctrl-D to quit")
 	}
-	p.ask()
+	_ = p.out.write(p.prompt) // a failed write ends the run, see output
 	for line := range Lines(ctx, p.in) {
 		if line.Err != nil && line.Err != ErrTooLong {
 			return line.Err
@@ -59,18 +59,12 @@ func (p *plain) loop(ctx context.Context) error {
 		} else if err := p.say(ctx, typed); err != nil {
 			return err
 		}
-		p.ask()
+		_ = p.out.write(p.prompt)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return p.drain(ctx, here, p.note)
-}
-
-func (p *plain) ask() {
-	if p.prompt != "" {
-		_ = p.out.write(p.prompt)
-	}
 }
 
 func (p *plain) say(ctx context.Context, line typed) error {
@@ -93,8 +87,7 @@ func (p *plain) say(ctx context.Context, line typed) error {
 	return p.hub.Idle(ctx, p.conversation)
 }
 
-// complete returns the whole output of a command, and waits for a slow one if the output is
-// awaited.
+// complete returns the whole output of a command, and waits for a slow one if the output is awaited.
 func complete(ctx context.Context, answer channel.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()
@@ -122,8 +115,7 @@ func (p *plain) Attended(string) bool { return false }
 
 func (p *plain) Reply(string, []string) channel.Writer { return plainReply{p} }
 
-// plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is
-// printed as a note.
+// plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is printed as a note.
 type plainReply struct{ p *plain }
 
 func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, error) {

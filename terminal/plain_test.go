@@ -145,8 +145,7 @@ func TestReadLine(t *testing.T) {
 	check.That(t, last.Err != nil && last.Err != ErrTooLong, "got %v", last)
 }
 
-// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a
-// message needs.
+// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a message needs.
 func FuzzRequest(f *testing.F) {
 	for _, text := range append(wordstest.Texts(), "hello", "/stop", " ") {
 		quoted, _ := json.Marshal(text)

@@ -54,8 +54,7 @@ type (
 // maxWaiting limits the input that is queued in all channels together, in bytes.
 const maxWaiting = 64 << 20
 
-// protocol handles JSON Lines. Lines of one channel are handled in order; channels do not wait for
-// each other.
+// protocol handles JSON Lines. Lines of one channel are handled in order; channels do not wait for each other.
 type protocol struct {
 	client        // set by Run
 	in            io.Reader
@@ -119,8 +118,7 @@ func (p *protocol) loop(ctx context.Context) error {
 	return p.drain(ctx, ours, p.note)
 }
 
-// handle handles one line after the earlier lines of its channel. A command waits until they are
-// answered.
+// handle handles one line after the earlier lines of its channel. A command waits until they are answered.
 func (p *protocol) handle(ctx context.Context, r request) error {
 	if r.command == "" {
 		return p.deliver(ctx, r.conversation, r.inbound())

@@ -40,8 +40,7 @@ var requestKeys = map[string]bool{
 // commandKey identifies a command within a conversation; names contain no NUL.
 func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 
-// inbound returns the message of a request. It is addressed to the bot in a direct conversation or
-// with a mention.
+// inbound returns the message of a request. It is addressed to the bot in a direct conversation or with a mention.
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
 		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.text, Time: r.at,

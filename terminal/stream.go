@@ -11,8 +11,7 @@ import (
 	"cairn/channel"
 )
 
-// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on
-// the screen.
+// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on the screen.
 type stream struct {
 	editor *editor
 	shown  string // the part of the text that is already printed

@@ -1,5 +1,4 @@
-// Package terminal is the local connector: a person at a keyboard, a pipe, or a program that speaks
-// JSON Lines.
+// Package terminal is the local connector: a person at a keyboard, a pipe, or a program that speaks JSON Lines.
 package terminal
 
 import (

@@ -58,8 +58,7 @@ type session struct {
 	lost      bool // the store is closed already
 }
 
-// lose makes the store fail once nothing is left to write: a reply is recorded as sent after it is
-// shown.
+// lose makes the store fail once nothing is left to write: a reply is recorded as sent after it is shown.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
 	check.NoError(t, s.hub.Drain(t.Context()))

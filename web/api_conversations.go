@@ -74,8 +74,7 @@ func (s *Server) agentID(ctx context.Context, name string) string {
 	return s.operator.AgentID(name)
 }
 
-// conversationAnswer is one conversation, as in `cairn context --json`, with its compaction
-// settings.
+// conversationAnswer is one conversation, as in `cairn context --json`, with its compaction settings.
 type conversationAnswer struct {
 	channel.Context
 	Settings  []channel.Setting `json:"settings" jsonschema:"the policy, with origins"`

@@ -1,5 +1,4 @@
-// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a
-// list.
+// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a list.
 
 package web
 

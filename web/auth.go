@@ -1,5 +1,4 @@
-// Authentication: full access requires the token. Programs send it with each request, browsers once
-// per session.
+// Authentication: full access requires the token. Programs send it with each request, browsers once per session.
 
 package web
 
@@ -94,8 +93,7 @@ func isAPI(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == mcpPath
 }
 
-// localPath returns next if it is a path on this server that no browser interprets as another one,
-// else "/".
+// localPath returns next if it is a path on this server that no browser interprets as another one, else "/".
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {

@@ -21,18 +21,13 @@ import (
 )
 
 const (
-	kindTurn       = "turn"
-	kindUsage      = "usage"
-	kindCompaction = "compaction"
-	kindMemory     = "memory"
-	kindTask       = "task"
-	kindIncident   = "incident"
-	kindApproval   = "approval" // the pending approvals of tool calls have changed
-	kindReply      = "reply"
-	kindReset      = "reset" // some events were missed: reload everything
+	kindMemory = "memory"
+	kindReply  = "reply"
+	kindReset  = "reset" // some events were missed: reload everything
 )
 
-var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
+// allKinds are the kinds of events. "approval": the pending approvals of tool calls have changed.
+var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", "incident", "approval", kindReply, kindReset}
 
 // event is one event of a conversation, or of the whole bot.
 type event struct {
@@ -152,7 +147,7 @@ var _ observe.Observer = (*Events)(nil)
 
 func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 	if s.Kind == observe.Turn {
-		e.publish(kindTurn, s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
+		e.publish("turn", s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
 	}
 	return ctx
 }
@@ -166,7 +161,7 @@ func (e *Events) End(s *observe.Step) {
 		return
 	}
 	now := time.Now()
-	e.publish(kindTurn, s.Conversation, turnEvent{
+	e.publish("turn", s.Conversation, turnEvent{
 		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: s.Number("turn"), Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
 	})
 	e.publishUsage(s.Conversation, int(s.Number("used_tokens")), int(s.Number("max_tokens")))
@@ -182,12 +177,11 @@ type usageEvent struct {
 // publishUsage publishes how full a window is; a window of 0 is unknown.
 func (e *Events) publishUsage(conversation string, used, window int) {
 	if window > 0 {
-		e.publish(kindUsage, conversation, usageEvent{conversation, used, window, time.Now().UTC()})
+		e.publish("usage", conversation, usageEvent{conversation, used, window, time.Now().UTC()})
 	}
 }
 
-// compactionEvent is one step of a compaction, without the text of its summary: events outlive what
-// they tell of.
+// compactionEvent is one step of a compaction, without the text of its summary: events outlive what they tell of.
 type compactionEvent struct {
 	Conversation string `json:"conversation"`
 	channel.Event
@@ -197,7 +191,7 @@ type compactionEvent struct {
 // Compaction publishes a step of a compaction, and how full the window is if that changed it.
 func (e *Events) Compaction(conversation string, c channel.Event) {
 	c.Summary = ""
-	e.publish(kindCompaction, conversation, compactionEvent{conversation, c, time.Now().UTC()})
+	e.publish("compaction", conversation, compactionEvent{conversation, c, time.Now().UTC()})
 	if c.State == compactor.EventApplied || c.State == compactor.EventUndone {
 		e.publishUsage(conversation, c.AfterTokens, c.Window)
 	}
@@ -213,11 +207,11 @@ type memoryEvent struct {
 
 // Asked publishes that the pending approvals of a conversation have changed.
 func (e *Events) Asked(conversation string) {
-	e.publish(kindApproval, conversation, map[string]string{"conversation": conversation})
+	e.publish("approval", conversation, map[string]string{"conversation": conversation})
 }
 
 // Task publishes the start, progress or end of a task, in the conversation that started it.
-func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
+func (e *Events) Task(t channel.Task) { e.publish("task", t.Parent, t) }
 
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})

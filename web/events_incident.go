@@ -46,7 +46,7 @@ func (h incidents) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	h.events.publish(kindIncident, i.Attributes["conversation"], i)
+	h.events.publish("incident", i.Attributes["conversation"], i)
 	return nil
 }
 

@@ -27,8 +27,7 @@ const mcpInstructions = "Cairn is a chat bot whose conversations never end. Sear
 // maxMCPAnswer limits a response, in bytes: about 50 000 tokens.
 const maxMCPAnswer = 200_000
 
-// NewMCP returns an MCP server whose tools and resources call api. Unless writes is true, it only
-// reads.
+// NewMCP returns an MCP server whose tools and resources call api. Unless writes is true, it only reads.
 func NewMCP(api API, writes bool, version string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "cairn", Title: "Cairn", Version: version}, &sdk.ServerOptions{
 		Instructions: mcpInstructions,

@@ -106,8 +106,7 @@ func (v *visit) offset() int {
 	return max(n, 0)
 }
 
-// unspoken reports whether a page has nothing to show because nobody has written in its chat yet, which is
-// no error.
+// unspoken reports whether a page has nothing to show because nobody has written in its chat yet, which is no error.
 func (v *visit) unspoken(name string) bool {
 	chat, isChat := strings.CutPrefix(name, config.WebName+":")
 	if !isChat || !validChatName().MatchString(chat) || statusOf(v.err) != http.StatusNotFound {

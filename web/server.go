@@ -161,8 +161,7 @@ func (s *Server) serve(pattern string, h handler) {
 	})
 }
 
-// healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics
-// is set.
+// healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics is set.
 func (s *Server) healthRoutes() {
 	if s.o.Health != nil {
 		metrics := s.handle

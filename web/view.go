@@ -23,8 +23,7 @@ import (
 // sections are the pages that every page links, except for the login.
 var sections = [][2]string{{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"}}
 
-// frame returns the whole page around its content, which is of the section with the path here; "" for
-// the login.
+// frame returns the whole page around its content, which is of the section with the path here; "" for the login.
 func (s *Server) frame(title, here string, content ...g.Node) g.Node {
 	nav := g.Map(sections, func(to [2]string) g.Node { return h.A(h.Href(to[0]), current(to[0] == here), g.Text(to[1])) })
 	return h.Doctype(h.HTML(h.Lang("en"),

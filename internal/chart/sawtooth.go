@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Panel is one chart of used tokens over a conversation. Panels that are drawn together share a
-// scale.
+// Panel is one chart of used tokens over a conversation. Panels that are drawn together share a scale.
 type Panel struct {
 	Name   string  // above the panel; may be empty
 	Window int     // tokens; 0: no line for it
@@ -33,9 +32,8 @@ type Point struct {
 	Said int   // tokens of all messages up to here; a line is drawn if a panel has any
 }
 
-// Mark is a compaction at a message. Its Kind "background", "aggressive" or "emergency" gives it a
-// colour and a shape; any other is a dot. A mark before the first point or after the last one is not
-// drawn.
+// Mark is a compaction at a message. Its Kind "background", "aggressive" or "emergency" gives it a colour and a
+// shape; any other is a dot. A mark before the first point or after the last one is not drawn.
 type Mark struct {
 	At   int64
 	Kind string

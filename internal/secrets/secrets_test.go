@@ -17,8 +17,7 @@ import (
 	"cairn/words/wordstest"
 )
 
-// The secrets of these tests are not real: they are assembled here, so that no scanner reports
-// them.
+// The secrets of these tests are not real: they are assembled here, so that no scanner reports them.
 const (
 	keyOpens  = "-----BEGIN "
 	keyCloses = "-----END "

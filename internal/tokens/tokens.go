@@ -202,10 +202,9 @@ func clipMark(characters int) string {
 	return "\n[… " + strconv.Itoa(characters) + " characters left out …]\n"
 }
 
-// Clip returns text unchanged if it costs at most tokens, else its Beginning and its end with a
-// line between them that contains the number of omitted characters. The result is valid UTF-8 and
-// never costs more than tokens; if that is too little for both ends it is the beginning alone, and
-// "" for 0 and less.
+// Clip returns text unchanged if it costs at most tokens, else its Beginning and its end with a line between them
+// that contains the number of omitted characters. The result is valid UTF-8 and never costs more than tokens; if that
+// is too little for both ends it is the beginning alone, and "" for 0 and less.
 func Clip(text string, tokens int) string {
 	head, mark, tail := Parts(text, tokens)
 	return head + mark + tail
@@ -251,9 +250,8 @@ func ending(text string, tokens int) string {
 	return text[at:]
 }
 
-// longest returns about the largest n up to limit that fits, for a fits that is true up to some n.
-// It tries few n beyond twice the answer, so that a small part of a very long text is found without
-// reading all of it.
+// longest returns about the largest n up to limit that fits, for a fits that is true up to some n. It tries few n
+// beyond twice the answer, so that a small part of a very long text is found without reading all of it.
 func longest(limit int, fits func(n int) bool) int {
 	low, high := 0, min(64, limit)
 	for high < limit && fits(high) {
