@@ -89,13 +89,13 @@ func (p *protocol) loop(ctx context.Context) error {
 		if line.Err != nil && line.Err != ErrTooLong {
 			return line.Err
 		}
+		if line.Err == nil && strings.TrimSpace(line.Text) == "" {
+			continue
+		}
 		request, err := p.parse(line)
 		if err != nil {
 			p.refuse(request, fmt.Sprintf("line %d: %v", line.Number, err))
 			continue
-		}
-		if request.Text == "" {
-			continue // an empty line
 		}
 		if request.immediate { // it would have to wait for the turn that it should stop
 			p.report(ctx, request, p.answer)

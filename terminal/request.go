@@ -48,16 +48,11 @@ func (r request) inbound() channel.Inbound {
 	}
 }
 
-// parse parses a line. After an error, the request has the line's id and channel if they could be
-// parsed. An empty line is a request without text.
-func (p *protocol) parse(in Line) (request, error) {
-	if in.Err != nil {
-		return request{}, in.Err
+// parse parses a line. After an error, the request has the line's id and channel if they could be parsed.
+func (p *protocol) parse(in Line) (r request, err error) {
+	if err = in.Err; err == nil {
+		r, err = decode(in.Text)
 	}
-	if strings.TrimSpace(in.Text) == "" {
-		return request{}, nil
-	}
-	r, err := decode(in.Text)
 	if err == nil {
 		err = p.complete(&r)
 	}

@@ -107,7 +107,10 @@ func overview(v *visit) page {
 		g.If(d.Paused != "", warning(d.Paused)),
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
-		sawtooth(d, past, simulate.LevelsOf(policy, d.Max)),
+		figure(chart.Sawtooth{
+			Title: "Tokens of the next request, over the messages", Panels: []chart.Panel{panelOf(d, past, simulate.LevelsOf(policy, d.Max))},
+			Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(past.Compactions)),
+		}),
 		composition(d),
 		tasksView(tasks.Tasks),
 		h.H2(g.Text("Summaries at the top of the prompt")),
@@ -185,13 +188,6 @@ func tasksView(all []channel.Task) g.Node {
 
 func figure(drawn chart.Sawtooth) g.Node {
 	return h.Figure(g.Raw(drawn.SVG())) // the chart escapes its input
-}
-
-func sawtooth(d conversationAnswer, h historyAnswer, levels []chart.Level) g.Node {
-	return figure(chart.Sawtooth{
-		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
-		Panels: []chart.Panel{panelOf(d, h, levels)},
-	})
 }
 
 func panelOf(d conversationAnswer, h historyAnswer, levels []chart.Level) chart.Panel {
