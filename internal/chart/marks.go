@@ -43,22 +43,20 @@ func within(marks []Mark, s scale) (shown []Mark) {
 // explained returns the legend of what is drawn in the panels.
 func explained(panels []Panel, s scale) (all []entry) {
 	kinds := map[string]bool{} // of the marks that are drawn
-	some, head, said := false, false, false
+	var points []Point
 	for _, p := range panels {
+		points = append(points, p.Points...)
 		for _, m := range within(p.Marks, s) {
 			kinds[m.Kind] = true
 		}
-		some = some || len(p.Points) > 0
-		head = head || slices.ContainsFunc(p.Points, hasHead)
-		said = said || slices.ContainsFunc(p.Points, func(p Point) bool { return p.Said > 0 })
 	}
-	if some {
+	if len(points) > 0 {
 		all = append(all, entry{box("chart-used"), "next request"})
 	}
-	if head {
+	if slices.ContainsFunc(points, hasHead) {
 		all = append(all, entry{box("chart-head"), "of which summaries"})
 	}
-	if said {
+	if slices.ContainsFunc(points, func(p Point) bool { return p.Said > 0 }) {
 		all = append(all, entry{`<path class="chart-said" d="M0 -4h11"/>`, "all messages"})
 	}
 	order := func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) }

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,8 +93,7 @@ func (d *drawing) draw(w Sawtooth) (height int) {
 // scale returns the common scale of all panels: the first and the last message, and the most tokens
 // that any of them shows.
 func (w Sawtooth) scale() scale {
-	s := scale{most: 1}
-	some := false
+	s := scale{first: math.MaxInt64, most: 1}
 	for _, p := range w.Panels {
 		s.most = max(s.most, headroom*float64(p.Window))
 		for _, l := range p.Levels {
@@ -101,12 +101,10 @@ func (w Sawtooth) scale() scale {
 		}
 		for _, pt := range p.Points {
 			s.most = max(s.most, headroom*float64(pt.Used))
-			if !some {
-				s.first, s.last, some = pt.At, pt.At, true
-			}
 			s.first, s.last = min(s.first, pt.At), max(s.last, pt.At)
 		}
 	}
+	s.first = min(s.first, s.last) // without points
 	return s
 }
 
