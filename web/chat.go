@@ -44,12 +44,6 @@ type replyEvent struct {
 	Time    time.Time        `json:"time"`
 }
 
-// publishReply publishes an event about a reply. A notice is kept, because it is not in the transcript.
-func (e *Events) publishReply(r replyEvent) {
-	r.Time = time.Now().UTC()
-	e.send(kindReply, r.Conversation, r, r.State == "sent" && r.Failure && r.Buttons == nil)
-}
-
 // notices returns the notices of a conversation since the start, oldest first.
 func (e *Events) notices(conversation string) []replyEvent {
 	return slices.DeleteFunc(keptOf[replyEvent](e), func(r replyEvent) bool { return r.Conversation != conversation })
@@ -63,21 +57,23 @@ type chatWriter struct {
 
 const showInterval = 150 * time.Millisecond
 
-func (w *chatWriter) Show(text string) {
-	w.often.Do(func() {
-		w.events.publishReply(replyEvent{Conversation: w.conversation, State: "writing", Text: text})
-	})
+// publish publishes an event about the reply. A notice is kept, because it is not in the transcript.
+func (w *chatWriter) publish(r replyEvent) {
+	r.Conversation, r.Time = w.conversation, time.Now().UTC()
+	w.events.send(kindReply, r.Conversation, r, r.State == "sent" && r.Failure && r.Buttons == nil)
 }
+
+func (w *chatWriter) Show(text string) {
+	w.often.Do(func() { w.publish(replyEvent{State: "writing", Text: text}) })
+}
+
+func (w *chatWriter) Cancel() { w.publish(replyEvent{State: "canceled"}) }
 
 // Send publishes a piece that is already stored: the page reads it from the transcript, so a
 // repeated Send posts nothing twice.
 func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
+	w.publish(replyEvent{State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
-}
-
-func (w *chatWriter) Cancel() {
-	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
 // validChatName matches what may follow "web:" in a name. Words of Hindi and Thai have marks (M).
