@@ -60,6 +60,10 @@ type mcpTools struct {
 	routes []route
 }
 
+func (m mcpTools) route(pattern string) route {
+	return m.routes[slices.IndexFunc(m.routes, func(r route) bool { return r.pattern == pattern })]
+}
+
 // Annotations of tools. No tool reaches beyond the bot.
 var (
 	no         = false
@@ -99,7 +103,7 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 	method, to, _ := strings.Cut(call, " ")
 	to, defaults, _ := strings.Cut(to, "?")
 	pattern := strings.NewReplacer("{conversation}", "{name}", "{summary}", "{id}").Replace(method + " " + to)
-	r := m.routes[slices.IndexFunc(m.routes, func(r route) bool { return r.pattern == pattern })]
+	r := m.route(pattern)
 	in, out := r.arguments(to, defaults == ""), schemaOf(r.answer) // the same as in the OpenAPI document
 	out.Type, out.Types = "object", nil                            // clients require it here
 	if kind := in["kind"]; kind != nil {
@@ -112,8 +116,7 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: hints, OutputSchema: out, InputSchema: &jsonschema.Schema{
 		Type: "object", Properties: in, Required: strings.Fields(required), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}}
-	type given = map[string]json.RawMessage
-	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in given) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in map[string]json.RawMessage) (*sdk.CallToolResult, any, error) {
 		path, query, body := to, url.Values{}, map[string]any{}
 		if name, value, ok := strings.Cut(defaults, "="); ok {
 			query.Set(name, value)
@@ -135,7 +138,11 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 			_ = json.Unmarshal(raw, &all) // it is a list
 			body["variants"] = each(all, func(settings json.RawMessage) any { return map[string]any{"settings": settings} })
 		}
-		text, err := m.ask(ctx, method, path, query, body)
+		var sent any
+		if method != http.MethodGet {
+			sent, query = body, nil
+		}
+		text, err := m.ask(ctx, method, path, query, sent)
 		if err != nil {
 			return nil, nil, err // the model reads the error
 		}
@@ -143,13 +150,7 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 	})
 }
 
-// ask makes a call: a GET has a query, any other one a body.
 func (m mcpTools) ask(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-	if method == http.MethodGet {
-		body = nil
-	} else {
-		query = nil
-	}
 	text, err := m.api(ctx, method, path, query, body)
 	if err == nil && len(text) > maxMCPAnswer {
 		return nil, errors.New("the answer is too long for a model: ask for less with limit")
@@ -206,18 +207,13 @@ func (m mcpTools) resources() {
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
 	}
-	for path, about := range map[string]string{
-		"conversations": "The conversations, the one with the newest message first", "memories": "What the bot remembers, newest first", "usage": "What models were used for",
-	} {
+	for _, path := range []string{"conversations", "memories", "usage"} {
+		about := m.route("GET /api/" + path).summary
 		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
 	}
-	for path, about := range map[string]string{
-		"conversations/{name}":                "A conversation: how full its window is and of what, and its settings",
-		"conversations/{name}/messages":       "Its newest messages",
-		"conversations/{name}/summaries":      "The summaries in its prompt",
-		"conversations/{name}/summaries/{id}": "A summary, and the messages behind it",
-		"memories/{id}":                       "A memory and the messages it came from",
-	} {
+	const one = "conversations/{name}"
+	for _, path := range []string{one, one + "/messages", one + "/summaries", one + "/summaries/{id}", "memories/{id}"} {
+		about := m.route("GET /api/" + path).summary
 		m.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
 	}
 }
