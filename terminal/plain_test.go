@@ -109,7 +109,8 @@ func TestStatus(t *testing.T) {
 		{compactor.EventNoop, 0, ""},
 		{compactor.EventPrepared, 0, ""},
 	} {
-		event := compactor.Event{State: c.state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: c.after, Window: 4000, Error: "the model is away; nothing was lost"}
+		event := compactor.Event{State: c.state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: c.after, Window: 4000}
+		event.Error = "the model is away; nothing was lost"
 		check.Equal(t, string(c.state), status(event), c.want)
 	}
 }

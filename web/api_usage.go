@@ -100,8 +100,9 @@ func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity,
 	if now, open := s.operator.Activity(p.Channel); open {
 		return now, nil
 	}
-	if known, ok := s.fills.Load(p.Channel); ok && known.(cachedUsage).next == p.Next && known.(cachedUsage).version == p.Version {
-		return known.(cachedUsage).activity, nil
+	cached, _ := s.fills.Load(p.Channel)
+	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version {
+		return known.activity, nil
 	}
 	now, err := s.operator.Context(ctx, p.Channel)
 	activity := channel.Activity{Used: now.Used, Window: now.Max}

@@ -116,7 +116,8 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: hints, OutputSchema: out, InputSchema: &jsonschema.Schema{
 		Type: "object", Properties: in, Required: strings.Fields(required), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}}
-	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in map[string]json.RawMessage) (*sdk.CallToolResult, any, error) {
+	type given = map[string]json.RawMessage
+	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in given) (*sdk.CallToolResult, any, error) {
 		path, query, body := to, url.Values{}, map[string]any{}
 		if name, value, ok := strings.Cut(defaults, "="); ok {
 			query.Set(name, value)
@@ -171,21 +172,24 @@ func query(pairs ...any) url.Values {
 
 func (m mcpTools) readers() {
 	const one = "GET /api/conversations/{conversation}/"
-	m.add(readsOnly, "conversations", "GET /api/conversations", "",
-		"List the conversations, the one with the newest message first, with how full each one's context window is.")
-	m.add(readsOnly, "recall", "GET /api/recall", "conversation query", "Search the messages and memories of a conversation, best first.")
-	m.add(readsOnly, "memory_list", "GET /api/memories", "", "List what the bot remembers, newest first.")
-	m.add(readsOnly, "memory_search", "GET /api/memories", "query", "Search what the bot remembers, best first.")
-	m.add(readsOnly, "memory_show", "GET /api/memories/{id}", "id", "Show a memory, the messages it came from, and what superseded what.")
-	m.add(readsOnly, "summaries", one+"summaries?limit=50", "conversation", "List the summaries in a conversation's prompt, oldest first.")
-	m.add(readsOnly, "expand", one+"summaries/{summary}", "conversation summary", "Show the summaries or messages behind a summary, word for word.")
-	m.add(readsOnly, "usage", "GET /api/usage?limit=50", "", "What models were used for, and what that cost.")
-	m.add(readsOnly, "simulate", "POST "+simulatePath, "conversation",
-		"What other compaction settings would have done with a conversation; no model is asked.")
+	for _, t := range []struct{ name, call, required, description string }{
+		{"conversations", "GET /api/conversations", "", "List the conversations, the one with the newest message first, with how full each one's window is."},
+		{"recall", "GET /api/recall", "conversation query", "Search the messages and memories of a conversation, best first."},
+		{"memory_list", "GET /api/memories", "", "List what the bot remembers, newest first."},
+		{"memory_search", "GET /api/memories", "query", "Search what the bot remembers, best first."},
+		{"memory_show", "GET /api/memories/{id}", "id", "Show a memory, the messages it came from, and what superseded what."},
+		{"summaries", one + "summaries?limit=50", "conversation", "List the summaries in a conversation's prompt, oldest first."},
+		{"expand", one + "summaries/{summary}", "conversation summary", "Show the summaries or messages behind a summary, verbatim."},
+		{"usage", "GET /api/usage?limit=50", "", "What models were used for, and what that cost."},
+		{"simulate", "POST " + simulatePath, "conversation", "What other settings would have done with a conversation; no model is asked."},
+	} {
+		m.add(readsOnly, t.name, t.call, t.required, t.description)
+	}
 }
 
 func (m mcpTools) writers() {
-	m.add(idempotent, "memory_save", "POST /api/memories", "conversation content", "Have the bot remember a fact in a conversation.")
+	m.add(idempotent, "memory_save", "POST /api/memories", "conversation content",
+		"Have the bot remember a fact in a conversation.")
 	m.add(forgets, "memory_forget", "PATCH /api/memories/{id}?state=forgotten", "id",
 		"Forget a memory: it is no longer recalled. It can be restored in the dashboard.")
 	m.add(adds, "compact", "POST /api/conversations/{conversation}/compact", "conversation",
@@ -207,13 +211,15 @@ func (m mcpTools) resources() {
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
 	}
+	const kind = "application/json"
 	for _, path := range []string{"conversations", "memories", "usage"} {
 		about := m.route("GET /api/" + path).summary
-		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
+		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: kind}, read)
 	}
 	const one = "conversations/{name}"
 	for _, path := range []string{one, one + "/messages", one + "/summaries", one + "/summaries/{id}", "memories/{id}"} {
 		about := m.route("GET /api/" + path).summary
-		m.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
+		template := &sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: kind}
+		m.server.AddResourceTemplate(template, read)
 	}
 }

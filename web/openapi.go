@@ -47,7 +47,8 @@ var pathParams = lazy.Pattern(`\{(\w+)\}`)
 func operation(r route, path string) object {
 	params := []object{}
 	given := func(in, name string, of param) {
-		params = append(params, object{"name": name, "in": in, "required": in == "path", "description": of.text, "schema": of.schema()})
+		one := object{"name": name, "in": in, "required": in == "path", "description": of.text, "schema": of.schema()}
+		params = append(params, one)
 	}
 	for _, match := range pathParams().FindAllStringSubmatch(path, -1) {
 		if match[1] == "id" {

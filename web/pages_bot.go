@@ -47,8 +47,9 @@ func healthPage(v *visit) page {
 func usagePage(v *visit) page {
 	by, since := cmp.Or(v.param("by"), channel.UsageKeys[0]), v.param("since")
 	u := ask[usageAnswer](v, "/api/usage", query("by", by, "since", since))
+	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
 	columns := []string{strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost"}
-	report := table("list", columns, append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total}), func(r channel.UsageRow) []g.Node {
+	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
 		return []g.Node{
 			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
 			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),

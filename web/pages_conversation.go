@@ -36,7 +36,7 @@ func conversationsPage(v *visit) page {
 					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
 				},
-				h.Span(h.Class("fill"), bar("how full the window is", full), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", full))),
+				h.Span(h.Class("fill"), bar("how full the window is", full), g.Textf(" %.0f %%", full)),
 				grouped(c.Messages),
 				newest,
 				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
@@ -108,8 +108,9 @@ func overview(v *visit) page {
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
 		figure(chart.Sawtooth{
-			Title: "Tokens of the next request, over the messages", Panels: []chart.Panel{panelOf(d, past, simulate.LevelsOf(policy, d.Max))},
-			Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(past.Compactions)),
+			Title:  "Tokens of the next request, over the messages",
+			Panels: []chart.Panel{panelOf(d, past, simulate.LevelsOf(policy, d.Max))},
+			Desc:   fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(past.Compactions)),
 		}),
 		composition(d),
 		tasksView(tasks.Tasks),
@@ -160,7 +161,8 @@ func cardsView(d conversationAnswer) g.Node {
 	}
 	return h.Div(
 		h.Class("cards"),
-		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), bar("how full the window is", percentOf(d.Used, d.Max))),
+		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")),
+			bar("how full the window is", percentOf(d.Used, d.Max))),
 		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
 		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
 		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),

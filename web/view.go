@@ -21,7 +21,9 @@ import (
 )
 
 // sections are the pages that every page links, except for the login.
-var sections = [][2]string{{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"}}
+var sections = [][2]string{
+	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"},
+}
 
 // frame returns the whole page around its content, which is of the section with the path here; "" for the login.
 func (s *Server) frame(title, here string, content ...g.Node) g.Node {
