@@ -4,6 +4,7 @@ package tokens
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -257,17 +258,7 @@ func longest(limit int, fits func(n int) bool) int {
 	for high < limit && fits(high) {
 		low, high = high, min(2*high, limit)
 	}
-	if fits(high) {
-		return high
-	}
-	for high-low > 1 {
-		if mid := (low + high) / 2; fits(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
+	return low + sort.Search(high-low, func(n int) bool { return !fits(low + 1 + n) })
 }
 
 // PerMessage is the cost of a message in addition to its text: role and separators.
