@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/internal/lazy"
 	"cairn/llm"
 )
 
@@ -102,8 +103,8 @@ var roles = []string{
 // roleAt reports whether a role mark starts at i, where a < or [ is.
 func roleAt(text string, i int) bool {
 	rest := text[i+1:]
-	if bar, wide := strings.HasPrefix(rest, "|"), strings.HasPrefix(rest, "｜"); text[i] == '<' && (bar || wide) {
-		return isBarredRole(rest)
+	if text[i] == '<' && (strings.HasPrefix(rest, "|") || strings.HasPrefix(rest, "｜")) {
+		return barredRole().MatchString(rest)
 	}
 	for _, mark := range roles {
 		if strings.HasPrefix(rest, mark) {
@@ -113,23 +114,8 @@ func roleAt(text string, i int) bool {
 	return false
 }
 
-// isBarredRole reports whether text, which starts with a bar, continues with a name of at most 40
-// characters, a bar and >.
-func isBarredRole(text string) bool {
-	n := 0
-	for i, r := range text {
-		switch {
-		case i == 0:
-		case r == '|' || r == '｜':
-			return n > 0 && strings.HasPrefix(text[i+utf8.RuneLen(r):], ">")
-		case r == '<' || r == '>' || unicode.IsSpace(r) || n == 40:
-			return false
-		default:
-			n++
-		}
-	}
-	return false
-}
+// barredRole matches a name of at most 40 characters between bars, and >.
+var barredRole = lazy.Pattern(`^[|｜][^<>|｜\s\v\pZ\x{85}]{1,40}[|｜]>`)
 
 // BreakRoles inserts a backslash after the first character of each role mark.
 func BreakRoles(text string) string { return breakWith(text, `\`) }
@@ -161,14 +147,11 @@ func insertAfter(text, separator string, where func(i int, r rune) bool) string 
 
 // BrokenCalls returns calls whose arguments contain no role marks; JSON stays valid.
 func BrokenCalls(calls []llm.Call) []llm.Call {
-	shown := calls
-	for i, call := range calls {
-		if BreakRoles(call.Arguments) == call.Arguments {
-			continue
-		}
-		if &shown[0] == &calls[0] {
-			shown = slices.Clone(calls)
-		}
+	if !slices.ContainsFunc(calls, func(c llm.Call) bool { return BreakRoles(c.Arguments) != c.Arguments }) {
+		return calls
+	}
+	shown := slices.Clone(calls)
+	for i, call := range shown {
 		separator := `\`
 		if json.Valid([]byte(call.Arguments)) { // then the mark is inside a string
 			separator = `\\`
