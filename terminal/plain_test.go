@@ -158,17 +158,13 @@ func FuzzRequest(f *testing.F) {
 	p := newProtocol(Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: "general", User: "Ada"})
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := p.parse(Line{Number: 1, Text: strings.ToValidUTF8(text, "\ufffd")})
-		switch {
-		case err != nil && err.Error() == "":
-			t.Fatal("no words")
-		case err != nil || strings.TrimSpace(text) == "":
-		default:
-			m := r.inbound()
-			if m.ID == "" || m.Author == "" || strings.TrimSpace(m.Text) == "" || m.Time.IsZero() || !strings.HasPrefix(r.conversation, prefix) ||
-				checkName("", m.ID) != nil || checkName("", m.Author) != nil || checkName("", r.Channel) != nil {
-				t.Fatalf("%q: got %+v", text, r)
-			}
+		if err != nil {
+			check.Require(t, err.Error() != "", "no words")
+			return
 		}
+		m := r.inbound()
+		check.Require(t, m.ID != "" && m.Author != "" && strings.TrimSpace(m.Text) != "" && !m.Time.IsZero() && strings.HasPrefix(r.conversation, prefix) &&
+			checkName("", m.ID) == nil && checkName("", m.Author) == nil && checkName("", r.Channel) == nil, "%q: got %+v", text, r)
 	})
 }
 

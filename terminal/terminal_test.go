@@ -42,9 +42,7 @@ type buffer struct{ check.Buffer }
 // wait returns once the buffer contains text.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()
-	if !check.Soon(func() bool { return strings.Contains(b.String(), text) }) {
-		t.Errorf("timed out waiting for %q; got %q", text, b)
-	}
+	check.That(t, check.Soon(func() bool { return strings.Contains(b.String(), text) }), "timed out waiting for %q; got %q", text, b)
 }
 
 // session is a terminal on its own hub, with a real store and a scripted model.
@@ -106,9 +104,8 @@ func open(t *testing.T, o Options, model llm.Model) *session {
 	})
 	t.Cleanup(func() {
 		check.NoError(t, s.hub.Close())
-		if err := s.store.Close(); err != nil && !s.lost {
-			t.Error(err)
-		}
+		err := s.store.Close()
+		check.That(t, err == nil || s.lost, "got error %v", err)
 	})
 	return s
 }
@@ -179,9 +176,8 @@ func TestFinishedBlocks(t *testing.T) {
 			}
 		}
 		parts = append(parts, renderMarkdown(strings.TrimSpace(text[used:]), width, true))
-		if got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width, true); got != want {
-			t.Fatalf("in parts:\n%s\nwhole:\n%s", got, want)
-		}
+		got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width, true)
+		check.Require(t, got == want, "in parts:\n%s\nwhole:\n%s", got, want)
 	}))
 }
 
@@ -236,16 +232,14 @@ func FuzzPrintable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width int) {
 		width = 1 + max(width, 0)%200
 		shown := printable(text)
-		if Printable(shown) != shown || strings.ContainsAny(shown, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
-			t.Fatalf("%q: got %q", text, shown)
-		}
+		const controls = "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066"
+		check.Require(t, Printable(shown) == shown && !strings.ContainsAny(shown, controls), "%q: got %q", text, shown)
 		for _, rows := range []string{renderMarkdown(readable(text), width, true), wrap(shown, width), hanging(shown, width, true)} {
 			for _, style := range [][2]string{bold, italic, struck, cyan} {
 				rows = strings.NewReplacer(style[0], "", style[1], "").Replace(rows)
 			}
-			if rows = strings.ReplaceAll(rows, "\x1b[m", ""); strings.ContainsAny(rows, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
-				t.Fatalf("%q in rows of %d: %q", text, width, rows)
-			}
+			rows = strings.ReplaceAll(rows, "\x1b[m", "")
+			check.Require(t, !strings.ContainsAny(rows, controls), "%q in rows of %d: %q", text, width, rows)
 		}
 	})
 }
@@ -262,9 +256,8 @@ func TestHistory(t *testing.T) {
 	check.NoError(t, h.file.Close())
 	again := check.Must(openHistory(file))(t)
 	defer again.file.Close()
-	if len(again.lines) != maxHistory || again.lines[maxHistory-1] != "line 1004" || again.lines[0] != "line 5" {
-		t.Errorf("got %d lines, newest %q, oldest %q", len(again.lines), again.lines[len(again.lines)-1], again.lines[0])
-	}
+	check.Len(t, "lines", again.lines, maxHistory)
+	check.Equal(t, "newest and oldest", again.lines[maxHistory-1]+", "+again.lines[0], "line 1004, line 5")
 	text := check.Must(os.ReadFile(file))(t)
 	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
 }
