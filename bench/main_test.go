@@ -17,7 +17,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"cairn/internal/chart"
 	"cairn/internal/check"
 )
 
@@ -113,7 +112,7 @@ func TestPicture(t *testing.T) {
 	t.Parallel()
 	d := drawing{turns: 22, window: 6_000}
 	picture := check.Must(d.draw(t.Context(), silent))(t)
-	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]
+	svg, panel := picture.File(), picture.Panels[0]
 	check.NoError(t, xml.Unmarshal([]byte(svg), new(struct{}))) // it is well-formed
 	// The conversation outgrows the window, and no request does.
 	last := panel.Points[len(panel.Points)-1]

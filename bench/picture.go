@@ -12,6 +12,7 @@ import (
 	"cairn/internal/chart"
 	"cairn/internal/promptcache"
 	"cairn/llm"
+	"cairn/simulate"
 )
 
 const pictureHelp = `Picture draws, as an SVG, how many tokens the next request of the conversation of "bench cost" takes,
@@ -31,7 +32,7 @@ func newPicture(s *screen) *cobra.Command {
 			}
 			picture, err := d.draw(cmd.Context(), s)
 			if err == nil {
-				_, err = fmt.Fprint(s.out, picture.SVG(chart.Options{Standalone: true}))
+				_, err = fmt.Fprint(s.out, picture.File())
 			}
 			return err
 		},
@@ -51,7 +52,7 @@ func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, e
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	sum := costSum{meter: newMeter(c, rule)}
-	panel, said := chart.Panel{Window: d.window, Levels: d.levels()}, 0
+	panel, said := chart.Panel{Window: d.window, Levels: simulate.LevelsOf(compactor.DefaultPolicy(), d.window)}, 0
 	g := e.c.StatusReader()()
 	panel.Points = append(panel.Points, chart.Point{Used: g.Used, Head: g.Head})
 	for i, t := range talk(d.turns, 1, false) {
@@ -74,17 +75,4 @@ func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, e
 		Desc:   "Tokens of the next request over messages: they rise to the background level and fall whenever summaries replace messages.",
 		Panels: []chart.Panel{panel},
 	}, nil
-}
-
-func (d drawing) levels() (levels []chart.Level) {
-	p := compactor.DefaultPolicy()
-	for _, l := range []struct {
-		kind  string
-		share float64 // of the window
-	}{{"prepare", p.Prepare()}, {"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
-		levels = append(levels, chart.Level{
-			Name: fmt.Sprintf("%s %.0f %%,", l.kind, 100*l.share), Kind: l.kind, Tokens: int(l.share * float64(d.window)),
-		})
-	}
-	return levels
 }

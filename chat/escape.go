@@ -1,6 +1,5 @@
-// Escaping: what people, files, tools and models write must not pass for Cairn's own lines. A line
-// that looks like one of Cairn's gets a backslash before it; a mark that separates roles in a
-// model's template gets one inside.
+// Escaping: what people, files, tools and models write must not pass for Cairn's own lines. A line that looks like
+// one of Cairn's gets a backslash before it; a mark that separates roles in a model's template gets one inside.
 
 package chat
 
@@ -12,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/internal/lazy"
 	"cairn/llm"
 )
 
@@ -28,8 +28,7 @@ func forgeable(r rune) bool {
 // Reserved are the prefixes of lines that only Cairn writes.
 var Reserved = []string{"[#", SummaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
 
-// InFile are the reserved prefixes inside a file, which must also not contain the line that ends
-// it.
+// InFile are the reserved prefixes inside a file, which must also not contain the line that ends it.
 var InFile = append([]string{FileEnd}, Reserved...)
 
 // Escape makes a text safe for the prompt, so that no one can forge a speaker, a summary, a
@@ -59,8 +58,7 @@ func EscapeLines(text string, marks []string) string {
 	return b.String()
 }
 
-// readAs returns how many bytes at the start of text read as mark; -1 if text does not start with
-// it.
+// readAs returns how many bytes at the start of text read as mark; -1 if text does not start with it.
 func readAs(text, mark string) int {
 	for i, r := range text {
 		for mark != "" && mark[0] == ' ' {
@@ -87,7 +85,6 @@ func EndsLine(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// isInvisible reports whether a character is invisible on its own.
 func isInvisible(r rune) bool {
 	return unicode.IsSpace(r) || r == '\u2800' ||
 		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
@@ -106,8 +103,8 @@ var roles = []string{
 // roleAt reports whether a role mark starts at i, where a < or [ is.
 func roleAt(text string, i int) bool {
 	rest := text[i+1:]
-	if bar, wide := strings.HasPrefix(rest, "|"), strings.HasPrefix(rest, "｜"); text[i] == '<' && (bar || wide) {
-		return isBarredRole(rest)
+	if text[i] == '<' && (strings.HasPrefix(rest, "|") || strings.HasPrefix(rest, "｜")) {
+		return barredRole().MatchString(rest)
 	}
 	for _, mark := range roles {
 		if strings.HasPrefix(rest, mark) {
@@ -117,23 +114,8 @@ func roleAt(text string, i int) bool {
 	return false
 }
 
-// isBarredRole reports whether text, which starts with a bar, continues with a name of at most 40
-// characters, a bar and >.
-func isBarredRole(text string) bool {
-	n := 0
-	for i, r := range text {
-		switch {
-		case i == 0:
-		case r == '|' || r == '｜':
-			return n > 0 && strings.HasPrefix(text[i+utf8.RuneLen(r):], ">")
-		case r == '<' || r == '>' || unicode.IsSpace(r) || n == 40:
-			return false
-		default:
-			n++
-		}
-	}
-	return false
-}
+// barredRole matches a name of at most 40 characters between bars, and >.
+var barredRole = lazy.Pattern(`^[|｜][^<>|｜\s\v\pZ\x{85}]{1,40}[|｜]>`)
 
 // BreakRoles inserts a backslash after the first character of each role mark.
 func BreakRoles(text string) string { return breakWith(text, `\`) }
@@ -165,14 +147,11 @@ func insertAfter(text, separator string, where func(i int, r rune) bool) string 
 
 // BrokenCalls returns calls whose arguments contain no role marks; JSON stays valid.
 func BrokenCalls(calls []llm.Call) []llm.Call {
-	shown := calls
-	for i, call := range calls {
-		if BreakRoles(call.Arguments) == call.Arguments {
-			continue
-		}
-		if &shown[0] == &calls[0] {
-			shown = slices.Clone(calls)
-		}
+	if !slices.ContainsFunc(calls, func(c llm.Call) bool { return BreakRoles(c.Arguments) != c.Arguments }) {
+		return calls
+	}
+	shown := slices.Clone(calls)
+	for i, call := range shown {
 		separator := `\`
 		if json.Valid([]byte(call.Arguments)) { // then the mark is inside a string
 			separator = `\\`
@@ -220,9 +199,7 @@ func isTag(text string, names []string) bool {
 
 // Quoted returns a text as one quoted line that cannot pass for anything of Cairn's. Recalled text
 // is quoted in this way.
-func Quoted(text string) string {
-	return strconv.Quote(insideLine(text))
-}
+func Quoted(text string) string { return strconv.Quote(insideLine(text)) }
 
 // Attributed are the tags that have attributes.
 var Attributed = []string{"message", "answer", "tool_result", "summary", "agent"}

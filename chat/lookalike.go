@@ -10,9 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lookalikes lists, after each ASCII character, those of other scripts that look like it in most
-// fonts (Unicode's confusables.txt), in lower case. Compatibility forms and accents are not listed,
-// because they decompose.
+// lookalikes lists, after each ASCII character, those of other scripts that look like it in most fonts (Unicode's
+// confusables.txt), in lower case. Compatibility forms and accents are not listed, because they decompose.
 var lookalikes = []string{
 	"aаαɑᴀꭺꓮ", "bьвβʙꮟꓐ", "cсϲᴄꮯꓚ", "dԁᴅꭰꓓժ", "eеεєҽᴇꭼꓰ", "fғƒꜰꓝք", "gɡɢցԍꮐꓖ", "hһнηʜհꮋꓧ",
 	"iіιıɪӏℓʟlꭵꓲ1|", "jјϳᴊꭻꓙ", "kкκᴋꮶꓗ", "mмᴍϻꮇꓟ", "nпηɴոꓠ", "oоοσօᴏ0ჿꓳ", "pрρᴘꮲꓑ", "qԛգ",

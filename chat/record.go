@@ -9,8 +9,7 @@ import (
 	"cairn/llm"
 )
 
-// Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text
-// for people.
+// Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text for people.
 type Record struct {
 	Seq    int64     `json:"seq"`
 	ID     string    `json:"id"` // the platform's
@@ -34,7 +33,6 @@ type With struct {
 	Caption string `json:"caption,omitempty"`
 }
 
-// RecordOf returns the record of a message.
 func RecordOf(m Message) Record {
 	r := Record{
 		Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text,
@@ -63,8 +61,7 @@ func Excerpt(text string, most int) string {
 	return string(line)
 }
 
-// Empty reports whether there is nothing to show: some models answer with empty text after a tool
-// call.
+// Empty reports whether there is nothing to show: some models answer with empty text after a tool call.
 func (r Record) Empty() bool {
 	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.With)+len(r.Calls) == 0
 }
@@ -93,7 +90,6 @@ var lineBreaks = func() *strings.Replacer {
 	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
 }()
 
-// Counted returns a number with its noun.
 func Counted(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -101,5 +97,4 @@ func Counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// OneLine returns a text without line breaks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

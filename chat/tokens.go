@@ -26,7 +26,6 @@ func ShownTokens(m Message, text string) int {
 	return cost
 }
 
-// CallTokens returns the tokens of tool calls in a prompt.
 func CallTokens(calls ...llm.Call) (cost int) {
 	for _, call := range calls {
 		cost += tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)

@@ -4,7 +4,9 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -71,23 +73,13 @@ func (m Message) Body() string {
 
 // Words describes an attachment in a text: "[image: cat.png, image/png, 120 kB, a cat on a mat]".
 func (a Attachment) Words() string {
-	about := make([]string, 0, 4)
-	add := func(s string) {
-		if s != "" {
-			about = append(about, s)
-		}
+	media := CleanLine(a.Type, 50)
+	if a.Text != "" {
+		media = ""
 	}
-	add(CleanLine(a.Name, 100))
-	if a.Text == "" {
-		add(CleanLine(a.Type, 50))
-	}
-	add(sizeWords(a.Size))
-	add(CleanLine(a.Caption, 500))
-	kind := CleanLine(a.Kind, 30)
-	if kind == "" {
-		kind = "attachment"
-	}
-	return "[" + kind + ": " + strings.Join(about, ", ") + "]"
+	about := []string{CleanLine(a.Name, 100), media, sizeWords(a.Size), CleanLine(a.Caption, 500)}
+	about = slices.DeleteFunc(about, func(s string) bool { return s == "" })
+	return "[" + cmp.Or(CleanLine(a.Kind, 30), "attachment") + ": " + strings.Join(about, ", ") + "]"
 }
 
 func sizeWords(bytes int64) string {
@@ -115,41 +107,21 @@ func (m Message) Name() string {
 	return name
 }
 
-// CleanName returns a display name that cannot forge a header: one line, no brackets, no hash, at
-// most 64 characters.
-func CleanName(name string) string {
-	n := 0
-	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if n++; n > 64 || forgeable(r) {
-			return -1
-		}
-		return r
-	}, name))
-	if clean == "" {
-		return "someone"
-	}
-	return insideLine(clean)
-}
+// CleanName returns a display name that cannot forge a header: one line, no brackets, no hash.
+func CleanName(name string) string { return cmp.Or(CleanLine(name, 64), "someone") }
 
 // CleanLine is CleanName for any text of at most most characters; it marks where it cuts.
 func CleanLine(text string, most int) string {
-	n := 0
-	clean := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			r = ' '
-		}
-		if n > most || forgeable(r) {
+	clean := []rune(OneLine(strings.Map(func(r rune) rune {
+		if forgeable(r) && !unicode.IsSpace(r) {
 			return -1
 		}
-		n++
 		return r
-	}, text)
-	clean = strings.Join(strings.Fields(clean), " ")
-	if n <= most {
-		return insideLine(clean)
+	}, text)))
+	if len(clean) <= most {
+		return insideLine(string(clean))
 	}
-	runes := []rune(clean)
-	return insideLine(strings.TrimSpace(string(runes[:min(most-1, len(runes))]))) + "…"
+	return insideLine(strings.TrimSpace(string(clean[:most-1]))) + "…"
 }
 
 // Label returns the text that precedes a picture in a request: "image of #12: cat.png".

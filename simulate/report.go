@@ -196,7 +196,7 @@ func (r Recording) equal(made Result) (equal, happened int) {
 func (r Report) Chart() chart.Sawtooth {
 	w := chart.Sawtooth{Title: r.Name, Desc: "Tokens of the next request over messages, simulated for each variant of the settings, with the levels and the compactions."}
 	for _, v := range r.Variants {
-		p := chart.Panel{Name: v.Name, Window: v.Window, Levels: v.lines(), Points: v.Used}
+		p := chart.Panel{Name: v.Name, Window: v.Window, Levels: LevelsOf(v.policy, v.Window), Points: v.Used}
 		for _, c := range v.Compactions {
 			kind := string(c.Trigger)
 			if l := string(v.policy.Level(c.Before, v.Window)); l != "" && c.Trigger == compactor.OnPrepare {
@@ -210,14 +210,15 @@ func (r Report) Chart() chart.Sawtooth {
 	return w
 }
 
-func (v Result) lines() (lines []chart.Level) {
-	p := v.policy.At(v.Window)
+// LevelsOf returns the levels of a window, as lines of a chart.
+func LevelsOf(p compactor.Policy, window int) (lines []chart.Level) {
+	p = p.At(window)
 	for _, l := range []struct {
 		kind  string
 		share float64
 	}{{"prepare", p.Prepare()}, {"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
 		if l.share > 0 {
-			lines = append(lines, chart.Level{Name: fmt.Sprintf("%s %g %%,", l.kind, math.Round(1000*l.share)/10), Kind: l.kind, Tokens: int(l.share * float64(v.Window))})
+			lines = append(lines, chart.Level{Name: fmt.Sprintf("%s %g %%,", l.kind, math.Round(1000*l.share)/10), Kind: l.kind, Tokens: int(l.share * float64(window))})
 		}
 	}
 	return lines

@@ -18,8 +18,7 @@ import (
 	"cairn/channel"
 )
 
-// editor shows an input line at the bottom of the terminal. Finished output is printed above it and
-// scrolls away.
+// editor shows an input line at the bottom of the terminal. Finished output is printed above it and scrolls away.
 type editor struct {
 	spectator
 	client       // set by Run
@@ -42,15 +41,11 @@ type editor struct {
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
-	e := &editor{
-		in: in, out: out, conversation: conversation, who: who, history: o.History,
-		color: os.Getenv("NO_COLOR") == "",
-	}
+	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History, color: os.Getenv("NO_COLOR") == ""}
 	e.spectator = spectator{e.note}
 	return e
 }
 
-// Run implements mode.
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.client = newClient(hub, log)
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,8 +120,7 @@ func (e *editor) start(s *screen) chan error {
 	return ended
 }
 
-// drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the
-// cursor.
+// drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the cursor.
 type drawSignal struct {
 	*os.File
 	once  sync.Once
@@ -155,8 +149,7 @@ func (e *editor) stop(ended chan error) {
 // answers are what people type to answer a question, and the commands that do.
 var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ", "no": "/deny "}
 
-// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise
-// text itself.
+// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise text itself.
 func (e *editor) expandAnswer(text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
 	if asked := e.hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
@@ -175,8 +168,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 		return err
 	}
 	if parseErr != nil {
-		e.note(parseErr.Error())
-		return nil
+		return e.report(ctx, parseErr)
 	}
 	if line.command == "" {
 		return e.sayMessage(ctx, line.text)
@@ -197,15 +189,14 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
 			if text := answer.Then(ctx); ctx.Err() == nil {
-				_ = e.write(e.wrap(printable(text)) + "\n")
+				_ = e.write(wrap(printable(text), e.width()) + "\n")
 			}
 		})
 	}
 	return err
 }
 
-// sayMessage sends a message. The person waits until the conversation is idle: not every message is
-// answered.
+// sayMessage sends a message. The person waits until the conversation is idle: not every message is answered.
 func (e *editor) sayMessage(ctx context.Context, text string) error {
 	e.sent++
 	message := e.sent
@@ -246,10 +237,6 @@ func (e *editor) status(ctx context.Context) string {
 	return fmt.Sprintf("%s · window %.0f %% full", Printable(now.Model), now.UsedPct)
 }
 
-func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
-
-// Attended reports whether the person is still there.
-func (e *editor) Attended(string) bool { return !e.left.Load() }
-
-// Reply implements mode.
+func (e *editor) note(text string)                      { _ = e.write(e.dimmed(text)) }
+func (e *editor) Attended(string) bool                  { return !e.left.Load() }
 func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor: e} }

@@ -218,11 +218,16 @@ func TestEditorShowsTheRest(t *testing.T) {
 	k.shows(t, "ne\r", "half a line\nyes")
 	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
 		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark pasted text
-		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
-		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
-		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\n  three\nyes")
-		told := model.Requests()[2].Messages
-		check.Contains(t, "prompt", told[len(told)-1].Text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
+		for i, pasted := range []string{"one\r\ttwo\r" + strings.Repeat("x", 5000), strings.Repeat("row\r", pasteRows)} {
+			const twice = 2 // each has the same placeholder
+			k.typed(t, strings.Repeat("\x1b[200~"+pasted+"\x1b[201~", twice)+" three\r")
+			mark := fmt.Sprintf("[pasted %d: %d characters, %d lines]", i+1, len(pasted), 1+strings.Count(pasted, "\r"))
+			k.screen.until(t, mark, func(screen string) bool {
+				return strings.Contains(strings.Join(strings.Fields(screen), " "), strings.Repeat(mark, twice)+" three yes")
+			})
+			told := model.Requests()[2+i].Messages
+			check.Contains(t, "prompt", told[len(told)-1].Text, strings.Repeat(strings.ReplaceAll(pasted, "\r", "\n"), twice)+" three")
+		}
 	})
 }
 

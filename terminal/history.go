@@ -18,13 +18,12 @@ const maxStoredLine = 10_000
 // crash loses none; the oldest are removed at the next start.
 type history struct {
 	file  *os.File // nil: the history is not stored
-	lines []string // oldest first
+	lines []string // oldest first, as in the file: with lineEnd instead of newlines
 	at    int      // how many lines back the input is; 0: it is none of them
 	draft string   // the input when the navigation started
 }
 
-// openHistory reads the file at path, which may not exist yet; with an empty path the history is
-// not stored.
+// openHistory reads the file at path, which may not exist yet; with an empty path the history is not stored.
 func openHistory(path string) (*history, error) {
 	if path == "" {
 		return &history{}, nil
@@ -35,10 +34,10 @@ func openHistory(path string) (*history, error) {
 	}
 	h := &history{}
 	for line := range bytes.Lines(text) {
-		h.keep(strings.ReplaceAll(strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), ""), lineEnd, "\n"))
+		h.keep(strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), ""))
 	}
 	if bytes.Count(text, []byte("\n")) > len(h.lines) {
-		if err := os.WriteFile(path, []byte(h.text()), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600); err != nil {
 			return nil, fmt.Errorf("shorten the typed lines: %w", err)
 		}
 	}
@@ -49,16 +48,7 @@ func openHistory(path string) (*history, error) {
 	return h, nil
 }
 
-// lineEnd replaces the newlines within an entry in the file.
 const lineEnd = "\u2028"
-
-func (h *history) text() string {
-	var b strings.Builder
-	for _, line := range h.lines {
-		b.WriteString(strings.ReplaceAll(line, "\n", lineEnd) + "\n")
-	}
-	return b.String()
-}
 
 // keep adds a line and returns true, unless it is blank or repeats the newest one.
 func (h *history) keep(line string) bool {
@@ -73,8 +63,9 @@ func (h *history) keep(line string) bool {
 
 // add adds a line. Write errors are ignored, because they must not disturb the conversation.
 func (h *history) add(line string) {
+	line = strings.ReplaceAll(line, "\n", lineEnd)
 	if h.keep(line) && h.file != nil && len(line) <= maxStoredLine {
-		_, _ = h.file.WriteString(strings.ReplaceAll(line, "\n", lineEnd) + "\n")
+		_, _ = h.file.WriteString(line + "\n")
 	}
 	h.at, h.draft = 0, ""
 }
@@ -91,16 +82,19 @@ func (h *history) step(n int, current string) (text string, ok bool) {
 	if h.at = next; next == 0 {
 		return h.draft, true
 	}
-	return h.lines[len(h.lines)-next], true
+	return h.back(next), true
 }
 
-// search goes to the next older line that contains what was typed.
+func (h *history) back(n int) string {
+	return strings.ReplaceAll(h.lines[len(h.lines)-n], lineEnd, "\n")
+}
+
 func (h *history) search(current string) (text string, ok bool) {
 	if h.at == 0 {
 		h.draft = current
 	}
 	for at := h.at + 1; at <= len(h.lines); at++ {
-		if text := h.lines[len(h.lines)-at]; strings.Contains(strings.ToLower(text), strings.ToLower(h.draft)) {
+		if text := h.back(at); strings.Contains(strings.ToLower(text), strings.ToLower(h.draft)) {
 			h.at = at
 			return text, true
 		}

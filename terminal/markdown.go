@@ -41,7 +41,6 @@ func renderMarkdown(source string, width int, color bool) string {
 	return p.blocks(markdownParser().Parse(text.NewReader(p.source)), max(width, 8))
 }
 
-// page renders the nodes of one text.
 type page struct {
 	source []byte
 	code   [2]string // style of code
@@ -178,7 +177,6 @@ func linked(label, address string) string {
 	return label + " (" + address + ")"
 }
 
-// styled applies a style to each line of text.
 func styled(style [2]string, text string) string {
 	if text == "" {
 		return ""
@@ -200,8 +198,7 @@ var (
 	column = regexp.MustCompile(`^\S.*? {2,}`)
 )
 
-// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its
-// first column.
+// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its first column.
 func hanging(text string, width int, table bool) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

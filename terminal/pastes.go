@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// pastes has the texts for which the input shows a placeholder, because it supports no tabs and
-// becomes slow with much text. They are kept until the chat ends, because an earlier line may be
-// recalled.
+// pastes has the texts for which the input shows a placeholder, because it supports no tabs and becomes slow with
+// much text. They are kept until the chat ends, because an earlier line may be recalled.
 type pastes struct{ texts []string }
 
 const (

@@ -30,14 +30,14 @@ type plain struct {
 	err io.Writer
 }
 
-// Run implements mode.
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
 	return p.out.run(ctx, p.loop)
 }
 
 func (p *plain) loop(ctx context.Context) error {
-	if err := p.hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
+	here := func(name string) bool { return name == p.conversation }
+	if err := p.hub.Recover(ctx, here); err != nil {
 		return err
 	}
 	if err := p.hub.Idle(ctx, p.conversation); err != nil {
@@ -46,7 +46,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if p.prompt != "" {
 		p.note("Cairn · #" + shortName(p.conversation) + " · /help for commands, Ctrl-D to quit")
 	}
-	p.ask()
+	_ = p.out.write(p.prompt) // a failed write ends the run, see output
 	for line := range Lines(ctx, p.in) {
 		if line.Err != nil && line.Err != ErrTooLong {
 			return line.Err
@@ -59,19 +59,12 @@ func (p *plain) loop(ctx context.Context) error {
 		} else if err := p.say(ctx, typed); err != nil {
 			return err
 		}
-		p.ask()
+		_ = p.out.write(p.prompt)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, func(name string) bool { return name == p.conversation }, p.note)
-}
-
-// ask prints the prompt, if there is one. A failed write ends the run, see output.
-func (p *plain) ask() {
-	if p.prompt != "" {
-		_ = p.out.write(p.prompt)
-	}
+	return p.drain(ctx, here, p.note)
 }
 
 func (p *plain) say(ctx context.Context, line typed) error {
@@ -94,8 +87,7 @@ func (p *plain) say(ctx context.Context, line typed) error {
 	return p.hub.Idle(ctx, p.conversation)
 }
 
-// complete returns the whole output of a command, and waits for a slow one if the output is
-// awaited.
+// complete returns the whole output of a command, and waits for a slow one if the output is awaited.
 func complete(ctx context.Context, answer channel.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()
@@ -121,14 +113,10 @@ func (p *plain) note(text string) {
 // Attended returns false: the next line is read only after the reply.
 func (p *plain) Attended(string) bool { return false }
 
-// Reply implements mode.
 func (p *plain) Reply(string, []string) channel.Writer { return plainReply{p} }
 
-// plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is
-// printed as a note.
+// plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is printed as a note.
 type plainReply struct{ p *plain }
-
-func (r plainReply) Show(string) {}
 
 func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	if piece.Failure {
@@ -138,4 +126,5 @@ func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 	return piece.Reply, r.p.out.send(ctx, completeLines(piece.Text))
 }
 
-func (r plainReply) Cancel() {}
+func (plainReply) Show(string) {}
+func (plainReply) Cancel()     {}

@@ -97,19 +97,22 @@ func TestPlainEnds(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	event := compactor.Event{From: 1, To: 9, Messages: 9, BeforeTokens: 3400, AfterTokens: 1200, Window: 4000, Error: "the model is away; nothing was lost"}
-	for state, want := range map[compactor.EventState]string{
-		compactor.EventStarted:  "· compacting messages 1 to 9",
-		compactor.EventApplied:  "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000",
-		compactor.EventFailed:   "· could not compact messages 1 to 9: the model is away; nothing was lost",
-		compactor.EventNoop:     "",
-		compactor.EventPrepared: "",
+	for _, c := range []struct {
+		state compactor.EventState
+		after int
+		want  string
+	}{
+		{compactor.EventStarted, 0, "· compacting messages 1 to 9"},
+		{compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{compactor.EventApplied, 3426, "· summarized messages 1 to 9"}, // of an earlier session
+		{compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost"},
+		{compactor.EventNoop, 0, ""},
+		{compactor.EventPrepared, 0, ""},
 	} {
-		event.State = state
-		check.Equal(t, string(state), status(event), want)
+		event := compactor.Event{State: c.state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: c.after, Window: 4000}
+		event.Error = "the model is away; nothing was lost"
+		check.Equal(t, string(c.state), status(event), c.want)
 	}
-	event.State, event.AfterTokens = compactor.EventApplied, 3426 // a summary of an earlier session
-	check.Equal(t, "without a gain", status(event), "· summarized messages 1 to 9")
 }
 
 func TestNames(t *testing.T) {
@@ -143,8 +146,7 @@ func TestReadLine(t *testing.T) {
 	check.That(t, last.Err != nil && last.Err != ErrTooLong, "got %v", last)
 }
 
-// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a
-// message needs.
+// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a message needs.
 func FuzzRequest(f *testing.F) {
 	for _, text := range append(wordstest.Texts(), "hello", "/stop", " ") {
 		quoted, _ := json.Marshal(text)
@@ -156,17 +158,13 @@ func FuzzRequest(f *testing.F) {
 	p := newProtocol(Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: "general", User: "Ada"})
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := p.parse(Line{Number: 1, Text: strings.ToValidUTF8(text, "\ufffd")})
-		switch {
-		case err != nil && err.Error() == "":
-			t.Fatal("no words")
-		case err != nil || strings.TrimSpace(text) == "":
-		default:
-			m := r.inbound()
-			if m.ID == "" || m.Author == "" || strings.TrimSpace(m.Text) == "" || m.Time.IsZero() || !strings.HasPrefix(r.conversation, prefix) ||
-				checkName("", m.ID) != nil || checkName("", m.Author) != nil || checkName("", r.Channel) != nil {
-				t.Fatalf("%q: got %+v", text, r)
-			}
+		if err != nil {
+			check.Require(t, err.Error() != "", "no words")
+			return
 		}
+		m := r.inbound()
+		check.Require(t, m.ID != "" && m.Author != "" && strings.TrimSpace(m.Text) != "" && !m.Time.IsZero() && strings.HasPrefix(r.conversation, prefix) &&
+			checkName("", m.ID) == nil && checkName("", m.Author) == nil && checkName("", r.Channel) == nil, "%q: got %+v", text, r)
 	})
 }
 

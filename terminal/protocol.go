@@ -54,8 +54,7 @@ type (
 // maxWaiting limits the input that is queued in all channels together, in bytes.
 const maxWaiting = 64 << 20
 
-// protocol handles JSON Lines. Lines of one channel are handled in order; channels do not wait for
-// each other.
+// protocol handles JSON Lines. Lines of one channel are handled in order; channels do not wait for each other.
 type protocol struct {
 	client        // set by Run
 	in            io.Reader
@@ -70,17 +69,16 @@ func newProtocol(o Options) *protocol {
 	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User}
 }
 
-// shortName is a conversation's name in the lines.
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
-// Run implements mode.
 func (p *protocol) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
 	return p.out.run(ctx, p.loop)
 }
 
 func (p *protocol) loop(ctx context.Context) error {
-	if err := p.hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
+	ours := func(name string) bool { return strings.HasPrefix(name, prefix) }
+	if err := p.hub.Recover(ctx, ours); err != nil {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
@@ -91,16 +89,16 @@ func (p *protocol) loop(ctx context.Context) error {
 		if line.Err != nil && line.Err != ErrTooLong {
 			return line.Err
 		}
+		if line.Err == nil && strings.TrimSpace(line.Text) == "" {
+			continue
+		}
 		request, err := p.parse(line)
 		if err != nil {
 			p.refuse(request, fmt.Sprintf("line %d: %v", line.Number, err))
 			continue
 		}
-		if request.Text == "" {
-			continue // an empty line
-		}
 		if request.immediate { // it would have to wait for the turn that it should stop
-			p.report(ctx, request, p.answer(ctx, request))
+			p.report(ctx, request, p.answer)
 			continue
 		}
 		size := int64(len(line.Text)) + 1<<10
@@ -109,7 +107,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		}
 		queue.Add(request.conversation, func() {
 			defer room.Release(size)
-			p.report(ctx, request, p.handle(ctx, request))
+			p.report(ctx, request, p.handle)
 		})
 	}
 	p.inputEnded.Store(true)
@@ -117,11 +115,10 @@ func (p *protocol) loop(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }, p.note)
+	return p.drain(ctx, ours, p.note)
 }
 
-// handle handles one line after the earlier lines of its channel. A command waits until they are
-// answered.
+// handle handles one line after the earlier lines of its channel. A command waits until they are answered.
 func (p *protocol) handle(ctx context.Context, r request) error {
 	if r.command == "" {
 		return p.deliver(ctx, r.conversation, r.inbound())
@@ -147,10 +144,10 @@ func (p *protocol) answer(ctx context.Context, r request) error {
 	return p.out.write(line)
 }
 
-// report reports that a line was not handled, unless the run is ending: then the message is on disk
-// or was never accepted, and the sender can see which.
-func (p *protocol) report(ctx context.Context, r request, err error) {
-	if err != nil && ctx.Err() == nil {
+// report handles a line, and reports a failure unless the run is ending: then the message is on disk or was
+// never accepted, and the sender can see which.
+func (p *protocol) report(ctx context.Context, r request, handle func(context.Context, request) error) {
+	if err := handle(ctx, r); err != nil && ctx.Err() == nil {
 		p.refuse(r, err.Error())
 	}
 }
@@ -187,35 +184,24 @@ func lineOf(kind, channel string, fields any) (string, error) {
 
 func (p *protocol) note(text string) { _, _ = io.WriteString(p.err, text) }
 
-// Accepted reports that a message is on disk and has a seq.
-func (p *protocol) Accepted(conversation, id string, seq int64) {
-	p.emit("accepted", conversation, acceptedLine{id, seq})
+func (p *protocol) Accepted(name, id string, seq int64) {
+	p.emit("accepted", name, acceptedLine{id, seq})
 }
 
-// Compaction reports a step of a compaction.
-func (p *protocol) Compaction(conversation string, event channel.Event) {
-	p.emit("compaction", conversation, event)
+func (p *protocol) Compaction(name string, event channel.Event) { p.emit("compaction", name, event) }
+
+func (p *protocol) Task(name string, t channel.Task) { p.emit("task", name, taskLine{t}) }
+
+func (p *protocol) Remembered(name string, id int64, kind, content string) {
+	p.emit("memory", name, memoryLine{id, kind, content})
 }
 
-// Remembered reports a new memory.
-func (p *protocol) Remembered(conversation string, id int64, kind, content string) {
-	p.emit("memory", conversation, memoryLine{id, kind, content})
+func (p *protocol) Used(name, kind, model string, e channel.Expense) {
+	p.emit("usage", name, usageLine{kind, model, e})
 }
 
-// Used reports the usage of a model request.
-func (p *protocol) Used(conversation, kind, model string, e channel.Expense) {
-	p.emit("usage", conversation, usageLine{kind, model, e})
-}
-
-// Task reports the start, progress or end of a task.
-func (p *protocol) Task(conversation string, t channel.Task) {
-	p.emit("task", conversation, taskLine{t})
-}
-
-// Attended reports whether the sender can still answer a question.
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
-// Reply implements mode.
 func (p *protocol) Reply(conversation string, to []string) channel.Writer {
 	return protocolReply{p, shortName(conversation), append([]string{}, to...)}
 }
@@ -228,14 +214,11 @@ type protocolReply struct {
 	to      []string
 }
 
-func (r protocolReply) Show(string) {}
-
 func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	kind, fields := "reply", any(replyLine{piece.Reply, r.to, piece.Text})
-	switch {
-	case channel.IsNotice(piece):
+	if channel.IsNotice(piece) {
 		kind, fields = "notice", errorLine{r.to, piece.Text, channel.Buttons(piece)}
-	case piece.Failure:
+	} else if piece.Failure {
 		kind, fields = "error", errorLine{To: r.to, Text: piece.Text}
 	}
 	text, err := lineOf(kind, r.channel, fields)
@@ -245,4 +228,5 @@ func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, e
 	return piece.Reply, r.p.out.send(ctx, text)
 }
 
-func (r protocolReply) Cancel() {}
+func (protocolReply) Show(string) {}
+func (protocolReply) Cancel()     {}

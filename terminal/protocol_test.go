@@ -49,12 +49,17 @@ func talkJSON(t *testing.T, model answer, lines ...string) *session {
 
 func TestProtocol(t *testing.T) {
 	t.Parallel()
-	t.Run("a message is accepted and answered, keys in their order", func(t *testing.T) {
-		s := talkJSON(t, echo, "\ufeff"+`{"text":"<hello>","id":"a1"}`)
+	t.Run("a message with settings is accepted and answered, and its usage reported, keys in their order", func(t *testing.T) {
+		s := talkJSON(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+			resp := llmtest.Say("<yes>")
+			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
+			return resp, nil
+		}, "\ufeff"+`{"text":"<hello>","id":"a1","compaction":{"compact_at_tokens":2000}}`)
 		waits := `{"type":"accepted","channel":"general","id":"a1","seq":0}` + "\n" // only if a second passes before it is taken up
 		check.Equal(t, "the output", strings.Replace(s.out.String(), waits, "", 1), jsonLines(
 			`{"type":"accepted","channel":"general","id":"a1","seq":1}`,
-			`{"type":"reply","channel":"general","id":"reply-2","to":["a1"],"text":"you said <hello>"}`,
+			`{"type":"usage","channel":"general","for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512,"written_tokens":0,"output_tokens":3,"cost":0}`,
+			`{"type":"reply","channel":"general","id":"reply-2","to":["a1"],"text":"<yes>"}`,
 		))
 	})
 	t.Run("compactions, memories, usage and pieces of replies are reported", func(t *testing.T) {
@@ -74,14 +79,6 @@ func TestProtocol(t *testing.T) {
 			`{"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}`,
 			`{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`,
 		))
-	})
-	t.Run("usage is reported, and a message's settings apply", func(t *testing.T) {
-		s := talkJSON(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			resp := llmtest.Say("yes")
-			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
-			return resp, nil
-		}, `{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`)
-		check.Contains(t, "usage", s.of(t, 1, "usage")[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
 		input := `{"id":"1","text":"` + strings.Repeat("The tide rises twice a day. ", 1000) + `"}`
@@ -115,16 +112,12 @@ func TestProtocol(t *testing.T) {
 func TestProtocolRepetitions(t *testing.T) {
 	t.Parallel()
 	const once, remember = `{"text":"once","id":"a1"}`, `{"text":"/remember tea is at five","id":"c1"}`
-	t.Run("a repeated id gets its seq again, and is not stored twice", func(t *testing.T) {
-		s := talkJSON(t, echo, once, once, `{"text":"/context"}`, once)
+	t.Run("a repeated id gets its seq again, and is not stored twice; a repeated command is not run again, its answer is repeated", func(t *testing.T) {
+		s := talkJSON(t, echo, once, once, remember, once, remember, strings.Replace(remember, `"text"`, `"channel":"b","text"`, 1))
 		check.Contains(t, "accepted", s.of(t, 3, "accepted")[2], `"id":"a1","seq":1}`)
-		s.of(t, 2, "reply")
-	})
-	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
-		s := talkJSON(t, echo, remember, remember, strings.Replace(remember, `"text"`, `"channel":"b","text"`, 1))
-		replies := s.of(t, 3, "reply")
+		replies := s.of(t, 4, "reply") // one to the message
 		slices.Sort(replies)
-		check.Len(t, "different replies, one of them in b", slices.Compact(replies), 2)
+		check.Len(t, "different replies, one of them in b", slices.Compact(replies), 3)
 		_, total, err := memory.In(s.store).List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9})
 		check.NoError(t, err)
 		check.Equal(t, "memories", total, 1)
@@ -168,7 +161,7 @@ func TestProtocolFailures(t *testing.T) {
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
 			r := check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t)
-			p.report(t.Context(), r, p.handle(t.Context(), r))
+			p.report(t.Context(), r, p.handle)
 		}
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,

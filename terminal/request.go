@@ -40,8 +40,7 @@ var requestKeys = map[string]bool{
 // commandKey identifies a command within a conversation; names contain no NUL.
 func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 
-// inbound returns the message of a request. It is addressed to the bot in a direct conversation or
-// with a mention.
+// inbound returns the message of a request. It is addressed to the bot in a direct conversation or with a mention.
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
 		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.text, Time: r.at,
@@ -49,16 +48,11 @@ func (r request) inbound() channel.Inbound {
 	}
 }
 
-// parse parses a line. After an error, the request has the line's id and channel if they could be
-// parsed. An empty line is a request without text.
-func (p *protocol) parse(in Line) (request, error) {
-	if in.Err != nil {
-		return request{}, in.Err
+// parse parses a line. After an error, the request has the line's id and channel if they could be parsed.
+func (p *protocol) parse(in Line) (r request, err error) {
+	if err = in.Err; err == nil {
+		r, err = decode(in.Text)
 	}
-	if strings.TrimSpace(in.Text) == "" {
-		return request{}, nil
-	}
-	r, err := decode(in.Text)
 	if err == nil {
 		err = p.complete(&r)
 	}

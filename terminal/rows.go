@@ -24,12 +24,10 @@ func (e *editor) width() int {
 	return width - 1
 }
 
-func (e *editor) wrap(text string) string { return wrap(text, e.width()) }
-
 func (e *editor) markdown(text string) string { return renderMarkdown(text, e.width(), e.color) }
 
 func (e *editor) dimmed(text string) string {
-	return styled(dim, e.wrap(expandTabs(strings.TrimRight(text, "\n")))) + "\n"
+	return styled(dim, wrap(expandTabs(strings.TrimRight(text, "\n")), e.width())) + "\n"
 }
 
 var dim = [2]string{"\x1b[2m", "\x1b[22m"}

@@ -212,7 +212,6 @@ func (s *screen) submit(line entry) bool {
 	}
 }
 
-// recall replaces the input by an earlier or later line. It returns false if there is none.
 func (s *screen) recall(step int) bool {
 	text, ok := s.history.step(step, s.input.Value())
 	if ok {

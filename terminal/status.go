@@ -11,20 +11,11 @@ import (
 // spectator prints notes about background work that matter to people.
 type spectator struct{ print func(text string) }
 
-// Accepted does nothing: it does not matter to people.
-func (s spectator) Accepted(string, string, int64) {}
-
-// Compaction prints the steps of a compaction.
-func (s spectator) Compaction(_ string, event channel.Event) { s.note(status(event)) }
-
-// Remembered does nothing: it does not matter to people.
-func (s spectator) Remembered(string, int64, string, string) {}
-
-// Used does nothing: people use /usage.
-func (s spectator) Used(string, string, string, channel.Expense) {}
-
-// Task prints the start and the end of a task.
-func (s spectator) Task(_ string, t channel.Task) { s.note(taskStatus(t)) }
+func (s spectator) Accepted(string, string, int64)               {}
+func (s spectator) Compaction(_ string, event channel.Event)     { s.note(status(event)) }
+func (s spectator) Remembered(string, int64, string, string)     {}
+func (s spectator) Used(string, string, string, channel.Expense) {} // people use /usage
+func (s spectator) Task(_ string, t channel.Task)                { s.note(taskStatus(t)) }
 
 func (s spectator) note(text string) {
 	if text != "" {

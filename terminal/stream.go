@@ -11,8 +11,7 @@ import (
 	"cairn/channel"
 )
 
-// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on
-// the screen.
+// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on the screen.
 type stream struct {
 	editor *editor
 	shown  string // the part of the text that is already printed
@@ -32,7 +31,6 @@ func (s *stream) Show(text string) {
 	s.editor.showUnfinished(text[len(s.shown):])
 }
 
-// Send prints the rest of the reply.
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := readable(piece.Text)
 	if channel.IsNotice(piece) {
@@ -55,7 +53,6 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	return piece.Reply, nil
 }
 
-// Cancel prints that the shown part is void.
 func (s *stream) Cancel() {
 	rows := ""
 	if s.shown != "" {

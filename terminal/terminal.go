@@ -1,5 +1,4 @@
-// Package terminal is the local connector: a person at a keyboard, a pipe, or a program that speaks
-// JSON Lines.
+// Package terminal is the local connector: a person at a keyboard, a pipe, or a program that speaks JSON Lines.
 package terminal
 
 import (
@@ -35,9 +34,7 @@ type Options struct {
 
 // Terminal is the connector. It has three modes: a line editor if input and output are terminals,
 // plain lines if they are not, and JSON Lines.
-type Terminal struct {
-	mode
-}
+type Terminal struct{ mode }
 
 type mode interface {
 	channel.Observer
@@ -47,7 +44,6 @@ type mode interface {
 	// next start. A failed write of the output ends it in the same way, except at a person's terminal.
 	// Details that people should not see go to log.
 	Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
-	// Reply returns the writer of one reply.
 	Reply(conversation string, to []string) channel.Writer
 	note(text string)
 }
@@ -72,7 +68,9 @@ func New(o Options) (*Terminal, error) {
 		return &Terminal{newProtocol(o)}, nil
 	}
 	who := channel.Person{ID: o.User, Name: o.User, Manager: true}
-	in, out, attended := terminals(o)
+	in, inOK := o.In.(*os.File)
+	out, outOK := o.Out.(*os.File)
+	attended := inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 	if attended && os.Getenv("TERM") != "dumb" {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
@@ -84,14 +82,6 @@ func New(o Options) (*Terminal, error) {
 	return &Terminal{p}, nil
 }
 
-func terminals(o Options) (in, out *os.File, ok bool) {
-	in, inOK := o.In.(*os.File)
-	out, outOK := o.Out.(*os.File)
-	ok = inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
-	return in, out, ok
-}
-
-// Name returns "terminal".
 func (t *Terminal) Name() string { return Name }
 
 // Split returns the whole reply: a terminal has no length limit.

@@ -6,11 +6,14 @@ import (
 	"flag"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
@@ -21,6 +24,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/words/wordstest"
 )
 
 func TestMain(m *testing.M) {
@@ -38,9 +42,7 @@ type buffer struct{ check.Buffer }
 // wait returns once the buffer contains text.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()
-	if !check.Soon(func() bool { return strings.Contains(b.String(), text) }) {
-		t.Errorf("timed out waiting for %q; got %q", text, b)
-	}
+	check.That(t, check.Soon(func() bool { return strings.Contains(b.String(), text) }), "timed out waiting for %q; got %q", text, b)
 }
 
 // session is a terminal on its own hub, with a real store and a scripted model.
@@ -54,8 +56,7 @@ type session struct {
 	lost      bool // the store is closed already
 }
 
-// lose makes the store fail once nothing is left to write: a reply is recorded as sent after it is
-// shown.
+// lose makes the store fail once nothing is left to write: a reply is recorded as sent after it is shown.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
 	check.NoError(t, s.hub.Drain(t.Context()))
@@ -103,9 +104,8 @@ func open(t *testing.T, o Options, model llm.Model) *session {
 	})
 	t.Cleanup(func() {
 		check.NoError(t, s.hub.Close())
-		if err := s.store.Close(); err != nil && !s.lost {
-			t.Error(err)
-		}
+		err := s.store.Close()
+		check.That(t, err == nil || s.lost, "got error %v", err)
 	})
 	return s
 }
@@ -142,4 +142,122 @@ func inOrder(t *testing.T, text string, parts ...string) {
 		check.Require(t, found, "%q is out of place: %q", part, text)
 		rest = behind
 	}
+}
+
+func TestFinishedBlocks(t *testing.T) {
+	for _, test := range []struct{ name, text, rest string }{
+		{"nothing", "", ""},
+		{"a paragraph may go on", "one\ntwo\n\n", "one\ntwo\n\n"},
+		{"it ends where another begins", "one\n\ntwo", "two"},
+		{"a list may go on behind an empty line", "- one\n\n- tw", "- one\n\n- tw"},
+		{"and have paragraphs", "1. one\n\n   more", "1. one\n\n   more"},
+		{"it ends where a paragraph begins", "1. one\n\ntwo", "two"},
+		{"code has empty lines", "```\na\n\nb", "```\na\n\nb"},
+		{"code ends with its fence", "```\na\n\nb\n```\nc", "c"},
+	} {
+		rest := test.text[finishedBlocks(test.text):]
+		check.Equal(t, test.name, rest, test.rest)
+	}
+	t.Run("what is shown is the same however the text arrives", rapid.MakeCheck(func(t *rapid.T) {
+		blocks := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"a **bold** word\nand more", "# Heading", "- one\n- two\n\n- three", "1. one\n\n   more\n2. two",
+			"```go\nfunc f() {\n\n\treturn\n}\n```", "> quoted\n> words", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "*slanted* words",
+		}), 1, 6).Draw(t, "blocks")
+		text := strings.Join(blocks, "\n\n")
+		width := rapid.IntRange(20, 60).Draw(t, "width")
+		var parts []string
+		used := 0
+		for i := range len(text) {
+			if n := finishedBlocks(text[used:max(i, used)]); n > 0 {
+				if block := strings.TrimSpace(text[used : used+n]); block != "" {
+					parts = append(parts, renderMarkdown(block, width, true))
+				}
+				used += n
+			}
+		}
+		parts = append(parts, renderMarkdown(strings.TrimSpace(text[used:]), width, true))
+		got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width, true)
+		check.Require(t, got == want, "in parts:\n%s\nwhole:\n%s", got, want)
+	}))
+}
+
+func TestRenderMarkdown(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"words", "a *b* **c** `d` ~~e~~", "a \x1b[3mb\x1b[23m \x1b[1mc\x1b[22m \x1b[36md\x1b[39m \x1b[9me\x1b[29m"},
+		{"unfinished marks stay", "a **b", "a **b"},
+		{"links", "[here](https://example.org) <https://example.com>", "here (https://example.org) https://example.com"},
+		{"tabs in code reach their stops", "```\n\ta\té\tb\nc\n\t\td\n```", "  \x1b[36m        a       é       b\x1b[39m\n  \x1b[36mc\x1b[39m\n  \x1b[36m                d\x1b[39m"},
+		{"a quotation", "> a\n> b", "│ a\n│ b"},
+		{"a nested list", "1. a\n   - b\n2. c", "1. a\n   • b\n2. c"},
+		{"HTML stays", "<b>a</b>", "<b>a</b>"},
+		{"escapes", "1 \\* 2 &lt; 3", "1 * 2 < 3"},
+		{"no character reference reaches the terminal", "&#27;[2J&#x9b;2J&#x202e;a", "[2J2Ja"},
+	} {
+		check.Equal(t, test.name, renderMarkdown(test.text, 60, true), test.want)
+	}
+}
+
+func TestListsContinueBehindTheirMark(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		table bool
+		want  string
+	}{
+		{"one two three four five six", false, "one two three four\nfive six"},
+		{"two  blanks in what somebody said", false, "two  blanks in what\nsomebody said"},
+		{"(1) fact: tea is at five\n- #2: it is", false, "(1) fact: tea is at\n    five\n- #2: it is"},
+		{"used  five of nine tokens\nof which  four", true, "used  five of nine\n      tokens\nof which  four"},
+		{"/settings [setting]  show or change it", true, "/settings\n    [setting]  show\n    or change it"},
+	} {
+		check.Equal(t, c.text, hanging(c.text, 20, c.table), c.want)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\tb\nc é界":                         "a\tb\nc é界",
+		"\x1b[2Jred\x07\r \u009b31m\x7f":     "[2Jred 31m",
+		"a\u202eb\u202cc\u2066d\u2069\u200e": "abcd\u200e",
+		"\xff\x9b2J":                         "\ufffd\ufffd2J",
+	} {
+		check.Equal(t, "text", Printable(text), want)
+	}
+}
+
+// FuzzPrintable checks Printable's promises for any text.
+func FuzzPrintable(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		f.Add(text, 40)
+	}
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		width = 1 + max(width, 0)%200
+		shown := printable(text)
+		const controls = "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066"
+		check.Require(t, Printable(shown) == shown && !strings.ContainsAny(shown, controls), "%q: got %q", text, shown)
+		for _, rows := range []string{renderMarkdown(readable(text), width, true), wrap(shown, width), hanging(shown, width, true)} {
+			for _, style := range [][2]string{bold, italic, struck, cyan} {
+				rows = strings.NewReplacer(style[0], "", style[1], "").Replace(rows)
+			}
+			rows = strings.ReplaceAll(rows, "\x1b[m", "")
+			check.Require(t, !strings.ContainsAny(rows, controls), "%q in rows of %d: %q", text, width, rows)
+		}
+	})
+}
+
+func TestHistory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history")
+	h := check.Must(openHistory(file))(t)
+	for i := range maxHistory + 5 {
+		line := "line " + strconv.Itoa(i)
+		h.add(line)
+		h.add(line) // says nothing new
+		h.add("  ")
+	}
+	check.NoError(t, h.file.Close())
+	again := check.Must(openHistory(file))(t)
+	defer again.file.Close()
+	check.Len(t, "lines", again.lines, maxHistory)
+	check.Equal(t, "newest and oldest", again.lines[maxHistory-1]+", "+again.lines[0], "line 1004, line 5")
+	text := check.Must(os.ReadFile(file))(t)
+	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
 }

@@ -10,8 +10,7 @@ import (
 	"cairn/channel"
 )
 
-// quitWords leave the chat. They exist only in the terminal, so channel.Commands does not contain
-// them.
+// quitWords leave the chat. They exist only in the terminal, so channel.Commands does not contain them.
 var quitWords = []string{"quit", "exit"}
 
 type typed struct {
@@ -45,8 +44,7 @@ func parseTyped(line string) (typed, error) {
 	return typed{text: text, command: command.Name, immediate: command.Urgent}, nil
 }
 
-// command matches a slash and a word that has only letters and hyphens: "/usr/bin is full" is not a
-// command.
+// command matches a slash and a word that has only letters and hyphens: "/usr/bin is full" is not a command.
 var command = regexp.MustCompile(`^/([\pL-]+)(?:[\s\pZ]|$)`)
 
 // commandWord returns the word of a command at the start of text, else "".

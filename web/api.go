@@ -11,13 +11,17 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"cairn/channel"
 	"cairn/memory"
 	"cairn/store"
 )
 
-// route is one route of the API.
 type route struct {
 	pattern, summary string
 	query            []param
@@ -29,7 +33,42 @@ type route struct {
 	slow             bool                        // no time limit
 }
 
-type param struct{ name, text string }
+// param is a parameter in the query of a route.
+type param struct {
+	name, text string
+	words      []string // one of these; nil: any text
+	least      int
+	most       int // it is a whole number from least to most; 0: a text
+}
+
+// maxNumber is the highest seq and offset.
+const maxNumber = 1<<32 - 1
+
+func (p param) check(value string) error {
+	switch n, err := strconv.Atoi(value); {
+	case value == "":
+	case p.words != nil && !slices.Contains(p.words, value):
+		return bad("%s = %q: must be one of %s.", p.name, value, strings.Join(p.words, ", "))
+	case p.most > 0 && (err != nil || n < p.least || n > p.most):
+		return bad("%s = %q: must be a whole number from %d to %d.", p.name, value, p.least, p.most)
+	case p.name == sinceParam.name:
+		if _, err := memory.Ago(value, time.Now()); err != nil {
+			return bad("since: %v.", err)
+		}
+	}
+	return nil
+}
+
+func (p param) schema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string", Description: p.text}
+	if p.most > 0 {
+		s.Type = "integer"
+	}
+	for _, word := range p.words {
+		s.Enum = append(s.Enum, word)
+	}
+	return s
+}
 
 // read returns a route that reads a T.
 func read[T any](path, summary string, handle func(*request) (T, error), query ...param) route {
@@ -66,10 +105,14 @@ func (s *Server) apiRoutes() {
 			serve = s.stream
 		}
 		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
-			q := requestOf(req)
+			q := &request{Request: req, Values: req.URL.Query()}
 			for name := range q.Values { // so that a typo is not ignored
-				if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
+				of := slices.IndexFunc(r.query, func(p param) bool { return p.name == name })
+				if of < 0 {
 					return bad("There is no parameter %q here: correct its name, or leave it out.", name)
+				}
+				if err := r.query[of].check(q.Get(name)); err != nil {
+					return err
 				}
 			}
 			if r.events != nil {
@@ -82,7 +125,7 @@ func (s *Server) apiRoutes() {
 				}
 			}
 			answer, err := r.handle(q)
-			if err := cmp.Or(q.wrong, err); err != nil {
+			if err != nil {
 				return err
 			}
 			if status := cmp.Or(q.status, r.statuses[0]); status == http.StatusNoContent {
@@ -132,11 +175,12 @@ func (s *Server) find(ctx context.Context, name string) (*store.Conversation, er
 }
 
 var (
-	limitParam  = param{"limit", "at most this many, 1 to 200 (50)"}
-	offsetParam = param{"offset", "skip this many"}
-	sinceParam  = param{"since", "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
-	beforeParam = param{"before", "only messages with a smaller seq"}
-	allParam    = param{"limit", "at most this many (all)"} // of lists that are usually short
+	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (50)", least: 1, most: 200}
+	offsetParam = param{name: "offset", text: "skip this many", most: maxNumber}
+	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
+	beforeParam = param{name: "before", text: "only messages with a smaller seq", least: 1, most: maxNumber}
+	allParam    = param{name: "limit", text: "at most this many (all)", least: 1, most: maxNumber} // of lists that are usually short
+	searchParam = param{name: "q", text: "search for these words"}
 )
 
 const simulatePath = "/api/simulate"
@@ -152,15 +196,15 @@ func (s *Server) routes() []route {
 	simulation.slow = true
 	return []route{
 		read("/api/conversations", "List conversations, the one with the newest message first", s.listConversations,
-			param{"q", "only those with these words in their name"}, limitParam, offsetParam),
+			param{name: "q", text: "only those with these words in their name"}, limitParam, offsetParam),
 		read(one, "One conversation: how full its window is and of what, its agent and its policy with origins", s.showConversation),
 		read(one+"/usage", "What its models were used for, what that cost, and what summaries saved", s.conversationUsage),
 		read(one+"/history", "Tokens used over its messages, and its compactions", s.history, sinceParam, beforeParam),
 		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", s.messages,
-			beforeParam, param{"q", "search for these words"}, limitParam),
+			beforeParam, searchParam, limitParam),
 		read(one+"/summaries", "The summaries in the prompt, oldest first", s.summaries, allParam, offsetParam),
 		read(one+"/summaries/{id}", "A summary, and the summaries or messages behind it", s.summary,
-			param{"from", "seq of the first message to show"}, limitParam),
+			param{name: "from", text: "seq of the first message to show", least: 1, most: maxNumber}, limitParam),
 		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", s.tasks),
 		read(one+"/settings", "The values by which it is compacted, with origins", s.showSettings),
 		post,
@@ -175,10 +219,11 @@ func (s *Server) routes() []route {
 		send("PUT "+one+"/settings", `Set values, all or none: {"background_threshold": 0.7, "focus": null}; null resets one`,
 			s.putSettings, ok, unfit),
 		read(memories, "List memories, newest first; with q the best first", s.listMemories,
-			param{"q", "search for these words"}, param{"conversation", "only those of this one, by name"},
-			param{"kind", strings.Join(memory.Kinds, ", ")}, param{"about", "only those about this person, by name or id"}, sinceParam,
-			param{"state", strings.Join(memory.States, ", ") + " (current)"}, param{"sort", strings.Join(memory.Sorts, ", ")},
-			limitParam, offsetParam),
+			searchParam, param{name: "conversation", text: "only those of this one, by name"},
+			param{name: "kind", text: "what kind of memory", words: memory.Kinds},
+			param{name: "about", text: "only those about this person, by name or id"}, sinceParam,
+			param{name: "state", text: "what has become of it (current)", words: memory.States},
+			param{name: "sort", text: "in which order", words: memory.Sorts}, limitParam, offsetParam),
 		send("POST "+memories, "Remember something: 201, or 200 if it was already known",
 			s.createMemory, ok, http.StatusCreated, conflict, unfit),
 		read(memoryOne, "A memory, the messages it came from, and what superseded what", s.showMemory),
@@ -187,13 +232,13 @@ func (s *Server) routes() []route {
 			s.purgeMemory, http.StatusNoContent),
 		simulation,
 		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
-			param{"q", "a question or words; required"}, param{"conversation", "its name; required"},
-			param{"as", "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
+			param{name: "q", text: "a question or words; required"}, param{name: "conversation", text: "its name; required"},
+			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
 		read("/api/usage", "What models were used for, and what it cost", s.usage,
-			param{"by", "day, conversation or model (day)"}, sinceParam, allParam, offsetParam),
+			param{name: "by", text: "what the rows are of (day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
 		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
-			{"conversation", "only those of this one, by name"},
-			{"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+			{name: "conversation", text: "only those of this one, by name"},
+			{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
 		}},
 		read("/api/openapi.json", "This description", s.openAPI),
 	}

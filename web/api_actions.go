@@ -5,8 +5,8 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
-	"strconv"
 	"unicode/utf8"
 
 	"cairn/channel"
@@ -25,12 +25,8 @@ type compactBody struct {
 	With  map[string]any `json:"compaction,omitempty" jsonschema:"other settings for this compaction alone: {\"target_percentage\": 10}"`
 }
 
-const (
-	maxFocus = 1000
-	maxKeep  = 500
-)
+const maxFocus = 1000
 
-// jobAnswer is a compaction that was started, or the reason why none was.
 type jobAnswer struct {
 	State    string `json:"state" jsonschema:"started, scheduled, applied, noop or undone"`
 	Reason   string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
@@ -51,17 +47,17 @@ func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	switch now, _ := s.operator.Activity(name); {
 	case utf8.RuneCountInString(b.Focus) > maxFocus:
 		return job, invalid("focus: must be at most %d characters.", maxFocus)
-	case b.Keep != nil && (*b.Keep < 0 || *b.Keep > maxKeep):
-		return job, invalid("keep_last_n = %d: must be from 0 to %d.", *b.Keep, maxKeep)
 	case now.Summarizing:
 		return job, problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
 	}
-	with, err := channel.PatchOf(b.With)
+	settings := map[string]any{}
+	maps.Copy(settings, b.With)
+	if b.Keep != nil {
+		settings["keep_last_n"] = float64(*b.Keep)
+	}
+	with, err := channel.PatchOf(settings)
 	if err != nil {
 		return job, invalid("%s", err)
-	}
-	if b.Keep != nil {
-		with["keep_last_n"] = strconv.Itoa(*b.Keep)
 	}
 	began, err := s.operator.Compact(r.Context(), name, b.Focus, with)
 	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {

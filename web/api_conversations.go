@@ -45,7 +45,7 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
-		now, err := s.fills.of(ctx, s.operator, p)
+		now, err := s.activity(ctx, p)
 		if err != nil {
 			return list, err
 		}
@@ -63,7 +63,6 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	return list, nil
 }
 
-// agentID returns the id of the conversation's agent; a task has its own.
 func (s *Server) agentID(ctx context.Context, name string) string {
 	if strings.HasPrefix(name, store.TaskConnector+":") {
 		if records, err := s.o.Store.Find(ctx, name); err == nil {
@@ -75,8 +74,7 @@ func (s *Server) agentID(ctx context.Context, name string) string {
 	return s.operator.AgentID(name)
 }
 
-// conversationAnswer is one conversation, as in `cairn context --json`, with its compaction
-// settings.
+// conversationAnswer is one conversation, as in `cairn context --json`, with its compaction settings.
 type conversationAnswer struct {
 	channel.Context
 	Settings  []channel.Setting `json:"settings" jsonschema:"the policy, with origins"`
@@ -127,7 +125,7 @@ const matchShown = 600
 
 func (s *Server) messages(r *request) (messageList, error) {
 	limit, _ := r.page()
-	before := r.seq("before", 0)
+	before := int64(r.number("before", 0))
 	if q := r.Get("q"); q != "" {
 		found, err := memory.Of(r.conversation).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		return messageList{Messages: foundMessages(found)}, err
@@ -160,7 +158,6 @@ func (s *Server) tasks(r *request) (taskList, error) {
 	return taskList{listOf(all)}, err
 }
 
-// summaryAnswer is a summary, with what it covers.
 type summaryAnswer struct {
 	Summary  channel.StackEntry   `json:"summary"`
 	Children []channel.StackEntry `json:"children" jsonschema:"of a rollup, oldest first"`
@@ -170,7 +167,7 @@ type summaryAnswer struct {
 
 func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
-	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), r.seq("from", 1), limit)
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), int64(r.number("from", 1)), limit)
 	if err != nil {
 		return a, err
 	}
@@ -212,14 +209,17 @@ func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, e
 	return s.simulation(r.Context(), c, variants)
 }
 
+func (s *Server) policy(ctx context.Context, c *store.Conversation) (agent channel.Agent, policy compactor.Policy, err error) {
+	if agent, err = s.operator.Agent(ctx, c); err == nil {
+		policy, err = agent.PolicyOf(ctx, c)
+	}
+	return agent, policy, err
+}
+
 // simulation simulates variants on a conversation. Only one runs at a time, because it occupies a
 // CPU and keeps the conversation in memory.
 func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
-	agent, err := s.operator.Agent(ctx, c)
-	if err != nil {
-		return report, err
-	}
-	policy, err := agent.PolicyOf(ctx, c)
+	agent, policy, err := s.policy(ctx, c)
 	if err != nil {
 		return report, err
 	}

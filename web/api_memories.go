@@ -20,8 +20,8 @@ type memoryList struct {
 func (s *Server) listMemories(r *request) (memoryList, error) {
 	limit, offset := r.page()
 	f := memory.Filter{
-		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.oneOf("kind", "", memory.Kinds), About: r.Get("about"), Since: r.since(),
-		State: r.oneOf("state", "current", memory.States), Sort: r.oneOf("sort", "", memory.Sorts), Limit: limit, Offset: offset,
+		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(),
+		State: cmp.Or(r.Get("state"), "current"), Sort: r.Get("sort"), Limit: limit, Offset: offset,
 	}
 	if f.Conversation != "" {
 		if _, err := s.find(r.Context(), f.Conversation); err != nil {

@@ -43,12 +43,16 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 }
 
 func TestConversationsAPI(t *testing.T) {
-	r := newRig(t, rigOptions{})
+	r := newRig(t, rigOptions{before: func(r *rig) { r.past("discord:1/2", "The roses are red.") }})
+	check.Require(t, check.Soon(func() bool { // so that the first page of the list does not wait
+		_, known := r.server.fills.Load("discord:1/2")
+		return known
+	}), "the windows in the list are not measured at the start")
 	const odd = "terminal:a/../b%2F ?#\"<script>"
 	r.talk(garden, 5)
 	r.talk(odd, 1)
 	list := get[conversationList](r, "/api/conversations?limit=1")
-	check.That(t, list.Total == 2 && len(list.Conversations) == 1 && list.Conversations[0].Channel == odd, "the newest: %+v", list)
+	check.That(t, list.Total == 3 && len(list.Conversations) == 1 && list.Conversations[0].Channel == odd, "the newest: %+v", list)
 	list = get[conversationList](r, "/api/conversations?q=GARD")
 	check.Len(t, "conversations found by name", list.Conversations, 1)
 	c := list.Conversations[0]
@@ -118,6 +122,7 @@ func TestCompactAndUndo(t *testing.T) {
 		want.Time, want.Window = h.Used[i].Time, 8000
 		check.Equal(t, fmt.Sprint("point ", i), h.Used[i], want)
 	}
+	check.Equal(t, "place of the mark, at the drop of the line", panelOf(now, h, nil).Marks[0].At, 16)
 	check.Len(t, "usage points before message 10", get[historyAnswer](r, at(garden, "/history?before=10")).Used, 1+4)
 	since := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")
 	check.Len(t, "usage points since then", get[historyAnswer](r, at(garden, "/history?since="+since)).Used, 0)

@@ -1,5 +1,4 @@
-// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a
-// list.
+// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a list.
 
 package web
 
@@ -7,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"cairn/channel"
@@ -29,7 +27,6 @@ type usedPoint struct {
 	Window int       `json:"window" jsonschema:"that of then, as far as it is known"`
 }
 
-// Limits of one response.
 const (
 	historyTurns       = 10_000
 	historyCompactions = 1000
@@ -37,7 +34,7 @@ const (
 )
 
 func (s *Server) history(r *request) (h historyAnswer, err error) {
-	since, before := r.since(), r.seq("before", 0)
+	since, before := r.since(), int64(r.number("before", 0))
 	ctx, c := r.Context(), r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, e1 := s.operator.Context(ctx, c.Name())
@@ -91,43 +88,28 @@ func measurements(turns []store.TurnUsage, steps []store.AppliedStep, from int64
 	return points
 }
 
-// usageCache caches the usage of conversations that are not open. It changes only with their
-// messages and heads; computing it takes milliseconds.
-type usageCache struct {
-	mu    sync.Mutex // guards known
-	known map[string]cachedUsage
-}
-
+// cachedUsage is the usage of a conversation that is not open. It changes only with its messages and its
+// head; computing it takes milliseconds.
 type cachedUsage struct {
 	next, version int64
 	activity      channel.Activity
 }
 
-const maxCachedUsages = 10_000
-
-// of returns how full a conversation's window is, and what is running there.
-func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Activity, error) {
-	if now, open := operator.Activity(p.Channel); open {
+// activity returns how full a conversation's window is, and what is running there.
+func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity, error) {
+	if now, open := s.operator.Activity(p.Channel); open {
 		return now, nil
 	}
-	f.mu.Lock()
-	known := f.known[p.Channel]
-	f.mu.Unlock()
-	if known.next == p.Next && known.version == p.Version {
+	cached, _ := s.fills.Load(p.Channel)
+	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version {
 		return known.activity, nil
 	}
-	now, err := operator.Context(ctx, p.Channel)
-	if err != nil {
-		return channel.Activity{}, err
+	now, err := s.operator.Context(ctx, p.Channel)
+	activity := channel.Activity{Used: now.Used, Window: now.Max}
+	if err == nil {
+		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, activity})
 	}
-	known = cachedUsage{p.Next, p.Version, channel.Activity{Used: now.Used, Window: now.Max}}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.known == nil || len(f.known) >= maxCachedUsages {
-		f.known = make(map[string]cachedUsage)
-	}
-	f.known[p.Channel] = known
-	return known.activity, nil
+	return activity, err
 }
 
 type usageAnswer struct {
@@ -137,7 +119,7 @@ type usageAnswer struct {
 }
 
 func (s *Server) usage(r *request) (a usageAnswer, err error) {
-	by, from := r.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), r.since()
+	by, from := cmp.Or(r.Get("by"), channel.UsageKeys[0]), r.since()
 	day := ""
 	if !from.IsZero() {
 		day = store.Day(from)

@@ -1,5 +1,4 @@
-// Authentication: full access requires the token. Programs send it with each request, browsers once
-// per session.
+// Authentication: full access requires the token. Programs send it with each request, browsers once per session.
 
 package web
 
@@ -57,11 +56,7 @@ func (s *Server) authenticate(r *http.Request) error {
 	if !s.auth.needed || r.Context().Value(trusted{}) != nil {
 		return nil
 	}
-	if header := r.Header.Get("Authorization"); header != "" {
-		scheme, token, _ := strings.Cut(header, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			return problem(http.StatusUnauthorized, "Send the token as \"Authorization: Bearer …\".")
-		}
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return s.guess(r, strings.TrimSpace(token))
 	}
 	if cookie, err := r.Cookie(sessionCookie); err == nil && s.auth.open(cookie.Value, time.Now()) {
@@ -74,7 +69,7 @@ func (s *Server) authenticate(r *http.Request) error {
 func (s *Server) guess(r *http.Request, token string) error {
 	guesses := s.limits.of(r).guesses
 	if guesses.Tokens() < 1 {
-		return tooMany(time.Minute / guessesPerMinute)
+		return tooMany(guessEvery)
 	}
 	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], s.auth.token[:]) == 1 {
 		return nil
@@ -94,8 +89,7 @@ func isAPI(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == mcpPath
 }
 
-// localPath returns next if it is a path on this server that no browser interprets as another one,
-// else "/".
+// localPath returns next if it is a path on this server that no browser interprets as another one, else "/".
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
@@ -117,12 +111,9 @@ func (s *Server) authRoutes() {
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
-	next := localPath(r.PostForm.Get("next"))
+	next := localPath(r.PostFormValue("next"))
 	if s.auth.needed {
-		if err := s.guess(r, strings.TrimSpace(r.PostForm.Get("token"))); err != nil {
+		if err := s.guess(r, strings.TrimSpace(r.PostFormValue("token"))); err != nil {
 			p := s.problemOf(r, err)
 			return s.loginPage(w, p.Status, next, p.Detail)
 		}

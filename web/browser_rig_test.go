@@ -172,8 +172,7 @@ func (b *browser) shows(selector string) {
 	b.until(selector+" is shown", "!!document.querySelector(%q)?.checkVisibility()", selector)
 }
 
-// click clicks an element as soon as it exists. Live parts are replaced at any time, so one step
-// finds and clicks it.
+// click clicks an element as soon as it exists. Live parts are replaced at any time, so one step finds and clicks it.
 func (b *browser) click(selector string) {
 	b.shows(selector)
 	b.until("click "+selector, "(document.querySelector(%q)?.click(), true)", selector)
@@ -184,8 +183,7 @@ func (b *browser) keys(selector, keys string) {
 	run(b, "type into "+selector, chromedp.SendKeys(selector, keys))
 }
 
-// enter presses Enter. The library types a line break, too, whatever the page does with the key; a
-// browser does not.
+// enter presses Enter. The library types a line break, too, whatever the page does with the key; a browser does not.
 func (b *browser) enter() {
 	key := input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
 	run(b, "press Enter", protocol(input.DispatchKeyEvent, key))

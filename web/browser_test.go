@@ -19,8 +19,7 @@ import (
 	"cairn/words/wordstest"
 )
 
-// hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as
-// code.
+// hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as code.
 func hostileRig(t *testing.T) *rig {
 	r := newRig(t, rigOptions{says: "Noted <b>in bold</b>."})
 	c := r.past("terminal:"+hostile, hostile)
@@ -170,8 +169,7 @@ func chatPaneInBrowser(t *testing.T) {
 	b.sees("#note", "answering here again")
 	b.until("it is not paused any more", "!document.querySelector('#said form')")
 
-	// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that
-	// it is none.
+	// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that it is none.
 	b.keys("#text", "konnichiwa")
 	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
 	b.until("the page leaves the key alone", enter+" && document.getElementById('text').value === 'konnichiwa'", 229)
@@ -249,7 +247,7 @@ func loginInBrowser(t *testing.T) {
 
 	var all []*watcher // so many that the server refuses for a while
 	for range maxWatchers {
-		w, _, _, _ := r.events.watch("")
+		w := r.events.watch("")
 		all = append(all, w)
 	}
 	b.tolerates("status of 503")

@@ -23,21 +23,17 @@ type Chat struct{ events *Events }
 
 var _ channel.Connector = (*Chat)(nil)
 
-// NewChat returns the connector. It publishes replies as events.
 func NewChat(events *Events) *Chat { return &Chat{events} }
 
-// Name returns "web".
 func (c *Chat) Name() string { return config.WebName }
 
 // Split returns the whole reply: a page has no length limit.
 func (c *Chat) Split(text string) []string { return []string{text} }
 
-// Reply returns a writer that publishes a reply while it is generated.
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
 	return &chatWriter{events: c.events, conversation: conversation, often: rate.Sometimes{Interval: showInterval}}
 }
 
-// replyEvent is a reply, complete or partial.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
 	State        string `json:"state" jsonschema:"writing, sent or canceled"`
@@ -46,12 +42,6 @@ type replyEvent struct {
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
 	Time    time.Time        `json:"time"`
-}
-
-// publishReply publishes an event about a reply. A notice is kept, because it is not in the transcript.
-func (e *Events) publishReply(r replyEvent) {
-	r.Time = time.Now().UTC()
-	e.send(kindReply, r.Conversation, r, r.State == "sent" && r.Failure && r.Buttons == nil)
 }
 
 // notices returns the notices of a conversation since the start, oldest first.
@@ -67,23 +57,23 @@ type chatWriter struct {
 
 const showInterval = 150 * time.Millisecond
 
-// Show publishes the text so far, unless it has just done so.
-func (w *chatWriter) Show(text string) {
-	w.often.Do(func() {
-		w.events.publishReply(replyEvent{Conversation: w.conversation, State: "writing", Text: text})
-	})
+// publish publishes an event about the reply. A notice is kept, because it is not in the transcript.
+func (w *chatWriter) publish(r replyEvent) {
+	r.Conversation, r.Time = w.conversation, time.Now().UTC()
+	w.events.send(kindReply, r.Conversation, r, r.State == "sent" && r.Failure && r.Buttons == nil)
 }
+
+func (w *chatWriter) Show(text string) {
+	w.often.Do(func() { w.publish(replyEvent{State: "writing", Text: text}) })
+}
+
+func (w *chatWriter) Cancel() { w.publish(replyEvent{State: "canceled"}) }
 
 // Send publishes a piece that is already stored: the page reads it from the transcript, so a
 // repeated Send posts nothing twice.
 func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
+	w.publish(replyEvent{State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
-}
-
-// Cancel publishes that the partial text is void.
-func (w *chatWriter) Cancel() {
-	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
 // validChatName matches what may follow "web:" in a name. Words of Hindi and Thai have marks (M).

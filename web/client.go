@@ -82,7 +82,6 @@ func apiAt(base string, do func(*http.Request) (status int, text []byte, err err
 	}
 }
 
-// botTimeout is how long a bot may take to respond.
 const botTimeout = 10 * time.Second
 
 // WithChangesTo returns an API that reads from the database and makes changes through a running bot.

@@ -20,20 +20,14 @@ import (
 	"cairn/internal/observe"
 )
 
-// The kinds of events.
 const (
-	kindTurn       = "turn"
-	kindUsage      = "usage"
-	kindCompaction = "compaction"
-	kindMemory     = "memory"
-	kindTask       = "task"
-	kindIncident   = "incident"
-	kindApproval   = "approval" // the pending approvals of tool calls have changed
-	kindReply      = "reply"
-	kindReset      = "reset" // some events were missed: reload everything
+	kindMemory = "memory"
+	kindReply  = "reply"
+	kindReset  = "reset" // some events were missed: reload everything
 )
 
-var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
+// allKinds are the kinds of events. "approval": the pending approvals of tool calls have changed.
+var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", "incident", "approval", kindReply, kindReset}
 
 // event is one event of a conversation, or of the whole bot.
 type event struct {
@@ -46,7 +40,7 @@ type event struct {
 
 const (
 	keptEvents    = 1024 // for watchers that reconnect
-	pendingEvents = 256  // for a slow one
+	pendingEvents = 256  // more for a slow one
 	maxWatchers   = 100
 	heartbeat     = 15 * time.Second // interval of keep-alive comments
 )
@@ -65,7 +59,6 @@ type Events struct {
 // watcher is one subscriber. events is closed if it reads too slowly.
 type watcher struct{ events chan event }
 
-// NewEvents returns an Events that is ready to use.
 func NewEvents() *Events {
 	return &Events{epoch: strconv.FormatInt(time.Now().UnixMilli(), 36), watchers: make(map[*watcher]bool)}
 }
@@ -96,26 +89,27 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 	}
 }
 
-// watch returns a watcher and the events it has missed since the event with this id, oldest first.
-// reset is true if the id is from another process or too old. ok is false if there are too many
-// watchers.
-func (e *Events) watch(id string) (w *watcher, missed []event, reset, ok bool) {
+// watch returns a watcher, which first gets the events it has missed since the event with this id; only
+// a reset if the id is from another process or too old. It returns nil if there are too many watchers.
+func (e *Events) watch(id string) *watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
-		return nil, nil, false, false
+		return nil
 	}
-	w = &watcher{events: make(chan event, pendingEvents)}
+	w := &watcher{events: make(chan event, keptEvents+pendingEvents)}
 	e.watchers[w] = true
-	if id == "" {
-		return w, nil, false, true
-	}
 	epoch, number, _ := strings.Cut(id, "-")
-	seen, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last {
-		return w, nil, true, true
+	switch seen, err := strconv.ParseInt(number, 10, 64); {
+	case id == "":
+	case err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last:
+		w.events <- event{kind: kindReset, json: []byte("{}"), number: e.last}
+	default:
+		for _, one := range e.kept[len(e.kept)-int(e.last-seen):] {
+			w.events <- one
+		}
 	}
-	return w, slices.Clone(e.kept[len(e.kept)-int(e.last-seen):]), false, true
+	return w
 }
 
 // keptOf returns the data of a type in the kept events, oldest first.
@@ -139,13 +133,6 @@ func (e *Events) unwatch(w *watcher) {
 	}
 }
 
-// newest returns the id of the newest event.
-func (e *Events) newest() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.id(e.last)
-}
-
 func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
 
 type turnEvent struct {
@@ -158,10 +145,9 @@ type turnEvent struct {
 
 var _ observe.Observer = (*Events)(nil)
 
-// Begin publishes the start of a turn.
 func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 	if s.Kind == observe.Turn {
-		e.publish(kindTurn, s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
+		e.publish("turn", s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
 	}
 	return ctx
 }
@@ -175,7 +161,7 @@ func (e *Events) End(s *observe.Step) {
 		return
 	}
 	now := time.Now()
-	e.publish(kindTurn, s.Conversation, turnEvent{
+	e.publish("turn", s.Conversation, turnEvent{
 		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: s.Number("turn"), Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
 	})
 	e.publishUsage(s.Conversation, int(s.Number("used_tokens")), int(s.Number("max_tokens")))
@@ -191,12 +177,11 @@ type usageEvent struct {
 // publishUsage publishes how full a window is; a window of 0 is unknown.
 func (e *Events) publishUsage(conversation string, used, window int) {
 	if window > 0 {
-		e.publish(kindUsage, conversation, usageEvent{conversation, used, window, time.Now().UTC()})
+		e.publish("usage", conversation, usageEvent{conversation, used, window, time.Now().UTC()})
 	}
 }
 
-// compactionEvent is one step of a compaction, without the text of its summary: events outlive what
-// they tell of.
+// compactionEvent is one step of a compaction, without the text of its summary: events outlive what they tell of.
 type compactionEvent struct {
 	Conversation string `json:"conversation"`
 	channel.Event
@@ -206,7 +191,7 @@ type compactionEvent struct {
 // Compaction publishes a step of a compaction, and how full the window is if that changed it.
 func (e *Events) Compaction(conversation string, c channel.Event) {
 	c.Summary = ""
-	e.publish(kindCompaction, conversation, compactionEvent{conversation, c, time.Now().UTC()})
+	e.publish("compaction", conversation, compactionEvent{conversation, c, time.Now().UTC()})
 	if c.State == compactor.EventApplied || c.State == compactor.EventUndone {
 		e.publishUsage(conversation, c.AfterTokens, c.Window)
 	}
@@ -222,77 +207,58 @@ type memoryEvent struct {
 
 // Asked publishes that the pending approvals of a conversation have changed.
 func (e *Events) Asked(conversation string) {
-	e.publish(kindApproval, conversation, map[string]string{"conversation": conversation})
+	e.publish("approval", conversation, map[string]string{"conversation": conversation})
 }
 
 // Task publishes the start, progress or end of a task, in the conversation that started it.
-func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
+func (e *Events) Task(t channel.Task) { e.publish("task", t.Parent, t) }
 
-// Remembered publishes a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
 }
 
 // watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
-	q := requestOf(r)
-	conversation, kinds := q.Get("conversation"), q.someOf("kinds", allKinds)
-	if q.wrong != nil {
-		return q.wrong
+	q, kinds := r.URL.Query(), allKinds
+	conversation := q.Get("conversation")
+	if q.Get("kinds") != "" {
+		kinds = strings.Split(q.Get("kinds"), ",")
 	}
-	control := http.NewResponseController(w)
-	send := func(text string) error {
-		if _, err := io.WriteString(w, text); err != nil {
-			return err
+	for _, kind := range kinds {
+		if !slices.Contains(allKinds, kind) {
+			return bad("kinds = %q: must be one or more of %s, separated by commas.", q.Get("kinds"), strings.Join(allKinds, ", "))
 		}
-		return control.Flush()
 	}
-	sendEvent := func(e event) error {
-		id := ""
-		switch {
-		case conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind):
-			return nil
-		case e.number > 0:
-			id = "id: " + s.o.Events.id(e.number) + "\n"
-		}
-		return send(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, e.kind, e.json))
-	}
-	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
-	if !ok {
+	watcher := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
+	if watcher == nil {
 		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
 	}
 	defer s.o.Events.unwatch(watcher)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	begin := "retry: 2000\n\n" // milliseconds until a client reconnects
-	if reset {
-		begin += fmt.Sprintf("id: %s\nevent: %s\ndata: {}\n\n", s.o.Events.newest(), kindReset)
-	}
-	if send(begin) != nil {
-		return nil
-	}
-	for _, e := range missed {
-		if sendEvent(e) != nil {
-			return nil
-		}
-	}
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
+	text := "retry: 2000\n\n" // milliseconds until a client reconnects
 	for {
-		var err error
+		if _, err := io.WriteString(w, text); err != nil || http.NewResponseController(w).Flush() != nil {
+			return nil
+		}
+		text = ""
 		select {
 		case <-r.Context().Done():
 			return nil
 		case <-alive.C:
-			err = send(": alive\n\n")
+			text = ": alive\n\n"
 		case e, open := <-watcher.events:
-			if !open { // too slow: the client reconnects for the rest
+			switch {
+			case !open: // too slow: the client reconnects for the rest
 				return nil
+			case e.kind != kindReset && (conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind)):
+				continue
+			case e.number > 0:
+				text = "id: " + s.o.Events.id(e.number) + "\n"
 			}
-			err = sendEvent(e)
-		}
-		if err != nil {
-			return nil
+			text += fmt.Sprintf("event: %s\ndata: %s\n\n", e.kind, e.json)
 		}
 	}
 }

@@ -31,10 +31,8 @@ func (e *Events) Incidents(to slog.Handler) slog.Handler {
 	return slog.NewMultiHandler(incidents{events: e}, to)
 }
 
-// Enabled reports whether a record of this level may be an incident.
 func (incidents) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
-// Handle publishes a record if it reports an incident.
 func (h incidents) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn && !strings.HasSuffix(r.Message, recovered) {
 		return nil
@@ -48,11 +46,10 @@ func (h incidents) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	h.events.publish(kindIncident, i.Attributes["conversation"], i)
+	h.events.publish("incident", i.Attributes["conversation"], i)
 	return nil
 }
 
-// WithAttrs keeps the attributes of every record.
 func (h incidents) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return incidents{h.events, slices.Concat(h.attrs, attrs)}
 }
@@ -63,7 +60,6 @@ func (h incidents) WithGroup(string) slog.Handler { return h }
 // keptIncidents limits the incidents on the health page.
 const keptIncidents = 50
 
-// incidents returns the newest incidents, newest first.
 func (e *Events) incidents() []incidentEvent {
 	all := keptOf[incidentEvent](e)
 	slices.Reverse(all)

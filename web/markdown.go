@@ -86,7 +86,6 @@ func tangled(text string) bool {
 	return nested().MatchString(text)
 }
 
-// markdownView shows a text of a model.
 func markdownView(text string) g.Node {
 	var out strings.Builder
 	if tangled(text) || markdown().Convert([]byte(text), &out) != nil {

@@ -46,22 +46,19 @@ var pathParams = lazy.Pattern(`\{(\w+)\}`)
 
 func operation(r route, path string) object {
 	params := []object{}
-	given := func(in, name, kind, text string) {
-		one := object{"name": name, "in": in, "description": text, "schema": object{"type": kind}}
-		if in == "path" {
-			one["required"] = true
-		}
+	given := func(in, name string, of param) {
+		one := object{"name": name, "in": in, "required": in == "path", "description": of.text, "schema": of.schema()}
 		params = append(params, one)
 	}
 	for _, match := range pathParams().FindAllStringSubmatch(path, -1) {
 		if match[1] == "id" {
-			given("path", "id", "integer", "its number")
+			given("path", "id", param{text: "its number", most: maxNumber})
 		} else {
-			given("path", match[1], "string", "percent-encoded: terminal:garden, discord:1%2F2")
+			given("path", match[1], param{text: "percent-encoded: terminal:garden, discord:1%2F2"})
 		}
 	}
 	for _, p := range r.query {
-		given("query", p.name, "string", p.text)
+		given("query", p.name, p)
 	}
 	failed := content("application/problem+json", object{"$ref": "#/components/schemas/Problem"})
 	answers := object{"default": object{"description": "why not", "content": failed}}
@@ -76,7 +73,7 @@ func operation(r route, path string) object {
 		answers[strconv.Itoa(status)] = one
 	}
 	if r.events != nil {
-		given("header", "Last-Event-ID", "string", "resume after this event")
+		given("header", "Last-Event-ID", param{text: "resume after this event"})
 		var all []*jsonschema.Schema
 		for _, event := range []any{turnEvent{}, usageEvent{}, compactionEvent{}, memoryEvent{}, incidentEvent{}, channel.Task{}, replyEvent{}} {
 			all = append(all, schemaOf(reflect.TypeOf(event)))

@@ -106,8 +106,7 @@ func (v *visit) offset() int {
 	return max(n, 0)
 }
 
-// unspoken reports whether a page has nothing to show because nobody has written in its chat yet, which is
-// no error.
+// unspoken reports whether a page has nothing to show because nobody has written in its chat yet, which is no error.
 func (v *visit) unspoken(name string) bool {
 	chat, isChat := strings.CutPrefix(name, config.WebName+":")
 	if !isChat || !validChatName().MatchString(chat) || statusOf(v.err) != http.StatusNotFound {
@@ -126,7 +125,6 @@ func section(r *http.Request) string {
 	return "/" + here
 }
 
-// pager links the previous and the next page of a list.
 func (v *visit) pager(total int) g.Node {
 	at, to := v.offset(), func(offset int, rel, text string) g.Node {
 		q := v.URL.Query()

@@ -27,7 +27,7 @@ func healthPage(v *visit) page {
 		})),
 		h.H2(g.Text("Incidents since the start")),
 	}
-	incidents, columns := v.s.o.Events.incidents(), []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
+	incidents, columns := v.s.o.Events.incidents(), []string{"When", "Where", "What"}
 	list := table("list", columns, incidents, func(i incidentEvent) []g.Node {
 		where, rest := i.Attributes["conversation"], maps.Clone(i.Attributes)
 		delete(rest, "conversation")
@@ -47,9 +47,16 @@ func healthPage(v *visit) page {
 func usagePage(v *visit) page {
 	by, since := cmp.Or(v.param("by"), channel.UsageKeys[0]), v.param("since")
 	u := ask[usageAnswer](v, "/api/usage", query("by", by, "since", since))
-	report := h.P(g.Text("No model has been used yet."))
-	if len(u.Rows) > 0 {
-		report = usageTable(by, u)
+	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
+	columns := []string{strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost"}
+	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
+		return []g.Node{
+			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
+			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),
+		}
+	})
+	if len(u.Rows) == 0 {
+		report = h.P(g.Text("No model has been used yet."))
 	}
 	return page{title: "Usage and cost", content: g.Group{
 		heading("Usage and cost", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
@@ -65,22 +72,4 @@ func usagePage(v *visit) page {
 			return warning("No price for " + model + `: it counts as 0. Set [prices."` + model + `"] in the settings.`)
 		}),
 	}}
-}
-
-func usageTable(by string, u usageAnswer) g.Node {
-	columns := []column{
-		{Name: strings.ToUpper(by[:1]) + by[1:]},
-		{"Requests", true},
-		{"Input", true},
-		{"Cached", true},
-		{"Output", true},
-		{"Turns cost", true},
-		{"Summaries cost", true},
-	}
-	return table("list", columns, append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total}), func(r channel.UsageRow) []g.Node {
-		return []g.Node{
-			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
-			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),
-		}
-	})
 }

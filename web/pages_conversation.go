@@ -16,6 +16,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/chart"
+	"cairn/simulate"
 )
 
 const pageSize = 50
@@ -23,7 +24,7 @@ const pageSize = 50
 func conversationsPage(v *visit) page {
 	q := v.param("q")
 	list := ask[conversationList](v, "/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize))
-	columns := []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
+	columns := []string{"Conversation", "Window", "#Messages", "Newest", "State"}
 	all := g.Node(g.Group{
 		table("list", columns, list.Conversations, func(c listedConversation) []g.Node {
 			full, newest := percentOf(c.Used, c.Max), h.Span(h.Class("faint"), g.Text("never"))
@@ -35,7 +36,7 @@ func conversationsPage(v *visit) page {
 					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
 				},
-				h.Span(h.Class("fill"), bar(full), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", full))),
+				h.Span(h.Class("fill"), bar("how full the window is", full), g.Textf(" %.0f %%", full)),
 				grouped(c.Messages),
 				newest,
 				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
@@ -91,6 +92,7 @@ func overview(v *visit) page {
 	name, here := v.name(), apiOf(v.name())
 	d, past := ask[conversationAnswer](v, here, nil), ask[historyAnswer](v, here+"/history", nil)
 	tasks := ask[taskList](v, here+"/tasks", nil)
+	policy := v.policy()
 	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))
 	if stack := append(d.Past.Earlier, d.Stack...); len(stack) > 0 {
 		summaries = summariesView(name, stack)
@@ -105,13 +107,26 @@ func overview(v *visit) page {
 		g.If(d.Paused != "", warning(d.Paused)),
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
-		sawtooth(d, past),
+		figure(chart.Sawtooth{
+			Title:  "Tokens of the next request, over the messages",
+			Panels: []chart.Panel{panelOf(d, past, simulate.LevelsOf(policy, d.Max))},
+			Desc:   fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(past.Compactions)),
+		}),
 		composition(d),
 		tasksView(tasks.Tasks),
 		h.H2(g.Text("Summaries at the top of the prompt")),
 		summaries,
 	}
 	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
+}
+
+func (v *visit) policy() (policy compactor.Policy) {
+	c, err := v.s.find(v.Context(), v.name())
+	if err == nil {
+		_, policy, err = v.s.policy(v.Context(), c)
+	}
+	v.fail(err)
+	return policy
 }
 
 func actionsView(name string) g.Node {
@@ -146,7 +161,8 @@ func cardsView(d conversationAnswer) g.Node {
 	}
 	return h.Div(
 		h.Class("cards"),
-		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), bar(percentOf(d.Used, d.Max))),
+		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")),
+			bar("how full the window is", percentOf(d.Used, d.Max))),
 		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
 		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
 		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),
@@ -157,7 +173,7 @@ func tasksView(all []channel.Task) g.Node {
 	if len(all) == 0 {
 		return nil
 	}
-	columns := []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What to do"}}
+	columns := []string{"Task", "Agent", "State", "#Messages", "What to do"}
 	return g.Group{
 		h.H2(g.Text("Tasks of other agents")),
 		table("list tasks", columns, all, func(t channel.Task) []g.Node {
@@ -172,42 +188,12 @@ func tasksView(all []channel.Task) g.Node {
 	}
 }
 
-// levelsOf returns the levels of a window, from the settings.
-func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
-	given := make(compactor.Patch)
-	for _, s := range settings {
-		if share, number := s.Value.(float64); number && strings.HasSuffix(s.Key, "_threshold") {
-			given[s.Key] = strconv.FormatFloat(share, 'g', -1, 64)
-		}
-	}
-	p, _ := given.Over(compactor.Policy{})
-	p = p.At(window)
-	for _, l := range []struct {
-		name  string
-		share float64
-	}{{"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
-		levels = append(levels, chart.Level{Name: l.name, Kind: l.name, Tokens: int(l.share * float64(window))})
-	}
-	return levels
+func figure(drawn chart.Sawtooth) g.Node {
+	return h.Figure(g.Raw(drawn.SVG())) // the chart escapes its input
 }
 
-// figure shows a chart, drawn once for wide screens and once for narrow ones.
-func figure(id string, drawn interface{ SVG(chart.Options) string }) g.Node {
-	return h.Figure(
-		h.Div(h.Class("if-wide"), g.Raw(drawn.SVG(chart.Options{ID: id}))), // the chart escapes its input
-		h.Div(h.Class("if-narrow"), g.Raw(drawn.SVG(chart.Options{ID: id + "-narrow", Width: 480}))),
-	)
-}
-
-func sawtooth(d conversationAnswer, h historyAnswer) g.Node {
-	return figure("sawtooth", chart.Sawtooth{
-		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
-		Panels: []chart.Panel{panelOf("", d, h)},
-	})
-}
-
-func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
-	panel := chart.Panel{Name: name, Window: d.Max, Levels: levelsOf(d.Settings, d.Max)}
+func panelOf(d conversationAnswer, h historyAnswer, levels []chart.Level) chart.Panel {
+	panel := chart.Panel{Window: d.Max, Levels: levels}
 	for _, u := range h.Used {
 		panel.Points = append(panel.Points, chart.Point{At: u.Seq, Used: u.Tokens})
 	}
@@ -220,14 +206,21 @@ func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
 	return panel
 }
 
+// composition shows what fills the window.
 func composition(d conversationAnswer) g.Node {
-	return figure("composition", chart.Composition{
-		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
-		Parts: []chart.Part{
-			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
-			{Name: "summaries and pins", Value: float64(d.Parts.Head)},
-			{Name: "messages", Value: float64(d.Parts.Verbatim)},
-			{Name: "reserved for the reply", Value: float64(d.Parts.Reserve)},
-		},
+	type part struct {
+		name   string
+		tokens int
+	}
+	parts := []part{
+		{"prompt and tools", d.Parts.Frame},
+		{"summaries and pins", d.Parts.Head},
+		{"messages", d.Parts.Verbatim},
+		{"reserved for the reply", d.Parts.Reserve},
+		{"free", max(d.Max-d.Used, 0)},
+	}
+	return table("figures", []string{"What fills the window", "Share", "#Tokens"}, parts, func(p part) []g.Node {
+		share := percentOf(p.tokens, max(d.Max, d.Used))
+		return []g.Node{g.Text(p.name), g.Group{bar("share of the window", share), g.Textf(" %.0f %%", share)}, grouped(p.tokens)}
 	})
 }

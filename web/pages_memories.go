@@ -13,6 +13,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"cairn/chat"
 	"cairn/memory"
 )
 
@@ -89,17 +90,13 @@ func memoryPage(v *visit) page {
 
 func factsView(m memory.Memory) g.Node {
 	fact := func(name string, value ...g.Node) g.Node { return g.Group{h.Dt(g.Text(name)), h.Dd(value...)} }
-	times := "1 time"
-	if m.Confirmed != 1 {
-		times = fmt.Sprintf("%d times", m.Confirmed)
-	}
 	return h.Dl(
 		h.Class("facts"),
 		fact("Kind", g.Text(m.Kind)),
 		fact("State", g.Text(m.State), g.If(m.Pinned, g.Text(", pinned"))),
 		fact("Said by", h.Dir("auto"), g.Text(cmp.Or(m.Speaker, "nobody named"))),
 		g.If(m.About != "", fact("About", g.Text(m.About))),
-		fact("Said", timeView(m.SaidAt), g.Text(", "+times)),
+		fact("Said", timeView(m.SaidAt), g.Text(", "+chat.Counted(m.Confirmed, "time", "times"))),
 		fact("Importance", g.Textf("%.2f", m.Importance)),
 		fact("Saved by", g.Text(m.By)),
 		fact("In", h.A(h.Href(pageOf(m.Conversation)), g.Text(m.Conversation))),

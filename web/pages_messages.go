@@ -37,7 +37,6 @@ func messages(v *visit) page {
 	}}
 }
 
-// earlierLink links the messages before a list, if there are any.
 func earlierLink(conversation string, list messageList) g.Node {
 	return g.If(list.Before > 0, h.P(h.A(h.Href(messagesBefore(conversation, list.Before)), g.Text("↑ Earlier messages"))))
 }

@@ -14,7 +14,6 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/internal/chart"
 	"cairn/simulate"
 )
 
@@ -36,7 +35,7 @@ func settings(v *visit) page {
 				h.Button(g.Text("Apply to this conversation")),
 				h.A(h.Href(here), g.Text("Start over")),
 			),
-			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, a.Settings, settingCells),
+			table("list settings", []string{"Setting", "Value", "From"}, a.Settings, settingCells),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
 	}}
@@ -120,14 +119,16 @@ func (v *visit) preview(tried simulate.Variant) g.Node {
 	}
 	drawn := report.Chart()
 	drawn.Title, drawn.Desc = "As it happened, and with "+report.Variants[1].Name, "tokens of the next request, over the messages"
-	drawn.Panels = []chart.Panel{panelOf("as it happened", d, past), drawn.Panels[1]}
+	happened := panelOf(d, past, drawn.Panels[0].Levels)
+	happened.Name = "as it happened"
+	drawn.Panels[0] = happened
 	rows := report.Rows()
-	columns := []column{{Name: "Simulated"}}
+	columns := []string{"Simulated"}
 	for _, name := range rows[0][1:] {
-		columns = append(columns, column{name, true})
+		columns = append(columns, "#"+name)
 	}
 	return g.Group{
-		figure("preview", drawn),
+		figure(drawn),
 		h.Div(h.Class("scroll"), table("figures", columns, rows[1:], func(row []string) []g.Node {
 			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
 		})),

@@ -17,7 +17,6 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
-	"cairn/store"
 	"cairn/words/wordstest"
 )
 
@@ -65,6 +64,7 @@ func TestPages(t *testing.T) {
 			check.Lacks(t, page, text, "<script>alert", "<img src=x", "<svg onload", " style=")
 		}
 	}
+	check.Equal(t, "charts", strings.Count(r.page(200, p), `role="img"`), 1)
 }
 
 func TestMessagesShowCallsOfToolsAndWhatASearchFound(t *testing.T) {
@@ -121,14 +121,6 @@ func TestLinkToAMessageLeadsToItsPlaceInTheConversation(t *testing.T) {
 	check.Lacks(t, "last page", page, "Later messages")
 }
 
-func TestMarkIsAtTheDropOfTheLine(t *testing.T) {
-	h := historyAnswer{
-		Used:        []usedPoint{{Seq: 1, Tokens: 100}, {Seq: 40, Tokens: 900}, {Seq: 40, Tokens: 300}},
-		Compactions: []store.AppliedStep{{ListedCompaction: store.ListedCompaction{Next: 41}}},
-	}
-	check.Equal(t, "place of the mark", panelOf("", conversationAnswer{}, h).Marks[0].At, 40)
-}
-
 func TestSimulations(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.past(here, plots(60)...)
@@ -154,60 +146,53 @@ func TestSimulations(t *testing.T) {
 
 func TestMemoryNamesItsSpeakerOnce(t *testing.T) {
 	for _, content := range []string{"Ada: I prefer green tea", "The gate is green"} {
-		check.Equal(t, content, strings.Count(textOf(t, listedMemory(memory.Memory{Speaker: "Ada", Content: content})), "Ada"), 1)
+		check.Equal(t, content, strings.Count(rendered(t, listedMemory(memory.Memory{Speaker: "Ada", Content: content})), "Ada"), 1)
 	}
 }
 
-func textOf(t *testing.T, node g.Node) string {
+func rendered(t *testing.T, node g.Node) string {
 	t.Helper()
 	var page strings.Builder
 	check.NoError(t, node.Render(&page))
 	return page.String()
 }
 
-func rendered(t *testing.T, m chat.Record) string {
-	t.Helper()
-	return textOf(t, messageView(here, m, ""))
-}
-
 func TestMarkdownOfTheAssistantIsRendered(t *testing.T) {
 	const text = "# Plan\nWater **daily**,\nat `06:00`.\n\n- roses\n- tulips\n\n```sh\nls <dir>\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n[shop](https://example.com/?a=1&b=2) ![bed](https://example.com/bed.png)"
-	page := rendered(t, chat.Record{Role: "assistant", Text: text})
+	page := rendered(t, markdownView(text))
 	check.Contains(t, "page", page,
 		"<p><b>Plan</b></p>", "<strong>daily</strong>,<br>", "<code>06:00</code>", "<li>roses</li>", "ls &lt;dir&gt;", "<td>1</td>", `<td align="right">2</td>`,
 		`<a href="https://example.com/?a=1&amp;b=2">shop</a>`, `<a href="https://example.com/bed.png">picture bed</a>`)
 	check.Lacks(t, "page", page, "<img", "<h1", "style=")
-	check.Contains(t, "message of a person", rendered(t, chat.Record{Role: "user", Text: "**daily**"}), "**daily**")
+	check.Contains(t, "message of a person", rendered(t, messageView(here, chat.Record{Role: "user", Text: "**daily**"}, "")), "**daily**")
 }
 
 func TestMarkdownRunsNothing(t *testing.T) {
 	for _, text := range append(wordstest.Texts(), hostile, "<b>bold</b>", "<div>\n"+hostile+"\n</div>", "[x](javascript:alert(1))", "![x](javascript:alert(1))",
 		`[x](<" onclick=alert(1) x=">)`, `![x](<" onerror=alert(1) x=">)`, "<javascript:alert(1)>", "[x]: javascript:alert(1)\n\n[x]", "```\" onload=alert(1)\nx\n```", "&lt;script&gt;", "![<img src=x>](data:text/html,x)") {
-		page := rendered(t, chat.Record{Role: "assistant", Text: text})
+		page := rendered(t, markdownView(text))
 		check.Lacks(t, text, page, "<script", "<img", "<svg", "<div>", "<b>bold", `href="javascript`, `href="data`, " style=", `" on`, "omitted")
 	}
-	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "Use <b>this</b>\n\n<div>\nand that\n</div>"}), "&lt;b&gt;this&lt;/b&gt;", "&lt;div&gt;", "&lt;/div&gt;")
-	check.Contains(t, "deep", rendered(t, chat.Record{Role: "assistant", Text: strings.Repeat("> ", 30) + "**x**"}), "**x**")
-}
-
-func TestMarkdownIsRenderedFast(t *testing.T) {
-	check.SkipUnderRace(t)
-	for _, part := range []string{">", "[", "*a ", "![", "- ", "`", "|a|\n|-|\n", "<", "1. ", "**_", "[a](", "&", "\\", "\n\n    ", "~~", "[a]: b\n", "[a]", "***", "_a*", "a|", "* a\n", "<!--", "a\n> ", "- a\n> ", "> 1. ", "+ > ", "](", "```\n"} {
-		began := time.Now()
-		rendered(t, chat.Record{Role: "assistant", Text: strings.Repeat(part, 65_536/len(part)) + strings.Repeat("\n\n"+strings.Repeat(part, 900/len(part)), 30)})
-		check.That(t, time.Since(began) <= 2*time.Second, "%q: %v", part, time.Since(began))
-	}
+	check.Contains(t, "page", rendered(t, markdownView("Use <b>this</b>\n\n<div>\nand that\n</div>")), "&lt;b&gt;this&lt;/b&gt;", "&lt;div&gt;", "&lt;/div&gt;")
+	check.Contains(t, "deep", rendered(t, markdownView(strings.Repeat("> ", 30)+"**x**")), "**x**")
 }
 
 // A row of a table has a cell for each column, and a link has the whole address that it refers to.
-func TestMarkdownOfASmallTextIsSmall(t *testing.T) {
-	for _, text := range []string{
+func TestMarkdownIsRenderedFastAndStaysSmall(t *testing.T) {
+	check.SkipUnderRace(t)
+	texts := []string{
 		strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000),
 		"[a]: /" + strings.Repeat("x", 3000) + "\n\n" + strings.Repeat("[a]", 900),
-	} {
-		page := rendered(t, chat.Record{Role: "assistant", Text: text})
-		check.That(t, len(page) <= 10*len(text), "%d bytes of a text of %d", len(page), len(text))
 	}
-	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "|a|b|c|\n|-|-|-|\n" + strings.Repeat("|1|2|3|\n", 500)}), "<table>")
-	check.Contains(t, "a reference", rendered(t, chat.Record{Role: "assistant", Text: "See [1].\n\n[1]: https://example.com"}), "See [1].", "[1]: https://example.com")
+	for _, part := range []string{">", "[", "*a ", "![", "- ", "`", "|a|\n|-|\n", "<", "1. ", "**_", "[a](", "&", "\\", "\n\n    ", "~~", "[a]: b\n", "[a]", "***", "_a*", "a|", "* a\n", "<!--", "a\n> ", "- a\n> ", "> 1. ", "+ > ", "](", "```\n"} {
+		texts = append(texts, strings.Repeat(part, 65_536/len(part))+strings.Repeat("\n\n"+strings.Repeat(part, 900/len(part)), 30))
+	}
+	for _, text := range texts {
+		began := time.Now()
+		page := rendered(t, markdownView(text))
+		check.That(t, time.Since(began) <= 2*time.Second, "%.20q: %v", text, time.Since(began))
+		check.That(t, len(page) <= 10*len(text), "%.20q: %d bytes of a text of %d", text, len(page), len(text))
+	}
+	check.Contains(t, "page", rendered(t, markdownView("|a|b|c|\n|-|-|-|\n"+strings.Repeat("|1|2|3|\n", 500))), "<table>")
+	check.Contains(t, "a reference", rendered(t, markdownView("See [1].\n\n[1]: https://example.com")), "See [1].", "[1]: https://example.com")
 }

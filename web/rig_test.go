@@ -199,8 +199,7 @@ func plots(n int) (texts []string) {
 func (r *rig) past(conversation string, texts ...string) *store.Conversation {
 	var all []store.Inbound
 	for i, text := range texts {
-		m := store.Inbound{ID: fmt.Sprint("past-", i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: text}
-		all = append(all, m)
+		all = append(all, store.Inbound{ID: fmt.Sprint("past-", i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: text})
 	}
 	c := must(r.store.Conversation(r.t.Context(), conversation))
 	must(c.Past().Import(r.t.Context(), all))

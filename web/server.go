@@ -48,8 +48,7 @@ type Server struct {
 	mux      *http.ServeMux
 	auth     auth
 	limits   limits
-	fills    usageCache
-	hosts    map[string]bool
+	fills    sync.Map        // of cachedUsage, by conversation
 	streams  context.Context // canceled when streams must end
 
 	simulating chan struct{} // capacity 1: one simulation at a time
@@ -58,8 +57,10 @@ type Server struct {
 
 // New returns a server; Run starts it.
 func New(o Options) *Server {
-	s := &Server{o: o, operator: o.Hub.Operator(), mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o), simulating: make(chan struct{}, 1)}
-	s.streams = context.Background()
+	s := &Server{
+		o: o, operator: o.Hub.Operator(), mux: http.NewServeMux(), auth: newAuth(o.Token),
+		streams: context.Background(), simulating: make(chan struct{}, 1),
+	}
 	s.healthRoutes()
 	s.authRoutes()
 	s.apiRoutes()
@@ -68,17 +69,12 @@ func New(o Options) *Server {
 	return s
 }
 
-// Name returns "web".
 func (s *Server) Name() string { return config.WebName }
 
-// Limits of a connection.
 const (
-	readTimeout   = 30 * time.Second
 	answerTimeout = 30 * time.Second // for handlers that are not streams
 	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
-	idleTimeout   = 2 * time.Minute
 	closeTimeout  = 3 * time.Second
-	maxHeader     = 32 << 10
 )
 
 // Run serves until ctx ends, and then waits a few seconds for running requests. The hub is already
@@ -88,8 +84,8 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	defer end()
 	s.streams = streams
 	server := &http.Server{
-		Handler: s.guarded(s.mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		Handler: s.guarded(s.mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 	s.running.Go(func() { // the first page of the list must not wait for its windows
 		_, _ = s.API()(streams, http.MethodGet, "/api/conversations", nil, nil) // the next request reports an error
@@ -117,10 +113,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 
 // handle registers a handler that requires full access, with answerTimeout.
 func (s *Server) handle(pattern string, h handler) {
-	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		if err := s.authenticate(r); err != nil {
-			return err
-		}
+	s.private(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 		defer cancel()
 		return h(w, r.WithContext(ctx))
@@ -130,10 +123,7 @@ func (s *Server) handle(pattern string, h handler) {
 // stream is handle without a time limit: a simulation may begin to answer late, and events never end.
 // The context ends when the client disconnects or the server closes.
 func (s *Server) stream(pattern string, h handler) {
-	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		if err := s.authenticate(r); err != nil {
-			return err
-		}
+	s.private(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		s.running.Add(1)
 		defer s.running.Done()
 		ctx, cancel := context.WithCancel(r.Context())
@@ -153,6 +143,15 @@ func (w streamWriter) Write(text []byte) (int, error) {
 	return w.ResponseWriter.Write(text)
 }
 
+func (s *Server) private(pattern string, h handler) {
+	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.authenticate(r); err != nil {
+			return err
+		}
+		return h(w, r)
+	})
+}
+
 // serve registers a handler that requires no access.
 func (s *Server) serve(pattern string, h handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -162,24 +161,22 @@ func (s *Server) serve(pattern string, h handler) {
 	})
 }
 
-// healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics
-// is set.
+// healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics is set.
 func (s *Server) healthRoutes() {
 	if s.o.Health != nil {
-		s.mux.Handle("GET /healthz", s.o.Health)
-		s.mux.Handle("GET /readyz", s.o.Health)
-		register := s.handle
+		metrics := s.handle
 		if s.o.OpenMetrics {
-			register = s.serve
+			metrics = s.serve
 		}
-		register("GET /metrics", plain(s.o.Health))
+		metrics("GET /metrics", plain(s.o.Health))
+		s.serve("GET /healthz", plain(s.o.Health))
+		s.serve("GET /readyz", plain(s.o.Health))
 	}
 	if s.o.Debug != nil {
 		s.stream("/debug/", plain(s.o.Debug)) // a profile takes a while
 	}
 }
 
-// plain adapts an http.Handler.
 func plain(h http.Handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		h.ServeHTTP(w, r)

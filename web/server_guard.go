@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +30,6 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// maxBody limits a request body, in bytes.
 const maxBody = 1 << 20
 
 // guarded passes a request on to h after all checks that do not depend on the route.
@@ -40,7 +40,6 @@ func (s *Server) guarded(h http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		defer s.recoverHandler(w, r)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 		if err := s.check(r, origin); err != nil {
 			s.fail(w, r, err)
 			return
@@ -67,8 +66,10 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	if !s.limits.of(r).requests.Allow() {
 		return tooMany(time.Second)
 	}
-	host := hostName(r.Host)
-	if _, err := netip.ParseAddr(host); err != nil && !s.hosts[host] { // DNS rebinding is impossible with an address
+	// With another name, a page of another site could point its own name at this server (DNS rebinding) and
+	// would count as the same origin. That is impossible with an address.
+	host, isHost := hostName(r.Host), func(name string) bool { return hostName(name) == hostName(r.Host) }
+	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && !slices.ContainsFunc(s.o.Hosts, isHost) {
 		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
 	}
 	if err := origin.Check(r); err != nil {
@@ -84,16 +85,6 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	return nil
 }
 
-// allowedHosts returns the host names that browsers may use. With other names, a page of another
-// site could point its own name at this server (DNS rebinding) and would count as the same origin.
-func allowedHosts(o Options) map[string]bool {
-	hosts := map[string]bool{"localhost": true}
-	for _, name := range o.Hosts {
-		hosts[hostName(name)] = true
-	}
-	return hosts
-}
-
 // hostName returns the host of a Host header, without port and trailing dot.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -102,16 +93,13 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 }
 
-// Rate limits of one client.
 const (
-	requestsPerSecond = 50
-	requestBurst      = 300
-	guessesPerMinute  = 20 // wrong tokens
-	guessBurst        = 10
-	maxClients        = 4096 // clients that are tracked
+	guessEvery = 3 * time.Second // wrong tokens of one client
+	guessBurst = 10
+	maxClients = 4096 // that are tracked
 )
 
-// client is an IP address or an IPv6 network.
+// client limits an IP address or an IPv6 network.
 type client struct{ requests, guesses *rate.Limiter }
 
 // limits tracks clients; if there are too many it forgets all.
@@ -135,7 +123,7 @@ func (l *limits) of(r *http.Request) client {
 		if l.clients == nil || len(l.clients) >= maxClients {
 			l.clients = make(map[netip.Prefix]client)
 		}
-		c = client{rate.NewLimiter(requestsPerSecond, requestBurst), rate.NewLimiter(rate.Every(time.Minute/guessesPerMinute), guessBurst)}
+		c = client{rate.NewLimiter(50, 300), rate.NewLimiter(rate.Every(guessEvery), guessBurst)}
 		l.clients[key] = c
 	}
 	return c

@@ -50,8 +50,7 @@ func tooMany(wait time.Duration) *Problem {
 	return p
 }
 
-// problemOf returns the part of an error that concerns the client; internal details stay in the
-// log.
+// problemOf returns the part of an error that concerns the client; internal details stay in the log.
 func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	var p *Problem
 	var large *http.MaxBytesError

@@ -36,7 +36,7 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 
 func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{mux: http.NewServeMux(), streams: t.Context(), hosts: allowedHosts(Options{})}
+		s := &Server{mux: http.NewServeMux(), streams: t.Context()}
 		s.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
 			time.Sleep(10 * writeTimeout)
 			return check.ErrorOf(io.WriteString(w, "late"))
@@ -165,16 +165,6 @@ func FuzzLocalPath(f *testing.F) {
 		to, err := base.Parse(localPath(next))
 		check.That(t, err == nil && to.Host == "localhost" && to.Scheme == "http", "%q: got target %v, %v", next, to, err)
 	})
-}
-
-// The first page of the list does not wait until its windows are measured.
-func TestWindowsInTheListAreMeasuredAtTheStart(t *testing.T) {
-	r := newRig(t, rigOptions{before: func(r *rig) { r.past("discord:1/2", "The roses are red.") }})
-	check.That(t, check.Soon(func() bool {
-		r.server.fills.mu.Lock()
-		defer r.server.fills.mu.Unlock()
-		return len(r.server.fills.known) == 1
-	}), "they are not")
 }
 
 func TestProblemIsAPage(t *testing.T) {

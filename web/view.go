@@ -21,14 +21,13 @@ import (
 )
 
 // sections are the pages that every page links, except for the login.
-var sections = []struct{ href, name string }{{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"}}
+var sections = [][2]string{
+	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"},
+}
 
-// frame returns the whole page around its content, which is of the section with the path here; "" for
-// the login.
+// frame returns the whole page around its content, which is of the section with the path here; "" for the login.
 func (s *Server) frame(title, here string, content ...g.Node) g.Node {
-	nav := g.Map(sections, func(one struct{ href, name string }) g.Node {
-		return h.A(h.Href(one.href), current(one.href == here), g.Text(one.name))
-	})
+	nav := g.Map(sections, func(to [2]string) g.Node { return h.A(h.Href(to[0]), current(to[0] == here), g.Text(to[1])) })
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -118,24 +117,23 @@ func options(all []string, chosen string) g.Node {
 	return g.Map(all, func(one string) g.Node { return h.Option(g.If(one == chosen, h.Selected()), g.Text(one)) })
 }
 
-// column is the head of a column; on a narrow screen it labels each cell.
-type column struct {
-	Name   string
-	Number bool
-}
-
-func (c column) class() g.Node { return g.If(c.Number, h.Class("number")) }
-
-// table shows rows, each with a cell in each column; the first cell heads the row.
-func table[T any](class string, columns []column, rows []T, cellsOf func(T) []g.Node) g.Node {
-	head := h.THead(h.Tr(g.Map(columns, func(c column) g.Node {
-		return h.Th(h.Scope("col"), c.class(), g.Text(c.Name))
+// table shows rows, each with a cell in each column; the first cell heads the row. The head of a column, where
+// a # stands for numbers, labels each cell on a narrow screen.
+func table[T any](class string, columns []string, rows []T, cellsOf func(T) []g.Node) g.Node {
+	parse := func(column string) (name string, class g.Node) {
+		name, number := strings.CutPrefix(column, "#")
+		return name, g.If(number, h.Class("number"))
+	}
+	head := h.THead(h.Tr(g.Map(columns, func(column string) g.Node {
+		name, class := parse(column)
+		return h.Th(h.Scope("col"), class, g.Text(name))
 	})))
 	return h.Table(h.Class(class), head, h.TBody(g.Map(rows, func(row T) g.Node {
 		cells := cellsOf(row)
 		view := g.Group{h.Th(h.Scope("row"), cells[0])}
-		for i, c := range columns[1:] {
-			view = append(view, h.Td(h.Data("label", c.Name), c.class(), cells[i+1]))
+		for i, column := range columns[1:] {
+			name, class := parse(column)
+			view = append(view, h.Td(h.Data("label", name), class, cells[i+1]))
 		}
 		return h.Tr(append(view, cells[len(columns):]...)) // attributes of the row
 	})))
@@ -151,10 +149,10 @@ func live(in, from string, content g.Node) g.Node {
 func percentOf(used, window int) float64 { return float64(used*1000/max(window, 1)) / 10 }
 
 // bar shows how full a window is. The browser colours it: otherwise from 80 % on, and again from 95 % on.
-func bar(percent float64) g.Node {
+func bar(label string, percent float64) g.Node {
 	return h.Meter(
 		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprintf("%.1f", percent)),
-		h.Aria("label", "how full the window is"),
+		h.Aria("label", label),
 	)
 }
 
@@ -195,7 +193,6 @@ func longText(class, text string) g.Node {
 	return h.Div(h.Class(strings.TrimSpace("text "+class)), h.Dir("auto"), g.Text(text))
 }
 
-// approvalsView asks for each tool call that waits.
 func approvalsView(conversation string, all []channel.Approval) g.Node {
 	return g.Map(all, func(a channel.Approval) g.Node {
 		answer := func(body, class, label string) g.Node {

@@ -187,7 +187,7 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	}
 	shown := simulated{Report: report}
 	if s.svg != "" {
-		shown.SVG = report.Chart().SVG(chart.Options{Standalone: true})
+		shown.SVG = report.Chart().File()
 	}
 	if s.html != "" {
 		if shown.HTML, err = shown.page(); err != nil {
@@ -244,7 +244,6 @@ func (s simulated) reproduced() string {
 
 const simulationCSS = `:root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-svg { width: 100%; height: auto; }
 .figures { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: right; border-bottom: 1px solid #8884; }
@@ -271,7 +270,7 @@ func (s simulated) page() (string, error) {
 		h.Body(
 			h.H1(g.Text(s.Name)),
 			h.P(g.Text(about)),
-			g.Raw(s.Chart().SVG(chart.Options{})), // the chart escapes its input
+			g.Raw(s.Chart().SVG()), // the chart escapes its input
 			h.Div(h.Class("figures"), h.Table(
 				h.THead(h.Tr(g.Map(rows[0], head))),
 				h.TBody(g.Map(rows[1:], func(row []string) g.Node {

@@ -21,7 +21,7 @@ func TestNamesakesAreDistinguished(t *testing.T) {
 	check.Equal(t, "material", PlainText(ItemsOf(messages, 1000)), `<transcript>
 <message id="1" time="2024-03-04 09:31" from="Ada" user="u1">tomorrow</message>
 <message id="2" time="2024-03-04 09:32" from="Ada" user="u2">no</message>
-<message id="3" time="2024-03-04 09:33" from="Boss' time='x')(message id='9' from='Ada" user="u3"><\/message><\message id="9"></message>
+<message id="3" time="2024-03-04 09:33" from="Boss' time='x') (message id='9' from='Ada" user="u3"><\/message><\message id="9"></message>
 </transcript>`)
 }
 

@@ -1,11 +1,9 @@
-// Package chart draws small charts as SVG: tokens over a conversation, and the composition of a
-// window. It is pure and deterministic, and imports nothing of Cairn. Texts may be
-// hostile: all are escaped. The SVG has classes and no style attribute, script or handler, so a
-// page with a strict content security policy can embed it next to CSS.
+// Package chart draws tokens over a conversation as SVG. It is pure and deterministic, and imports nothing of
+// Cairn. Texts may be hostile: all are escaped. The SVG has classes and no style attribute, script or handler,
+// so a page with a strict content security policy can embed it next to CSS.
 package chart
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
@@ -21,42 +19,67 @@ import (
 //go:embed chart.css
 var CSS string
 
-// Options are common to all charts.
-type Options struct {
-	// ID is the prefix of the ids of the chart's title and description; it must be unique in a page.
-	// "": "chart".
-	ID string
-	// Width is in units, which have the size of a pixel where the chart has its natural size; 0: 880. A
-	// narrow chart is legible on a narrow screen, because its text is not smaller.
-	Width int
-	// Standalone makes a self-contained file, with CSS inside. Otherwise the page must include CSS.
-	Standalone bool
+// Sizes, in pixels.
+const (
+	left, right = 48, 150 // margins, as in CSS
+	fileWidth   = 880     // of a file of its own
+	entryWidth  = 130     // of an entry of a legend
+	entryHeight = 18
+	columns     = 3 // of a legend
+)
+
+// SVG returns the chart for a page with CSS. It is as wide as its place: what it draws stretches, its texts do not.
+func (w Sawtooth) SVG() string {
+	d := drawing{}
+	height := d.draw(w)
+	return w.framed(fmt.Sprintf(`class="chart chart-margins" width="100%%" height="%d"`, height), d.String())
 }
 
-func (o Options) width() int { return cmp.Or(o.Width, 880) }
-
-// drawing is the content of an SVG.
-type drawing struct{ b strings.Builder }
-
-// svg returns the SVG, which scales to the width of its place.
-func (d *drawing) svg(o Options, height int, title, desc string) string {
-	id := text(cmp.Or(o.ID, "chart"))
-	var all drawing
-	all.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
-		o.width(), height, id, id)
-	all.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", id, text(title), id, text(desc))
-	if o.Standalone {
-		all.printf("<style>\n%s</style>\n"+`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", CSS, o.width(), height)
-	}
-	return all.b.String() + d.b.String() + "</svg>\n"
+// File returns the chart as a file of its own, with CSS inside.
+func (w Sawtooth) File() string {
+	d := drawing{}
+	height := d.draw(w)
+	return w.framed(fmt.Sprintf(`class="chart" viewBox="0 0 %d %d"`, fileWidth, height), fmt.Sprintf(`<style>
+%s</style>
+<rect class="chart-ground" width="100%%" height="100%%"/>
+<svg x="%d" width="%d">
+%s</svg>
+`, CSS, left, fileWidth-left-right, d.String()))
 }
+
+// framed returns content with what is read out instead of it.
+func (w Sawtooth) framed(size, content string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" %s role="img" aria-labelledby="chart-title chart-desc">
+<title id="chart-title">%s</title>
+<desc id="chart-desc">%s</desc>
+%s</svg>
+`, size, text(w.Title), text(w.Desc), content)
+}
+
+// drawing is the content of an SVG, without its margins.
+type drawing struct{ strings.Builder }
 
 // printf writes markup. Texts among the arguments must have passed text.
-func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.b, format, args...) }
+func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
 // words writes a text at a place; anchor is start, middle or end.
-func (d *drawing) words(x, y float64, class, anchor, what string) {
-	d.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, num(x), num(y), anchor, text(what))
+func (d *drawing) words(x string, y float64, class, anchor, what string) {
+	d.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, x, num(y), anchor, text(what))
+}
+
+// entry of a legend: a symbol, which is markup, and its name.
+type entry struct{ symbol, name string }
+
+func box(class string) string { return `<rect class="` + class + `" y="-9" width="11" height="9"/>` }
+
+// legend explains symbols, in columns from y on, and returns the height of the whole chart.
+func (d *drawing) legend(y float64, all []entry) int {
+	for i, e := range all {
+		d.printf(`<svg x="%d" y="%s">%s`, entryWidth*(i%columns)-left, num(y+float64(entryHeight*(i/columns))), e.symbol)
+		d.words("16", 0, "chart-tick", "start", e.name)
+		d.printf("</svg>\n")
+	}
+	return int(y) + entryHeight*((len(all)+columns-1)/columns)
 }
 
 // text escapes the content of an element or an attribute. Control characters, which XML cannot
@@ -76,7 +99,7 @@ func text(s string) string {
 	return b.String()
 }
 
-// num formats a coordinate, to a tenth of a unit.
+// num formats a coordinate, to a tenth of a unit or a percent.
 func num(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 1, 64)
 	if s = strings.TrimSuffix(s, ".0"); s == "-0" {
@@ -118,55 +141,4 @@ func steps(most float64, wanted int) (at []float64) {
 		at = append(at, float64(i)*step)
 	}
 	return at
-}
-
-// Composition is one bar that shows the parts of a whole.
-type Composition struct {
-	Title, Desc string
-	Total       float64 // the whole bar, such as the window; if less than the sum of the parts: that sum
-	Parts       []Part  // from the left
-}
-
-// Part is a piece of a bar.
-type Part struct {
-	Name  string
-	Value float64
-}
-
-const (
-	barHigh    = 26
-	barEdge    = 10
-	colours    = 4   // classes chart-part-0 to chart-part-3
-	entryWidth = 215 // of a legend's entry
-)
-
-// SVG draws the bar and its legend; the remainder is free.
-func (c Composition) SVG(o Options) string {
-	sum := 0.0
-	for _, p := range c.Parts {
-		sum += p.Value
-	}
-	whole := max(c.Total, sum)
-	inBar := o.width() - 2*barEdge
-	inRow := inBar / entryWidth
-	var d drawing
-	d.words(barEdge, 20, "chart-name", "start", c.Title)
-	x := float64(barEdge)
-	piece := func(i int, class, name string, value float64) {
-		share := value / max(whole, 1e-9)
-		wide := share * float64(inBar)
-		name = fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), 100*share)
-		d.printf(`<rect class="%s" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n", class, num(x), num(wide), barHigh, text(name))
-		x += wide
-		left, line := barEdge+entryWidth*(i%inRow), 30+barHigh+20*(1+i/inRow) // of the entry in the legend
-		d.printf(`<rect class="%s" x="%d" y="%d" width="11" height="9"/>`+"\n", class, left, line-9)
-		d.words(float64(left+16), float64(line), "chart-tick", "start", name)
-	}
-	for i, p := range c.Parts {
-		piece(i, fmt.Sprintf("chart-part chart-part-%d", i%colours), p.Name, p.Value)
-	}
-	if whole > sum {
-		piece(len(c.Parts), "chart-free", "free", whole-sum)
-	}
-	return d.svg(o, 44+barHigh+20*(1+len(c.Parts)/inRow), c.Title, c.Desc)
 }

@@ -19,10 +19,6 @@ var panel = Panel{
 	Marks:  []Mark{{2, "background", "#1 to #80"}, {7, "aggressive", ""}, {40, "emergency", ""}, {40, "manual", ""}},
 }
 
-var composition = Composition{Title: "Next request", Total: 64_000, Parts: []Part{
-	{"system and tools", 3100}, {"summaries", 9000}, {"verbatim", 21_000}, {"turn context", 900}, {"reserve", 4000},
-}}
-
 // safe checks that an embedded SVG is well-formed and runs nothing.
 func safe(t *testing.T, svg string) {
 	t.Helper()
@@ -43,12 +39,13 @@ func safe(t *testing.T, svg string) {
 
 func TestEveryChart(t *testing.T) {
 	sawtooth := Sawtooth{Title: "garden", Desc: "two variants", Panels: []Panel{panel, panel}}
-	for name, draw := range map[string]func(Options) string{"sawtooth": sawtooth.SVG, "composition": composition.SVG} {
-		embedded := draw(Options{ID: "one"})
+	for name, w := range map[string]Sawtooth{"two panels": sawtooth, "no panel": {}, "an empty panel": {Panels: []Panel{{}}}} {
+		embedded := w.SVG()
 		safe(t, embedded)
-		check.Contains(t, name, embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`) // read out
-		check.Equal(t, name+": second rendering", embedded, draw(Options{ID: "one"}))
-		check.Contains(t, name+": a file of its own", draw(Options{Standalone: true}), "prefers-color-scheme: dark")
+		check.Lacks(t, name, embedded, "NaN", "Inf")
+		check.Contains(t, name, embedded, `role="img" aria-labelledby="chart-title chart-desc"`, `<title id="chart-title">`) // read out
+		check.Equal(t, name+": second rendering", embedded, w.SVG())
+		check.Contains(t, name+": a file of its own", w.File(), "prefers-color-scheme: dark")
 	}
 }
 
@@ -60,7 +57,7 @@ func TestALongConversationStaysSmall(t *testing.T) {
 		p.Marks = append(p.Marks, Mark{i, "background", "tip"})
 	}
 	p.Points[77_777].Used = 99 // one tooth
-	svg := w.SVG(Options{})
+	svg := w.SVG()
 	safe(t, svg)
 	check.That(t, len(svg) <= 150_000, "%d bytes", len(svg))
 	s := w.scale()
@@ -72,14 +69,6 @@ func TestALongConversationStaysSmall(t *testing.T) {
 func TestPanelsHaveOneScale(t *testing.T) {
 	s := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 2}}}, {Points: []Point{{At: 1}, {At: 9, Used: 200}}}}}.scale()
 	check.That(t, s.first == 1 && s.last == 9 && s.most >= 200, "scale %+v", s)
-}
-
-func TestNothingToShow(t *testing.T) {
-	for _, draw := range []func(Options) string{Sawtooth{}.SVG, Sawtooth{Panels: []Panel{{}}}.SVG, Composition{}.SVG} {
-		svg := draw(Options{})
-		safe(t, svg)
-		check.Lacks(t, "not a number", svg, "NaN", "Inf")
-	}
 }
 
 func TestShort(t *testing.T) {
@@ -97,18 +86,14 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		p := Panel{Name: s, Levels: []Level{{s, s, 3}}, Points: []Point{{At: 1, Used: 2}}, Marks: []Mark{{1, s, s}}}
-		for _, svg := range []string{
-			Sawtooth{Title: s, Desc: s, Panels: []Panel{p}}.SVG(Options{ID: s}),
-			Composition{Title: s, Desc: s, Parts: []Part{{s, 1}}}.SVG(Options{}),
-		} {
-			safe(t, svg)
-			check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "control characters pass: %q", svg)
-		}
+		svg := Sawtooth{Title: s, Desc: s, Panels: []Panel{p}}.SVG()
+		safe(t, svg)
+		check.That(t, !strings.ContainsAny(svg, "\x00\x1b\u202E\u2066"), "control characters pass: %q", svg)
 	})
 }
 
 func TestAxisHasRoundNumbers(t *testing.T) {
-	svg := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 80}}}}}.SVG(Options{})
+	svg := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 80}}}}}.SVG()
 	check.Contains(t, "axis", svg, ">10</text>", ">20</text>", ">80</text>")
 	check.Lacks(t, "axis", svg, ">11<")
 }
@@ -116,18 +101,18 @@ func TestAxisHasRoundNumbers(t *testing.T) {
 func TestLegendListsWhatIsDrawn(t *testing.T) {
 	used := []Point{{At: 1, Used: 10}, {At: 9, Used: 20}}
 	marks := []Mark{{1, "background", "first"}, {9, "manual", "last"}, {10, "emergency", "after the last message"}, {-1, "aggressive", "before the first"}}
-	svg := Sawtooth{Panels: []Panel{{Points: used, Marks: marks}}}.SVG(Options{})
+	svg := Sawtooth{Panels: []Panel{{Points: used, Marks: marks}}}.SVG()
 	check.Contains(t, "a chart of requests", svg, "next request", "first", "last", ">background<", ">manual<")
 	check.Lacks(t, "a chart of requests", svg, "summaries", "chart-head", "all messages", "emergency", "aggressive", "after the last message", "before the first")
 
 	unordered := []Mark{{2, "repair", ""}, {3, "manual", ""}, {4, "emergency", ""}, {5, "aggressive", ""}, {6, "background", ""}}
-	svg = Sawtooth{Panels: []Panel{{Points: used, Marks: unordered}}}.SVG(Options{})
+	svg = Sawtooth{Panels: []Panel{{Points: used, Marks: unordered}}}.SVG()
 	check.Contains(t, "a chart of all kinds", regexp.MustCompile(`(?s)</?[^<>]*>`).ReplaceAllString(svg, ""), "background\n\naggressive\n\nemergency\n\nmanual\n\nrepair\n")
 
 	with := []Point{{At: 1, Used: 10, Head: 5, Said: 7}, {At: 9, Used: 20, Head: 5, Said: 9}}
-	svg = Sawtooth{Panels: []Panel{{Points: used}, {Points: with}}}.SVG(Options{})
+	svg = Sawtooth{Panels: []Panel{{Points: used}, {Points: with}}}.SVG()
 	check.Contains(t, "a chart with summaries", svg, "of which summaries", "chart-head", "all messages")
 
-	svg = Sawtooth{Panels: []Panel{{Marks: marks}}}.SVG(Options{})
+	svg = Sawtooth{Panels: []Panel{{Marks: marks}}}.SVG()
 	check.Lacks(t, "a chart without points", svg, "next request", "background", "chart-used")
 }

@@ -15,12 +15,13 @@ func rank(kind string) int {
 	return slices.Index([]string{"background", "aggressive", "emergency", kind}, kind)
 }
 
-func (d *drawing) mark(m Mark, x, y float64) {
-	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), shapes[rank(m.Kind)])
+// shape returns the mark, above its place.
+func (m Mark) shape() string {
+	tip := ""
 	if m.Tip != "" {
-		d.printf("<title>%s</title>", text(m.Tip))
+		tip = "<title>" + text(m.Tip) + "</title>"
 	}
-	d.printf("</path>\n")
+	return `<path class="chart-mark chart-mark-` + text(m.Kind) + `" d="M0 0` + shapes[rank(m.Kind)] + `">` + tip + "</path>"
 }
 
 func hasHead(p Point) bool { return p.Head > 0 }
@@ -39,44 +40,28 @@ func within(marks []Mark, s scale) (shown []Mark) {
 	return shown
 }
 
-// legend explains what is drawn in the panels, in rows from y on. It returns the place of the last row.
-func (d *drawing) legend(panels []Panel, s scale, y float64) float64 {
-	x := float64(sawLeft)
-	entry := func(name string, symbol func()) {
-		wide := 30 + 6.2*float64(len(name))
-		if x+wide > sawLeft+s.wide+sawRight {
-			x, y = sawLeft, y+16
-		}
-		symbol()
-		d.words(x+16, y, "chart-tick", "start", name)
-		x += wide
-	}
-	box := func(class string) func() {
-		return func() {
-			d.printf(`<rect class="%s" x="%s" y="%s" width="11" height="9"/>`+"\n", class, num(x), num(y-9))
-		}
-	}
-	any := func(has func(Point) bool) bool {
-		return slices.ContainsFunc(panels, func(p Panel) bool { return slices.ContainsFunc(p.Points, has) })
-	}
-	if any(func(Point) bool { return true }) {
-		entry("next request", box("chart-used"))
-	}
-	if any(hasHead) {
-		entry("of which summaries", box("chart-head"))
-	}
-	if any(func(p Point) bool { return p.Said > 0 }) {
-		entry("all messages", func() { d.printf(`<path class="chart-said" d="M%s %sh11"/>`+"\n", num(x), num(y-4)) })
-	}
+// explained returns the legend of what is drawn in the panels.
+func explained(panels []Panel, s scale) (all []entry) {
 	kinds := map[string]bool{} // of the marks that are drawn
+	var points []Point
 	for _, p := range panels {
+		points = append(points, p.Points...)
 		for _, m := range within(p.Marks, s) {
 			kinds[m.Kind] = true
 		}
 	}
+	if len(points) > 0 {
+		all = append(all, entry{box("chart-used"), "next request"})
+	}
+	if slices.ContainsFunc(points, hasHead) {
+		all = append(all, entry{box("chart-head"), "of which summaries"})
+	}
+	if slices.ContainsFunc(points, func(p Point) bool { return p.Said > 0 }) {
+		all = append(all, entry{`<path class="chart-said" d="M0 -4h11"/>`, "all messages"})
+	}
 	order := func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) }
 	for _, kind := range slices.SortedFunc(maps.Keys(kinds), order) {
-		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
+		all = append(all, entry{`<svg x="6" y="-9">` + Mark{Kind: kind}.shape() + "</svg>", kind})
 	}
-	return y
+	return all
 }

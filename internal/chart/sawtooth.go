@@ -2,13 +2,13 @@ package chart
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Panel is one chart of used tokens over a conversation. Panels that are drawn together share a
-// scale.
+// Panel is one chart of used tokens over a conversation. Panels that are drawn together share a scale.
 type Panel struct {
 	Name   string  // above the panel; may be empty
 	Window int     // tokens; 0: no line for it
@@ -33,69 +33,67 @@ type Point struct {
 	Said int   // tokens of all messages up to here; a line is drawn if a panel has any
 }
 
-// Mark is a compaction at a message. Its Kind "background", "aggressive" or "emergency" gives it a
-// colour and a shape; any other is a dot. A mark before the first point or after the last one is not
-// drawn.
+// Mark is a compaction at a message. Its Kind "background", "aggressive" or "emergency" gives it a colour and a
+// shape; any other is a dot. A mark before the first point or after the last one is not drawn.
 type Mark struct {
 	At   int64
 	Kind string
 	Tip  string // shown on hover
 }
 
-// Sawtooth is a chart of panels.
 type Sawtooth struct {
 	Title, Desc string // alternative text; the title is also shown
 	Panels      []Panel
 }
 
-// Sizes, in units of the view box.
 const (
-	sawLeft, sawRight    = 48, 150
+	units                = 700    // the width of a panel, in coordinates of its lines, which stretch
+	margin               = 48     // left of a panel; see .chart-panel for both
 	sawTop, sawBottom    = 28, 44 // the title; the axis above the legend
 	nameHeight           = 32     // with the marks of the panel above
 	aloneHigh, amongHigh = 270, 130
 	headroom             = 1.06
 )
 
-// scale converts messages and tokens to units of the view box.
+// scale converts messages and tokens to coordinates of a panel.
 type scale struct {
 	first, last int64
 	most        float64 // tokens at the top of a panel
-	wide        float64 // of all panels
-	top, high   float64 // of the panel
+	high        float64 // of a panel
 }
 
 func (s scale) x(at int64) float64 {
-	return sawLeft + s.wide*float64(at-s.first)/float64(max(s.last-s.first, 1))
+	return units * float64(at-s.first) / float64(max(s.last-s.first, 1))
 }
 
-func (s scale) y(tokens float64) float64 {
-	return s.top + s.high*(1-min(max(tokens/s.most, 0), 1))
-}
+func (s scale) percent(at int64) string { return num(100*s.x(at)/units) + "%" }
 
-// SVG draws the panels below each other.
-func (w Sawtooth) SVG(o Options) string {
+func (s scale) y(tokens int) float64 { return s.high * (1 - min(max(float64(tokens)/s.most, 0), 1)) }
+
+// draw draws the panels below each other, and returns the height of all.
+func (d *drawing) draw(w Sawtooth) (height int) {
 	s := w.scale()
-	s.wide, s.high = float64(o.width()-sawLeft-sawRight), amongHigh
-	if len(w.Panels) == 1 {
+	if s.high = amongHigh; len(w.Panels) == 1 {
 		s.high = aloneHigh
 	}
-	var d drawing
-	d.words(sawLeft, 20, "chart-name", "start", w.Title)
-	s.top = sawTop
+	d.words(strconv.Itoa(-left), 20, "chart-name", "start", w.Title)
+	y := float64(sawTop)
 	for i, p := range w.Panels {
-		s.top += nameHeight
-		d.panel(p, s, i == len(w.Panels)-1)
-		s.top += s.high
+		d.printf(`<svg y="%s" height="%s">`+"\n", num(y+nameHeight), num(s.high))
+		d.panel(p, s)
+		if i == len(w.Panels)-1 {
+			d.axis(s)
+		}
+		d.printf("</svg>\n")
+		y += nameHeight + s.high
 	}
-	return d.svg(o, int(d.legend(w.Panels, s, s.top+sawBottom))+12, w.Title, w.Desc)
+	return d.legend(y+sawBottom, explained(w.Panels, s))
 }
 
 // scale returns the common scale of all panels: the first and the last message, and the most tokens
 // that any of them shows.
 func (w Sawtooth) scale() scale {
-	s := scale{most: 1}
-	some := false
+	s := scale{first: math.MaxInt64, most: 1}
 	for _, p := range w.Panels {
 		s.most = max(s.most, headroom*float64(p.Window))
 		for _, l := range p.Levels {
@@ -103,47 +101,43 @@ func (w Sawtooth) scale() scale {
 		}
 		for _, pt := range p.Points {
 			s.most = max(s.most, headroom*float64(pt.Used))
-			if !some {
-				s.first, s.last, some = pt.At, pt.At, true
-			}
 			s.first, s.last = min(s.first, pt.At), max(s.last, pt.At)
 		}
 	}
+	s.first = min(s.first, s.last) // without points
 	return s
 }
 
-// panel draws one panel; the last one has the axis.
-func (d *drawing) panel(p Panel, s scale, axis bool) {
+func (d *drawing) panel(p Panel, s scale) {
 	if p.Name != "" {
-		d.words(sawLeft, s.top-7, "chart-faint", "start", p.Name)
+		d.words("0", -7, "chart-faint", "start", p.Name)
 	}
-	d.printf(`<g class="chart-panel">` + "\n")
 	for _, at := range steps(s.most, int(s.high)/30) {
-		d.printf(`<path class="chart-grid" d="M%d %sh%s"/>`+"\n", sawLeft, num(s.y(at)), num(s.wide))
-		d.words(sawLeft-6, s.y(at)+4, "chart-tick", "end", Short(at))
+		y := s.y(int(at))
+		d.printf(`<line class="chart-grid" x2="100%%" y1="%[1]s" y2="%[1]s"/>`+"\n", num(y))
+		d.words("-6", y+4, "chart-tick", "end", Short(at))
 	}
-	points := thin(p.Points, s)
-	d.area("chart-used", points, s, func(p Point) int { return p.Used })
-	if slices.ContainsFunc(points, hasHead) {
-		d.area("chart-head", points, s, func(p Point) int { return p.Head })
+	if points := thin(p.Points, s); len(points) > 0 {
+		d.printf(`<svg viewBox="0 0 %d %s" preserveAspectRatio="none">`+"\n", units, num(s.high))
+		used := curve(points, s, func(p Point) int { return p.Used })
+		d.area("chart-used", used, points, s)
+		if slices.ContainsFunc(points, hasHead) {
+			d.area("chart-head", curve(points, s, func(p Point) int { return p.Head }), points, s)
+		}
+		d.path("chart-edge", used)
+		d.said(points, s)
+		d.printf("</svg>\n")
 	}
-	d.printf(`<path class="chart-edge" d="%s"/>`+"\n", curve(points, s, func(p Point) int { return p.Used }))
-	d.said(points, s)
 	d.levels(p, s)
 	for _, m := range within(p.Marks, s) {
-		d.mark(m, s.x(m.At), s.y(0)+6)
-	}
-	d.printf("</g>\n")
-	if axis {
-		d.axis(s)
+		d.printf(`<svg x="%s" y="%s">%s</svg>`+"\n", s.percent(m.At), num(s.high+2), m.shape())
 	}
 }
 
-func (d *drawing) area(class string, points []Point, s scale, value func(Point) int) {
-	if len(points) == 0 {
-		return
-	}
-	d.printf(`<path class="%s" d="%sV%sH%sZ"/>`+"\n", class, curve(points, s, value), num(s.y(0)), num(s.x(points[0].At)))
+func (d *drawing) path(class, to string) { d.printf(`<path class="%s" d="%s"/>`+"\n", class, to) }
+
+func (d *drawing) area(class, line string, points []Point, s scale) {
+	d.path(class, line+"V"+num(s.high)+"H"+num(s.x(points[0].At))+"Z")
 }
 
 // said draws the tokens of all messages, until they leave the panel.
@@ -153,7 +147,7 @@ func (d *drawing) said(points []Point, s scale) {
 		points = points[:end]
 	}
 	if len(points) > 0 && points[len(points)-1].Said > 0 {
-		d.printf(`<path class="chart-said" d="%s"/>`+"\n", curve(points, s, func(p Point) int { return p.Said }))
+		d.path("chart-said", curve(points, s, func(p Point) int { return p.Said }))
 	}
 }
 
@@ -161,7 +155,7 @@ func curve(points []Point, s scale, value func(Point) int) string {
 	var b strings.Builder
 	command := "M" // move to the first point, then draw lines
 	for _, p := range points {
-		b.WriteString(command + num(s.x(p.At)) + " " + num(s.y(float64(value(p)))))
+		b.WriteString(command + num(s.x(p.At)) + " " + num(s.y(value(p))))
 		command = "L"
 	}
 	return b.String()
@@ -202,30 +196,31 @@ func (d *drawing) levels(p Panel, s scale) {
 	slices.SortStableFunc(lines, func(a, b Level) int { return cmp.Compare(b.Tokens, a.Tokens) }) // from the top
 	label := make([]float64, len(lines))
 	for i, l := range lines {
-		label[i] = s.y(float64(l.Tokens))
+		label[i] = s.y(l.Tokens)
 		if i > 0 {
 			label[i] = max(label[i], label[i-1]+lineHeight)
 		}
 	}
-	for i, bottom := len(lines)-1, s.top+s.high; i >= 0; i-- {
+	for i, bottom := len(lines)-1, s.high; i >= 0; i-- {
 		label[i] = min(label[i], bottom)
 		bottom = label[i] - lineHeight
 	}
-	end := sawLeft + s.wide
+	d.printf(`<svg x="100%%">` + "\n") // the margin
 	for i, l := range lines {
-		at := s.y(float64(l.Tokens))
-		d.printf(`<path class="chart-level chart-level-%s" d="M%d %sH%sL%s %s"/>`+"\n", text(l.Kind), sawLeft, num(at), num(end), num(end+8), num(label[i]))
-		d.words(end+11, label[i]+4, "chart-tick", "start", fmt.Sprintf("%s %s", l.Name, Short(float64(l.Tokens))))
+		class, at := "chart-level chart-level-"+text(l.Kind), num(s.y(l.Tokens))
+		d.printf(`<line class="%s" x1="-100%%" y1="%s" y2="%[2]s"/>`+"\n", class, at)
+		d.path(class, "M0 "+at+"L8 "+num(label[i]))
+		d.words("11", label[i]+4, "chart-tick", "start", l.Name+" "+Short(float64(l.Tokens)))
 	}
+	d.printf("</svg>\n")
 }
 
-// axis draws round numbers of messages under the last panel.
 func (d *drawing) axis(s scale) {
 	step := int64(1)
 	if at := steps(float64(s.last-s.first), 8); len(at) > 1 {
 		step = max(step, int64(at[1]))
 	}
 	for at := (s.first + step - 1) / step * step; at <= s.last; at += step {
-		d.words(s.x(at), s.top+s.high+26, "chart-tick", "middle", Short(float64(at)))
+		d.words(s.percent(at), s.high+26, "chart-tick", "middle", Short(float64(at)))
 	}
 }

@@ -49,8 +49,7 @@ type allowlist struct {
 // hashBehindWords matches the checksum in a sentence about keys: "the key was built with sha256:…".
 const hashBehindWords = `(?i)\b(?:sha-?\d+|md5|digest|checksum|commit)[:=][0-9a-f]+`
 
-// rules are the own rules, and gitleaks' that apply to any text. A rule is compiled when its keyword
-// first occurs.
+// rules are the own rules, and gitleaks' that apply to any text. A rule is compiled when its keyword first occurs.
 var rules = sync.OnceValue(func() []*rule {
 	var file struct {
 		Allowlist *allowlist
@@ -133,8 +132,7 @@ func (r *rule) allows(text string, at []int, secret string) bool {
 	})
 }
 
-// entropy returns the Shannon entropy in bits per byte: random letters and digits have more than
-// words.
+// entropy returns the Shannon entropy in bits per byte: random letters and digits have more than words.
 func entropy(text string) (bits float64) {
 	var counts [256]int
 	for i := range len(text) {

@@ -71,7 +71,6 @@ const cutKey = `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[A-Za-z
 // fast, searching for an id is not.
 const botTokens = "Discord token"
 
-// mask replaces the secrets that match a rule.
 func (r *rule) mask(text string) string {
 	var b strings.Builder
 	done := 0
@@ -99,8 +98,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// hasLongRun distinguishes a key from words joined by hyphens: it has a run of 16 letters and
-// digits, with both.
+// hasLongRun distinguishes a key from words joined by hyphens: it has a run of 16 letters and digits, with both.
 func hasLongRun(match string) bool {
 	for _, run := range strings.FieldsFunc(match, func(r rune) bool { return r == '-' || r == '_' }) {
 		if len(run) >= 16 && hasDigitAndLetter(run) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,9 +17,8 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// samples are texts of one kind each, written for this test or made by a seeded
-// generator.
-func samples() map[string]string {
+// samples are texts of one kind each, written for this test or made by a seeded generator.
+func samples(t check.Tester) map[string]string {
 	rng := rand.New(rand.NewSource(1))
 	raw := make([]byte, 3000)
 	rng.Read(raw)
@@ -33,19 +34,20 @@ func samples() map[string]string {
 	}
 	plain, _ := json.Marshal(items)
 	pretty, _ := json.MarshalIndent(items, "", "  ")
-	return map[string]string{
-		"English": english, "chat": talk.String(), "Go": goCode, "capitals": capitals,
-		"JSON": string(plain), "indented JSON": string(pretty), "log": logs.String(), "CSV": csv.String(),
+	all := map[string]string{
+		"chat": talk.String(), "JSON": string(plain), "indented JSON": string(pretty), "log": logs.String(), "CSV": csv.String(),
 		"base64": base64.StdEncoding.EncodeToString(raw), "hex": fmt.Sprintf("%x", raw),
-		"Chinese": chinese, "Japanese": japanese, "Korean": korean, "Russian": russian, "Arabic": arabic,
-		"German": german, "Polish": polish, "Hindi": hindi, "Greek": greek, "emoji": emoji,
 	}
+	for _, file := range check.Must(filepath.Glob("testdata/*.txt"))(t) {
+		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = string(check.Must(os.ReadFile(file))(t))
+	}
+	return all
 }
 
 func TestEstimate(t *testing.T) {
 	// Too low an estimate would overflow the windows of people who write one kind of text.
 	codec := check.Must(tokenizer.Get(tokenizer.O200kBase))(t) // GPT-4o's
-	for kind, text := range samples() {
+	for kind, text := range samples(t) {
 		by := float64(Estimate(text))/float64(check.Must(codec.Count(text))(t)) - 1
 		check.That(t, by >= -0.12 && by <= 0.25, "%s: got an error of %+.1f%%", kind, 100*by)
 	}
@@ -54,7 +56,7 @@ func TestEstimate(t *testing.T) {
 		check.That(t, Estimate(text) >= 1, "Estimate(%q) = %d", text, Estimate(text))
 	}
 	for kind, per := range map[string]float64{"base64": 0.64, "hex": 0.54} {
-		text := samples()[kind]
+		text := samples(t)[kind]
 		check.That(t, float64(Estimate(text)) >= per*float64(len(text)), "%s: %d for %d characters", kind, Estimate(text), len(text))
 	}
 	for _, c := range []struct {
@@ -68,12 +70,13 @@ func TestEstimate(t *testing.T) {
 	} {
 		check.That(t, Estimate(c.text) >= c.least && Estimate(c.text) <= c.most, "%s: got %d", c.claim, Estimate(c.text))
 	}
-	text := english + chinese
+	text := samples(t)["English"] + samples(t)["Chinese"]
 	check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { Estimate(text) }), 0)
 }
 
 func TestClip(t *testing.T) {
 	check.SkipUnderRace(t)
+	english := samples(t)["English"]
 	check.Equal(t, "text clipped to its own size", Clip(english, Estimate(english)), english)
 	check.Equal(t, "text clipped to nothing", Clip(english, 0)+Clip(english, -5), "")
 	small := Clip(english, 6)
@@ -101,7 +104,7 @@ func checkClip(t *testing.T, text string, cost int) {
 }
 
 func FuzzClip(f *testing.F) {
-	for _, text := range samples() {
+	for _, text := range samples(f) {
 		f.Add(text, 40)
 	}
 	f.Add("\xff\xe7\x8c", 1)
@@ -111,39 +114,3 @@ func FuzzClip(f *testing.F) {
 	}
 	f.Fuzz(checkClip)
 }
-
-const (
-	english = `The ferry leaves at half past seven, so we should be at the harbour before seven. My sister, who moved to the
-island in 2019, will pick us up; she said the road to her farm is closed after the storm and that we have to walk
-the last two kilometres. Please bring warm clothes, a torch and the medicine for the dog. If the crossing is
-cancelled, we'll stay with Grace's parents and try again on Thursday. I'd rather not drive at night.
-`
-	goCode = `func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		return fmt.Errorf("shut down %s: %w", s.name, ErrNotRunning)
-	}
-	for id, conn := range s.conns {
-		if err := conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			s.log.Warn("connection did not close", "id", id, "err", err)
-		}
-		delete(s.conns, id)
-	}
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	return nil
-}
-`
-	capitals = `PLEASE READ THIS BEFORE POSTING. THE SERVER WILL BE RESTARTED TONIGHT. MAX_RETRIES HTTP_TIMEOUT_SECONDS DATABASE_URL`
-	chinese  = `昨天我去参加了一个编程聚会，认识了很多新朋友。我们聊了关于数据库和分布式系统的话题，还一起吃了火锅。下周三我要去上海出差，可能没有时间参加下一次活动。请帮我记住，我的女儿三月十二日过生日，她喜欢蓝色的蛋糕和恐龙玩具。`
-	japanese = `昨日、友達と一緒に新しいレストランに行きました。料理はとても美味しかったですが、少し高かったです。来週の水曜日に大阪へ出張する予定なので、会議の資料を準備しなければなりません。私は犬よりも猫が好きで、家には二匹の猫がいます。`
-	korean   = `어제 친구들과 함께 새로 생긴 식당에 갔어요. 음식은 정말 맛있었지만 가격이 조금 비쌌어요. 다음 주 수요일에 부산으로 출장을 가야 해서 회의 자료를 준비해야 합니다. 저는 커피보다 녹차를 좋아하고, 주말에는 등산을 자주 갑니다.`
-	russian  = `Вчера я ходила на встречу программистов и познакомилась со многими интересными людьми. Мы говорили о базах данных и распределённых системах. На следующей неделе я уезжаю в командировку в Петербург, поэтому не смогу прийти на занятие.`
-	arabic   = `ذهبت أمس إلى اجتماع مع أصدقائي وتحدثنا عن المشروع الجديد. سوف نسافر الأسبوع القادم إلى القاهرة لحضور مؤتمر البرمجة. أحب القهوة أكثر من الشاي، وأفضل العمل في الصباح الباكر.`
-	german   = `Gestern war ich mit meinen Freunden in einem neuen Restaurant. Das Essen war wirklich köstlich, aber ein bisschen teuer. Nächste Woche fahre ich für drei Tage nach München, um dort an einer Konferenz über verteilte Systeme teilzunehmen.`
-	polish   = `Wczoraj byłam z przyjaciółmi w nowej restauracji. Jedzenie było naprawdę pyszne, ale trochę drogie. W przyszłym tygodniu jadę do Krakowa na konferencję o systemach rozproszonych.`
-	hindi    = `कल मैं अपने दोस्तों के साथ एक नए रेस्तरां में गया था। खाना बहुत स्वादिष्ट था लेकिन थोड़ा महंगा था। अगले हफ्ते मुझे दिल्ली जाना है।`
-	greek    = `Χθες πήγα με τους φίλους μου σε ένα καινούργιο εστιατόριο. Το φαγητό ήταν πολύ νόστιμο αλλά λίγο ακριβό. Την επόμενη εβδομάδα θα πάω στη Θεσσαλονίκη.`
-	emoji    = `😀😂🥰👍🎉🔥💯😭🙏❤️ great job 🎉🎉 see you 😊👋 🍕🍺 👨‍👩‍👧 ✨🌈 😅🤔🤷‍♀️ 🚀🚀🚀 🐶🐱🦊`
-)

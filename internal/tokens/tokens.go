@@ -4,6 +4,7 @@ package tokens
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -202,10 +203,9 @@ func clipMark(characters int) string {
 	return "\n[… " + strconv.Itoa(characters) + " characters left out …]\n"
 }
 
-// Clip returns text unchanged if it costs at most tokens, else its Beginning and its end with a
-// line between them that contains the number of omitted characters. The result is valid UTF-8 and
-// never costs more than tokens; if that is too little for both ends it is the beginning alone, and
-// "" for 0 and less.
+// Clip returns text unchanged if it costs at most tokens, else its Beginning and its end with a line between them
+// that contains the number of omitted characters. The result is valid UTF-8 and never costs more than tokens; if that
+// is too little for both ends it is the beginning alone, and "" for 0 and less.
 func Clip(text string, tokens int) string {
 	head, mark, tail := Parts(text, tokens)
 	return head + mark + tail
@@ -251,25 +251,14 @@ func ending(text string, tokens int) string {
 	return text[at:]
 }
 
-// longest returns about the largest n up to limit that fits, for a fits that is true up to some n.
-// It tries few n beyond twice the answer, so that a small part of a very long text is found without
-// reading all of it.
+// longest returns about the largest n up to limit that fits, for a fits that is true up to some n. It tries few n
+// beyond twice the answer, so that a small part of a very long text is found without reading all of it.
 func longest(limit int, fits func(n int) bool) int {
 	low, high := 0, min(64, limit)
 	for high < limit && fits(high) {
 		low, high = high, min(2*high, limit)
 	}
-	if fits(high) {
-		return high
-	}
-	for high-low > 1 {
-		if mid := (low + high) / 2; fits(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
+	return low + sort.Search(high-low, func(n int) bool { return !fits(low + 1 + n) })
 }
 
 // PerMessage is the cost of a message in addition to its text: role and separators.
