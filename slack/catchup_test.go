@@ -77,6 +77,10 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
 	}
 	r.eventually("what came is kept", r.acknowledged) // before anybody looks: that alone makes a conversation, which may have missed something
+	// What came has its place by then, too: what was lost would be put in before it.
+	for _, name := range []string{conversation(general), conversation(general, thread)} {
+		r.stored(name, "user: came", "user: came too")
+	}
 	old := r.w.Sockets()[0]
 	old.Cut()
 	r.eventually("another socket", func() bool { all := r.w.Sockets(); return len(all) == 1 && all[0] != old })
