@@ -14,7 +14,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 )
 
 // maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
@@ -127,8 +126,7 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 	roles := append([]string{p.Server}, who.Roles...) // everyone has the role with the server's id
 	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, roles)
 	first := "" // the id of the answer
-	command := platform.Command{Conversation: name, Who: who, Line: in.Text}
-	return d.RunCommand(ctx, command, func(ctx context.Context, answer channel.Answer, refused bool) error {
+	return d.RunCommand(ctx, name, who, in.Text, func(ctx context.Context, answer channel.Answer, refused bool) error {
 		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
 		if refused { // as for other messages
 			return nil

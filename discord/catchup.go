@@ -155,7 +155,7 @@ func (d *Discord) readable(ctx context.Context, id string, background bool) bool
 		return false
 	}
 	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
-	return err == nil || refusedWith(err, codeUnknownMessage)
+	return err == nil || refusalIn(err).code == codeUnknownMessage
 }
 
 // messages returns up to limit messages of a channel, oldest first: those after after, else the

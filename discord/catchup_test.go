@@ -138,23 +138,6 @@ func TestHistoryGivesPages(t *testing.T) {
 	}
 }
 
-func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start()
-	r.converse(r.square, "first", 1)
-	started, gate := make(chan struct{}), make(chan struct{})
-	r.connector.queue.Add(r.square, func() { close(started); <-gate })
-	<-started
-	for r.connector.queue.Offer(r.square, func() {}) {
-	}
-	r.ask(r.square, "no room")
-	r.Say(r.square, r.ann.ID, "nor here")
-	r.until("the queue to be full", func() bool { _, full := r.connector.overflowed.Load(r.square); return full })
-	close(gate)
-	r.answersLast(r.square, 2, "echo: nor here")
-	said := r.heard(r.place(r.square), 3)
-	check.That(t, said[1].Text == "no room" && said[1].Addressed && !said[2].Addressed, "it heard %+v", said)
-}
-
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	quiet, lonely, hidden := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "lonely").ID, r.Channel(r.guild.ID, "hidden").ID

@@ -139,8 +139,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	command := platform.Command{Conversation: d.conversationOf(ctx, i), Who: i.person(), Line: line}
-	return d.RunCommand(ctx, command, func(ctx context.Context, answer channel.Answer, _ bool) error {
+	return d.RunCommand(ctx, d.conversationOf(ctx, i), i.person(), line, func(ctx context.Context, answer channel.Answer, _ bool) error {
 		return d.showAnswer(ctx, i, line, n, answer)
 	})
 }
@@ -225,7 +224,7 @@ func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.In
 		body["data"] = data
 	}
 	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
-	if refusedWith(err, codeAnswered) { // an earlier try got through
+	if refusalIn(err).code == codeAnswered { // an earlier try got through
 		return nil
 	}
 	return err

@@ -31,7 +31,6 @@ type Discord struct {
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
-	overflowed      sync.Map                    // channels whose queue was full, until what it had no room for is read
 	gaps            sync.Map                    // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
 	hadSession      bool                        // this process had a session
@@ -153,9 +152,8 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	found.ID, found.Bot = self.ID, self.Username
 	var app discordgo.Application
 	err = get("/applications/@me", &app)
-	var refused *refusal
 	switch {
-	case errors.As(err, &refused) && refused.status == http.StatusNotFound: // a compatible server may not know this
+	case refusalIn(err).status == http.StatusNotFound: // a compatible server may not know this
 	case err != nil:
 		return found, err
 	default:

@@ -103,15 +103,7 @@ func (d *Discord) onMessageCreate(m message) {
 		d.own.Set(m.ID, "")
 		return
 	}
-	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
-		return
-	}
-	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued { // its place in the queue is that of the messages it reads
-		d.queue.Add(m.ChannelID, func() {
-			d.overflowed.Delete(m.ChannelID)
-			d.catchUp(d.Work.Context(), d.locate(d.Work.Context(), m.ChannelID, m.GuildID).conversation(), before(m.ID))
-		})
-	}
+	d.queue.Add(m.ChannelID, func() { d.deliver(m) })
 }
 
 // deliver passes a message to the hub. It runs in the queue of the channel.

@@ -49,26 +49,22 @@ func (l *limits) refused(c call) time.Duration {
 }
 
 // wait waits for the global limit. It returns an error if ctx ends first.
-func (l *limits) wait(ctx context.Context, c call) error {
+func (l *limits) wait(ctx context.Context, c call) (err error) {
 	for _, limit := range []struct {
 		*rate.Limiter
 		applies bool
 	}{{l.slow, l.invalid.Tokens() < 1}, {l.background, c.background}, {l.all, !c.ownToken}} {
-		if limit.applies {
-			if err := limit.Wait(ctx); err != nil {
-				return err
-			}
+		if limit.applies && err == nil {
+			err = limit.Wait(ctx)
 		}
 	}
-	return nil
+	return err
 }
 
-// learn updates the limits from a response. after is how long a 429 asks to wait, global whether it
-// is about all routes.
-func (l *limits) learn(c call, status int, header http.Header, after time.Duration, global bool) {
-	limited := status == http.StatusTooManyRequests
-	shared := header.Get("X-RateLimit-Scope") == "shared"
-	if status == http.StatusUnauthorized || status == http.StatusForbidden || limited && !shared {
+// learn updates the limits from a response.
+func (l *limits) learn(c call, r refusal, header http.Header) {
+	limited := r.after > 0
+	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && header.Get("X-RateLimit-Scope") != "shared" {
 		l.invalid.Reserve()
 	}
 	if !limited {
@@ -77,9 +73,9 @@ func (l *limits) learn(c call, status int, header http.Header, after time.Durati
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return time.Now().After(until) })
-	if global {
-		l.until[""] = time.Now().Add(after)
-	} else {
-		l.until[c.route()] = time.Now().Add(after)
+	route := c.route()
+	if r.global {
+		route = ""
 	}
+	l.until[route] = time.Now().Add(r.after)
 }

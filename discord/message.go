@@ -130,6 +130,3 @@ func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) +
 func idAt(t time.Time) string {
 	return strconv.FormatInt(max(t.UnixMilli()-epoch, 0)<<22, 10)
 }
-
-// before returns the id just below another.
-func before(id string) string { return strconv.FormatUint(max(number(id), 1)-1, 10) }

@@ -57,7 +57,7 @@ func newPost(channel, text, to, nonce string) post {
 func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
 	err = d.rest.do(ctx, c)
-	if refusedWith(err, codeNoReplyHere) {
+	if refusalIn(err).code == codeNoReplyHere {
 		p.Reference = nil
 		c.body = p
 		err = d.rest.do(ctx, c)
@@ -164,7 +164,7 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	err := d.rest.do(ctx, call{
 		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me", background: true,
 	})
-	if !refusedWith(err, codeNotPermitted) {
+	if refusalIn(err).code != codeNotPermitted {
 		return err
 	}
 	if !d.reactionRefused.Seen(place) {

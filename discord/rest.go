@@ -4,12 +4,14 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,18 +63,16 @@ func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
 		err := r.try(ctx, c)
-		var refused *refusal
-		limited := errors.As(err, &refused) && refused.status == http.StatusTooManyRequests
-		wait := pause.Next()
+		refused, wait := refusalIn(err), pause.Next()
 		switch {
 		case err == nil || c.once || ctx.Err() != nil:
 			return err
-		case limited:
+		case refused.after > 0:
 			wait = refused.after
 			if !refused.unsent { // a request held back by limits will get its turn
 				waits++
 			}
-		case refused != nil && refused.status < 500, c.notIdempotent:
+		case hadNoEffect(err), c.notIdempotent:
 			return err
 		default:
 			tries++
@@ -89,28 +89,24 @@ func (r *rest) do(ctx context.Context, c call) error {
 // try makes one attempt at a request.
 func (r *rest) try(ctx context.Context, c call) error {
 	if wait := r.limits.refused(c); wait > 0 {
-		return &refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}
+		return refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}
 	}
 	if err := r.limits.wait(ctx, c); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	q, err := r.request(ctx, c)
-	if err != nil {
-		return err
+	resp, err := r.send(ctx, c)
+	var body []byte
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }()
+		body, err = io.ReadAll(resp.Body)
 	}
-	resp, err := r.client.Do(q)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return fmt.Errorf("%s: read the answer: %w", c.describe(), platform.WithoutURL(err))
-	}
 	response := refusalOf(c, resp, body)
-	r.limits.learn(c, resp.StatusCode, resp.Header, response.after, response.global)
+	r.limits.learn(c, response, resp.Header)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return response
 	}
@@ -123,14 +119,14 @@ func (r *rest) try(ctx context.Context, c call) error {
 	return nil
 }
 
-func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
+func (r *rest) send(ctx context.Context, c call) (*http.Response, error) {
 	var body []byte
 	if c.body != nil {
 		body, _ = json.Marshal(c.body) // it can always be encoded
 	}
 	q, err := http.NewRequestWithContext(ctx, c.method, r.base+"/api/v"+discordgo.APIVersion+c.path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
+		return nil, err
 	}
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
@@ -139,7 +135,7 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 		q.Header.Set("Authorization", "Bot "+r.token)
 	}
 	q.Header.Set("User-Agent", userAgent)
-	return q, nil
+	return r.client.Do(q)
 }
 
 // userAgent has the form that Discord requires (Reference: User Agent).
@@ -181,7 +177,7 @@ type refusal struct {
 	status      int    // HTTP status
 	code        int    // Discord's error code; 0: none, e.g. when a proxy responded
 	message     string
-	after       time.Duration // how long a 429 asks to wait
+	after       time.Duration // how long a 429 asks to wait; 0: it is none
 	global      bool          // the 429 is about all routes
 	fromDiscord bool          // Discord responded, not a proxy
 	unsent      bool          // limits held the request back
@@ -196,8 +192,8 @@ const (
 )
 
 // refusalOf reads a response into a refusal, as far as it has the expected form.
-func refusalOf(c call, resp *http.Response, body []byte) *refusal {
-	r := &refusal{request: c.describe(), status: resp.StatusCode}
+func refusalOf(c call, resp *http.Response, body []byte) refusal {
+	r := refusal{request: c.describe(), status: resp.StatusCode}
 	var answer struct {
 		Message    string  `json:"message"`
 		Code       int     `json:"code"`
@@ -210,18 +206,15 @@ func refusalOf(c call, resp *http.Response, body []byte) *refusal {
 	if resp.StatusCode == http.StatusTooManyRequests {
 		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
 		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
-		wait := answer.RetryAfter
-		if wait == 0 {
-			wait, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
-		}
-		if r.after = time.Duration(wait * float64(time.Second)); r.after <= 0 {
+		header, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
+		if r.after = time.Duration(cmp.Or(answer.RetryAfter, header) * float64(time.Second)); r.after <= 0 {
 			r.after = time.Second
 		}
 	}
 	return r
 }
 
-func (r *refusal) Error() string {
+func (r refusal) Error() string {
 	text := fmt.Sprintf("%s: HTTP %d", r.request, r.status)
 	if r.code != 0 {
 		text += fmt.Sprintf(", code %d", r.code)
@@ -233,31 +226,19 @@ func (r *refusal) Error() string {
 }
 
 // Is makes a refusal by Discord itself that would recur on a retry match channel.ErrGone.
-func (r *refusal) Is(target error) bool {
-	final := r.status >= 400 && r.status < 500 && r.fromDiscord
-	switch r.status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		final = false
-	}
-	return target == channel.ErrGone && final
+func (r refusal) Is(target error) bool {
+	passing := []int{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests}
+	return target == channel.ErrGone && r.fromDiscord && r.status >= 400 && r.status < 500 && !slices.Contains(passing, r.status)
 }
 
-// refusedWith reports whether err is a refusal with this error code of Discord's.
-func refusedWith(err error, code int) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.code == code
+// refusalIn returns the refusal in err; the zero value if there is none.
+func refusalIn(err error) (r refusal) {
+	errors.As(err, &r)
+	return r
 }
 
-// rateLimitWait returns how long to wait if err is a 429, else 0.
-func rateLimitWait(err error) time.Duration {
-	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusTooManyRequests {
-		return max(r.after, time.Millisecond)
-	}
-	return 0
-}
-
-// isRefusal reports whether err means that the request certainly had no effect.
-func isRefusal(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.status < 500
+// hadNoEffect reports whether err means that the request certainly had no effect.
+func hadNoEffect(err error) bool {
+	status := refusalIn(err).status
+	return status > 0 && status < 500
 }

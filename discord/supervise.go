@@ -34,7 +34,7 @@ const outdated = "Discord no longer accepts how this version of Cairn connects (
 
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
-	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusUnauthorized {
+	if refusalIn(err).status == http.StatusUnauthorized {
 		return platform.SetupError(fatalMessages[4004])
 	}
 	if text := fatalMessages[closeCode(err)]; text != "" {
@@ -92,8 +92,7 @@ func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Du
 		} `json:"session_start_limit"`
 	}
 	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
-	var refused *refusal
-	if errors.As(err, &refused) && refused.status == http.StatusNotFound { // a compatible server may know only the other path
+	if refusalIn(err).status == http.StatusNotFound { // a compatible server may know only the other path
 		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
 	}
 	switch {

@@ -96,7 +96,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 		} else if err == nil {
 			err = w.edit(ctx, p, piece, true)
 		}
-		switch after := rateLimitWait(err); {
+		switch after := refusalIn(err).after; {
 		case errors.Is(err, channel.ErrGone):
 			return 0, false
 		case after > 0:
@@ -133,7 +133,7 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
 	made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
-	if p.unsure = err != nil && (p.unsure || !isRefusal(err)); err == nil {
+	if p.unsure = err != nil && (p.unsure || !hadNoEffect(err)); err == nil {
 		p.note(made, text)
 		w.NoteEdit(w.d.pauses.edit)
 	}
@@ -153,9 +153,9 @@ func (w *writer) edit(ctx context.Context, p *streamedPiece, text string, once b
 	switch {
 	case err == nil:
 		p.text = text
-	case refusedWith(err, codeUnknownMessage): // it was deleted; showText gives up, and deliver posts a new one
+	case refusalIn(err).code == codeUnknownMessage: // it was deleted; showText gives up, and deliver posts a new one
 		p.id = ""
-	case !isRefusal(err):
+	case !hadNoEffect(err):
 		p.text = "" // unknown
 	}
 	return err

@@ -83,19 +83,14 @@ func (s *Slack) offer(gaps []channel.Gap, since time.Time) {
 	}
 }
 
-// noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped.
+// noteDropped handles Slack's notice that the workspace has more events than an app is sent in a minute, so that some
+// are dropped: once the minute is over, their messages are read from history.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
-}
-
-// readDropped has the messages whose events are dropped for a minute from since on read from history,
-// once the minute is over.
-func (s *Slack) readDropped(since time.Time) {
+	since := time.Unix(int64(notice.MinuteRateLimited), 0)
 	s.Log.Warn("events_dropped", "since", since)
 	s.Work.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
@@ -106,8 +101,7 @@ func (s *Slack) readDropped(since time.Time) {
 			gaps, err = s.Hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
-			s.overflowed.Store(false)
-			s.offer(gaps, since.Add(-overlap)) // since may be the time of a dropped message, and a history is read after it
+			s.offer(gaps, since)
 		}
 	})
 }

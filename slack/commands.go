@@ -12,7 +12,6 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 )
 
 // command is one command, and the person who sent it.
@@ -58,8 +57,7 @@ func (s *Slack) start(c command, answer answerer) {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
-		run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
-		err = s.RunCommand(ctx, run, func(ctx context.Context, a channel.Answer, refused bool) error {
+		err = s.RunCommand(ctx, c.place.String(), c.who, c.line, func(ctx context.Context, a channel.Answer, refused bool) error {
 			if c.written && refused { // as for other messages
 				return nil
 			}
@@ -81,7 +79,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	}
 	name := "Cairn"
 	select {
-	case <-s.Work.Opened():
+	case <-s.Work.Opened:
 		name = cmp.Or(s.self.name, name)
 	default: // not authenticated yet
 	}

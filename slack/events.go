@@ -29,13 +29,7 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	if s.queue.Offer(m.Channel, &event{Message: m, members: membersOf(payload), ack: ack}) {
-		return
-	}
-	// It is not acknowledged, so Slack sends it again for a while.
-	if since := timeOf(m.Timestamp); !since.IsZero() && !s.overflowed.Swap(true) {
-		s.readDropped(since)
-	}
+	s.queue.Add(m.Channel, &event{Message: m, members: membersOf(payload), ack: ack})
 }
 
 // readEvent decodes the message of an event. It ignores fields in an unknown form.

@@ -30,7 +30,6 @@ type Slack struct {
 	files platform.Files
 
 	queue       platform.KeyedQueue[*event] // message events, by channel
-	overflowed  atomic.Bool                 // a queue was full, until readDropped has noted the gap
 	names       platform.Cache              // of people and channels, by nameKey
 	authors     platform.Cache              // authors of messages, by channel and ts
 	replies     platform.Cache              // threads of messages, by channel and ts

@@ -59,8 +59,8 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 // Deliver passes messages of a conversation to the hub, and tells their authors, once per incident, if that fails.
 func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
 	err := b.Hub.DeliverAll(ctx, conversation, messages)
-	for _, in := range messages {
-		if err != nil {
+	if err != nil {
+		for _, in := range messages {
 			b.Hub.Undelivered(ctx, conversation, in, err)
 		}
 	}
@@ -88,9 +88,10 @@ func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 
 // Group owns the goroutines of a connector.
 type Group struct {
+	Opened chan struct{} // closed by Open
+
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	opened  chan struct{}
 	running sync.WaitGroup
 
 	mu sync.Mutex // makes sure that nothing starts after Close
@@ -98,7 +99,7 @@ type Group struct {
 
 // NewGroup returns a group without goroutines.
 func NewGroup() *Group {
-	g := &Group{opened: make(chan struct{})}
+	g := &Group{Opened: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g
 }
@@ -106,16 +107,13 @@ func NewGroup() *Group {
 // Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
 func (g *Group) Open(ctx context.Context) {
 	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
-	close(g.opened)
+	close(g.Opened)
 }
-
-// Opened is closed by Open.
-func (g *Group) Opened() <-chan struct{} { return g.opened }
 
 // Wait waits until the group is open. It returns ctx's error if ctx ends first.
 func (g *Group) Wait(ctx context.Context) error {
 	select {
-	case <-g.opened:
+	case <-g.Opened:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -149,20 +147,16 @@ func (g *Group) Close() {
 	g.running.Wait()
 }
 
-// Command is a command of a person.
-type Command struct {
-	Conversation string
-	Who          channel.Person
-	Line         string // "/compact prices"
-}
+// Show shows the answer to a command. refused means that the person is not heard there.
+type Show = func(ctx context.Context, answer channel.Answer, refused bool) error
 
 // lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
 const lastTimeout = 5 * time.Second
 
-// RunCommand runs a command. It calls show with the answer, and again with the text that replaces it once what the
-// command started has ended, or the connector ends. refused means that the person is not heard there.
-func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
-	answer, refused, err := b.answer(ctx, c)
+// RunCommand runs a command line such as "/compact prices". It calls show with the answer, and again with the text that
+// replaces it once what the command started has ended, or the connector ends.
+func (b *Base) RunCommand(ctx context.Context, conversation string, who channel.Person, line string, show Show) error {
+	answer, refused, err := b.answer(ctx, conversation, who, line)
 	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
 		return err
 	}
@@ -170,7 +164,7 @@ func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.
 }
 
 // showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.
-func showEnd(ctx context.Context, then func(ctx context.Context) string, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
+func showEnd(ctx context.Context, then func(ctx context.Context) string, show Show) error {
 	text := then(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
@@ -179,10 +173,10 @@ func showEnd(ctx context.Context, then func(ctx context.Context) string, show fu
 
 // answer returns the answer to a command; there always is one. It is private if the person is refused or
 // the command fails.
-func (b *Base) answer(ctx context.Context, c Command) (answer channel.Answer, refused bool, err error) {
-	answer, known, err := b.Hub.Run(ctx, c.Conversation, c.Who, c.Line)
+func (b *Base) answer(ctx context.Context, conversation string, who channel.Person, line string) (answer channel.Answer, refused bool, err error) {
+	answer, known, err := b.Hub.Run(ctx, conversation, who, line)
 	if err == nil && !known {
-		answer, _, err = b.Hub.Run(ctx, c.Conversation, c.Who, "/help")
+		answer, _, err = b.Hub.Run(ctx, conversation, who, "/help")
 		answer = answer.Fenced()
 		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
 	}

@@ -60,7 +60,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 			return nil
 		case steady:
 			l.Pause.Reset()
-		case !established || l.Pause.Grown(): // a single lost connection is normal
+		case !established || l.Pause.next > 0: // a single lost connection is normal
 			l.Begin(err)
 		}
 		l.Log.Debug("connection_lost", "error", err)

@@ -48,9 +48,6 @@ func (b *Backoff) Next() time.Duration {
 // Reset restarts the sequence at First.
 func (b *Backoff) Reset() { b.next = 0 }
 
-// Grown reports whether Next was called since the last Reset.
-func (b *Backoff) Grown() bool { return b.next > 0 }
-
 // Retry calls try until it returns true or ctx ends.
 func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
 	for ctx.Err() == nil && !try() {
@@ -91,6 +88,64 @@ func (i *Incident) End() {
 		i.Log.Info(i.Recovered)
 	}
 	i.open = false
+}
+
+// maxGeneration is the maximum number of entries in a generation.
+const maxGeneration = 5000
+
+// Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two generations: once
+// the young one is full it becomes the old one, and the previous old one is dropped. So the cache has at most 10 000
+// entries, and always keeps the latest 5 000. The zero value is an empty cache.
+type Cache struct {
+	mu         sync.Mutex // guards everything below
+	young, old map[string]string
+}
+
+// First stores value for key unless key already has one. It returns the value that key now has, and
+// whether it existed before. A key that existed counts as written again.
+func (c *Cache) First(key, value string) (stored string, existed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stored, existed = c.findLocked(key)
+	if !existed {
+		stored = value
+	}
+	c.setLocked(key, stored)
+	return stored, existed
+}
+
+// Seen stores key and reports whether it was already stored.
+func (c *Cache) Seen(key string) bool {
+	_, existed := c.First(key, "")
+	return existed
+}
+
+// Set stores value for key.
+func (c *Cache) Set(key, value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setLocked(key, value)
+}
+
+// Find returns the value of key.
+func (c *Cache) Find(key string) (value string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.findLocked(key)
+}
+
+func (c *Cache) findLocked(key string) (value string, ok bool) {
+	if value, ok = c.young[key]; !ok {
+		value, ok = c.old[key]
+	}
+	return value, ok
+}
+
+func (c *Cache) setLocked(key, value string) {
+	if c.young == nil || len(c.young) >= maxGeneration {
+		c.old, c.young = c.young, make(map[string]string)
+	}
+	c.young[key] = value
 }
 
 // Quote returns the author and the beginning of the message that another one replies to:

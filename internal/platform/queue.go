@@ -2,14 +2,10 @@ package platform
 
 import (
 	"context"
-	"math"
 	"sync"
 )
 
-const (
-	maxWaiting = 10_000 // items per key that Offer accepts; only a flood reaches it, or a disk that takes nothing
-	maxBatch   = 200    // items per call of Do
-)
+const maxBatch = 200 // items per call of Do
 
 // KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a
 // goroutine only while it has work.
@@ -28,25 +24,19 @@ func CallEach(batch []func()) {
 	}
 }
 
-// Add appends work to the queue of key. It never blocks, and returns false if the key has no
-// goroutine yet and the group's context has ended.
-func (q *KeyedQueue[T]) Add(key string, work T) bool { return q.add(key, work, math.MaxInt) }
-
-// Offer is like Add, but also returns false if the queue of key is full.
-func (q *KeyedQueue[T]) Offer(key string, work T) bool { return q.add(key, work, maxWaiting) }
-
-func (q *KeyedQueue[T]) add(key string, work T, limit int) bool {
+// Add appends work to the queue of key, unless the key has no goroutine yet and the group's context has ended.
+// It never blocks.
+func (q *KeyedQueue[T]) Add(key string, work T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue, busy := q.waiting[key]
-	if len(queue) >= limit || !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
-		return false
+	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
+		return
 	}
 	if q.waiting == nil {
 		q.waiting = make(map[string][]T)
 	}
 	q.waiting[key] = append(queue, work)
-	return true
 }
 
 func (q *KeyedQueue[T]) run(key string) {
