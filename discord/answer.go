@@ -27,7 +27,6 @@ func customID(line string, page int) string {
 	return ""
 }
 
-// parseCustomID decodes an id made by customID.
 func parseCustomID(id string) (line string, page int, ok bool) {
 	rest, isPage := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
@@ -35,43 +34,32 @@ func parseCustomID(id string) (line string, page int, ok bool) {
 	return line, page, isPage && more && err == nil && strings.HasPrefix(line, "/")
 }
 
-func buttonOf(label, id string, disabled bool) discordgo.MessageComponent {
+// button is a button that runs a command.
+func button(label, id string, disabled bool) discordgo.Button {
 	return discordgo.Button{Style: discordgo.SecondaryButton, Label: label, CustomID: id, Disabled: disabled}
 }
 
-// rowOf returns a row of buttons; nil if there are none.
-func rowOf(buttons ...discordgo.MessageComponent) []discordgo.MessageComponent {
-	if len(buttons) == 0 {
-		return nil
-	}
-	return []discordgo.MessageComponent{discordgo.ActionsRow{Components: buttons}}
-}
-
-// buttons returns a row of buttons that run commands; nil if there are none.
-func buttons(all []channel.Button) []discordgo.MessageComponent {
-	var row []discordgo.MessageComponent
-	for _, b := range all {
-		row = append(row, buttonOf(b.Label, customID(b.Line, 0), false))
-	}
-	return rowOf(row...)
-}
-
-// textAnswer returns a text without buttons, for a message that may have some.
-func textAnswer(text string) post {
+// answerPost returns an answer to a command. Without buttons, those of the message that it replaces go.
+func answerPost(text string, flags int, buttons ...discordgo.MessageComponent) post {
 	p := textPost(text)
-	p.Components = []discordgo.MessageComponent{}
+	p.Flags, p.Components = flags, []discordgo.MessageComponent{}
+	p.add(buttons...)
 	return p
+}
+
+// add adds a row of buttons, if there are any.
+func (p *post) add(buttons ...discordgo.MessageComponent) {
+	if len(buttons) > 0 {
+		p.Components = append(p.Components, discordgo.ActionsRow{Components: buttons})
+	}
 }
 
 // page renders page n of a list, with buttons for the previous and the next one.
 func page(line string, answer channel.Answer, n int) post {
 	n = min(max(n, 0), answer.Pages()-1)
-	s := textAnswer(messages.Fit(answer.Page(n)))
-	s.Components = rowOf(
-		buttonOf(channel.Translated(answer.Language, channel.TextPrevious), customID(line, n-1), n == 0),
-		buttonOf(channel.Translated(answer.Language, channel.TextNext), customID(line, n+1), n == answer.Pages()-1),
-	)
-	return s
+	return answerPost(messages.Fit(answer.Page(n)), 0,
+		button(channel.Translated(answer.Language, channel.TextPrevious), customID(line, n-1), n == 0),
+		button(channel.Translated(answer.Language, channel.TextNext), customID(line, n+1), n == answer.Pages()-1))
 }
 
 // showAnswer replaces the deferral, or the message whose button was pressed, with an answer: page n of a list, or
@@ -90,7 +78,7 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n 
 	first, more := page(line, answer, n), []string(nil)
 	if answer.Pages() == 1 || customID(line, answer.Pages()) == "" {
 		pieces := d.Split(answer.String())
-		first, more = textAnswer(pieces[0]), pieces[1:]
+		first, more = answerPost(pieces[0], 0), pieces[1:]
 	}
 	err := d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: first, ownToken: true})
 	for _, piece := range more {
@@ -104,9 +92,7 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n 
 // followUp sends another message about an interaction. Discord accepts no nonce here, so a
 // repetition could post it twice.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
-	s := textAnswer(text)
-	s.Flags = flags
-	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: s, ownToken: true, notIdempotent: true})
+	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: answerPost(text, flags), ownToken: true, notIdempotent: true})
 }
 
 func (d *Discord) webhookPath(i interaction) string {
@@ -123,37 +109,26 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 	if m.Member != nil {
 		who.Roles = m.Member.Roles
 	}
-	roles := append([]string{p.Server}, who.Roles...) // everyone has the role with the server's id
-	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, roles)
-	first := "" // the id of the answer
+	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
+	place, first := channelID(name), "" // the id of the answer's first message
 	return d.RunCommand(ctx, name, who, in.Text, func(ctx context.Context, answer channel.Answer, refused bool) error {
 		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
 		if refused { // as for other messages
 			return nil
 		}
 		if first != "" {
-			if err := d.editMessage(ctx, channelID(name), first, pieces[0], false); err != nil {
+			if err := d.editMessage(ctx, place, first, pieces[0], false); err != nil {
 				return err
 			}
 			pieces, to, key = pieces[1:], "", "then "+first
 		}
-		posted, err := d.postAll(ctx, name, to, pieces, key)
-		first = cmp.Or(first, posted)
-		return err
+		for n, text := range pieces {
+			made, err := d.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
+			if err != nil {
+				return err
+			}
+			first, to = cmp.Or(first, made.ID), ""
+		}
+		return nil
 	})
-}
-
-// postAll posts texts and returns the id of the first message, which replies to the message to
-// unless that is empty. The nonces are derived from key.
-func (d *Discord) postAll(ctx context.Context, name, to string, texts []string, key string) (first string, err error) {
-	for n, text := range texts {
-		made, err := d.create(ctx, channelID(name), newPost(channelID(name), text, to, nonce("command", name, key, n)), false)
-		if err != nil {
-			return first, err
-		}
-		if n == 0 {
-			first, to = made.ID, ""
-		}
-	}
-	return first, nil
 }

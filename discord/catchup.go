@@ -26,16 +26,16 @@ func (d *Discord) onReady(data json.RawMessage) error {
 		Application struct{ ID string }
 	}](data)
 	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
-	all, ok := d.noteGaps()
-	if !ok {
-		return errors.New("store the gaps of a new session: not possible in time")
+	all, err := d.noteGaps()
+	if err != nil {
+		return err
 	}
 	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
 	d.Link.Established()
 	d.Log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(d.Work.Context(), gap.Conversation, "") })
+			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "") })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
@@ -44,20 +44,20 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	return nil
 }
 
-// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in time.
-func (d *Discord) noteGaps() (all []channel.Gap, ok bool) {
+// noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
+func (d *Discord) noteGaps() (all []channel.Gap, err error) {
 	ctx, cancel := context.WithTimeout(d.Work.Context(), d.pauses.open)
 	defer cancel()
 	if !d.Store(ctx, func() (err error) {
 		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
 		return err
 	}) {
-		return nil, false
+		return nil, errors.New("store the gaps of a new session: not possible in time")
 	}
 	for _, gap := range all {
 		d.gaps.Store(gap.Conversation, gap.After)
 	}
-	return all, true
+	return all, nil
 }
 
 // backfillIfMissed queues a backfill if a place missed messages; joined reports whether the bot just
@@ -74,16 +74,16 @@ func (d *Discord) backfillIfMissed(p place, joined bool) {
 	}
 	switch {
 	case open:
-		d.queue.Add(p.ID, func() { d.fillGap(d.Work.Context(), name, p.Last) })
+		d.queue.Add(p.ID, func() { d.fillGap(name, p.Last) })
 	case (joined || d.notFirstStart) && newer(p.Last, horizon):
-		d.queue.Add(p.ID, func() { d.catchUp(d.Work.Context(), name, horizon) })
+		d.queue.Add(p.ID, func() { d.catchUp(name, horizon) })
 	}
 }
 
 // fillGap backfills a conversation if it has a gap, after which last is the newest message; "" if that is
 // unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer
 // than the start of the gap, and the one before it is too old to be checked for edits and deletions.
-func (d *Discord) fillGap(ctx context.Context, name, last string) {
+func (d *Discord) fillGap(name, last string) {
 	gap, open := d.gaps.LoadAndDelete(name)
 	if !open {
 		return
@@ -92,18 +92,19 @@ func (d *Discord) fillGap(ctx context.Context, name, last string) {
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
 	if absent || quiet {
+		ctx := d.Work.Context()
 		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
 	}
 	if absent {
 		after = joined
 	}
 	if !quiet {
-		d.catchUp(ctx, name, after)
+		d.catchUp(name, cmp.Or(after, d.horizon()))
 	}
 }
 
-func (d *Discord) catchUp(ctx context.Context, name, after string) {
-	after = cmp.Or(after, d.horizon())
+func (d *Discord) catchUp(name, after string) {
+	ctx := d.Work.Context()
 	d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, after) })
 }
 

@@ -99,7 +99,6 @@ type option struct {
 	Focused bool
 }
 
-// value returns the value as it was typed.
 func (o option) value() string {
 	var s string
 	if json.Unmarshal(o.Value, &s) == nil {
@@ -155,12 +154,10 @@ func (i interaction) flags() int {
 	return int(discordgo.MessageFlagsEphemeral)
 }
 
-// conversationOf returns the name of the conversation that an interaction belongs to.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
 	return d.locate(ctx, i.ChannelID, i.GuildID).conversation()
 }
 
-// person returns the person who caused the interaction.
 func (i interaction) person() channel.Person {
 	switch {
 	case i.Member != nil && i.Member.User != nil:
@@ -173,7 +170,6 @@ func (i interaction) person() channel.Person {
 	return channel.Person{}
 }
 
-// line returns the command as a person would type it.
 func (i interaction) line() string {
 	words := []string{"/" + i.Data.Name}
 	command, _ := channel.FindCommand(i.Data.Name)

@@ -104,18 +104,14 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	return d.Serve(ctx, hub, d.rest.client, d.supervise)
 }
 
-// channelID returns the id of a conversation's channel or thread.
 func channelID(conversation string) string {
 	p := channel.ParsePlace(conversation)
 	return cmp.Or(p.Thread, p.Channel)
 }
 
-// The flags of an application that may read message content (Discord, Application: Application
+// contentFlags are those of an application that may read message content (Discord, Application: Application
 // Flags): of a verified one, and of one in fewer than 100 servers.
-const (
-	flagMessageContent        = 1 << 18
-	flagMessageContentLimited = 1 << 19
-)
+const contentFlags = 1<<18 | 1<<19
 
 // invitePermissions are the permissions that InviteURL asks for.
 const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
@@ -157,7 +153,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	case err != nil:
 		return found, err
 	default:
-		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&(flagMessageContent|flagMessageContentLimited) == 0
+		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&contentFlags == 0
 	}
 	var guilds []discordgo.UserGuild
 	err = get("/users/@me/guilds", &guilds)

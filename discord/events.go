@@ -41,7 +41,6 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	return nil
 }
 
-// updateState updates the state cache from an event about servers, channels or roles.
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
@@ -93,7 +92,6 @@ func read[T any](data json.RawMessage) (v T) {
 	return v
 }
 
-// onMessageCreate queues a new message.
 func (d *Discord) onMessageCreate(m message) {
 	me, _ := d.state.self()
 	if m.Author == nil || !m.isChat() {
@@ -103,15 +101,20 @@ func (d *Discord) onMessageCreate(m message) {
 		d.own.Set(m.ID, "")
 		return
 	}
-	d.queue.Add(m.ChannelID, func() { d.deliver(m) })
+	d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { d.deliver(ctx, p, m) })
 }
 
-// deliver passes a message to the hub. It runs in the queue of the channel.
-func (d *Discord) deliver(m message) {
-	ctx := d.Work.Context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
+// enqueue queues work on an event about a channel, whose place it gets.
+func (d *Discord) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
+	d.queue.Add(channelID, func() {
+		ctx := d.Work.Context()
+		work(ctx, d.locate(ctx, channelID, guildID))
+	})
+}
+
+func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	name := p.conversation()
-	d.fillGap(ctx, name, "")
+	d.fillGap(name, "")
 	in, ok := d.inbound(m, p)
 	if !ok {
 		return
@@ -141,7 +144,7 @@ func (d *Discord) onMessageUpdate(m message) {
 		return
 	}
 	if m.Author != nil && m.Attachments != nil {
-		d.queue.Add(m.ChannelID, func() { d.edit(m) })
+		d.edit(m)
 		return
 	}
 	d.Work.Start(func(ctx context.Context) { // new messages must not wait for this
@@ -151,22 +154,20 @@ func (d *Discord) onMessageUpdate(m message) {
 			return
 		}
 		full.ChannelID, full.GuildID, full.Edited = m.ChannelID, m.GuildID, cmp.Or(full.Edited, m.Edited)
-		d.queue.Add(m.ChannelID, func() { d.edit(full) })
+		d.edit(full)
 	})
 }
 
 func (d *Discord) edit(m message) {
-	ctx := d.Work.Context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	in, ok := d.inbound(m, p)
-	if !ok {
-		return
-	}
-	if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
-		in.Time = t
-	}
-	name := p.conversation()
-	d.Store(ctx, func() error { return d.Hub.Edit(ctx, name, in) }) // which keeps the contents of the files
+	d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) {
+		in, ok := d.inbound(m, p)
+		if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
+			in.Time = t
+		}
+		if ok {
+			d.Store(ctx, func() error { return d.Hub.Edit(ctx, p.conversation(), in) }) // which keeps the contents of the files
+		}
+	})
 }
 
 // deletion is an event about one message or several.
@@ -177,18 +178,12 @@ type deletion struct {
 	IDs       []string
 }
 
-// onMessageDelete queues deletions.
 func (d *Discord) onMessageDelete(e deletion) {
 	if e.ID != "" {
 		e.IDs = append(e.IDs, e.ID)
 	}
-	if len(e.IDs) == 0 {
-		return
-	}
-	d.queue.Add(e.ChannelID, func() {
-		ctx := d.Work.Context()
-		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation()
-		d.Store(ctx, func() error { return d.Hub.Delete(ctx, name, e.IDs...) })
+	d.enqueue(e.ChannelID, e.GuildID, func(ctx context.Context, p place) {
+		d.Store(ctx, func() error { return d.Hub.Delete(ctx, p.conversation(), e.IDs...) })
 	})
 }
 

@@ -49,7 +49,8 @@ const maxFailedResumes = 3
 // connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
 func (s *session) connect(ctx context.Context) error {
 	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
-	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
+	address := cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion // Discord, Gateway: Connecting
+	ws, status, err := platform.Dial(ctx, address, nil, s.timeout)
 	switch {
 	case status != 0:
 		err = fmt.Errorf("the gateway answered HTTP %d", status)
@@ -58,11 +59,10 @@ func (s *session) connect(ctx context.Context) error {
 	default:
 		err = s.run(ctx, ws)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if ctx.Err() == nil {
+		s.noteEnd(err)
 	}
-	s.noteEnd(err)
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // noteEnd updates the session from the way its connection ended.
@@ -89,29 +89,25 @@ func closeCode(err error) int {
 }
 
 // event passes an event to handle. A session must not be resumed unless its READY was handled.
-func (s *session) event(name string, sequence int64, data json.RawMessage) error {
-	if err := s.handle(name, data); err != nil {
+func (s *session) event(p packet) error {
+	if err := s.handle(p.Name, p.Data); err != nil {
 		return err
 	}
-	s.sequence = sequence
-	switch name {
-	case "READY":
+	s.sequence = p.Sequence
+	if p.Name == "READY" {
 		ready := read[struct {
 			ID        string `json:"session_id"`
 			ResumeURL string `json:"resume_gateway_url"`
-		}](data)
+		}](p.Data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
-		s.established, s.failedResumes = true, 0
-	case "RESUMED":
-		s.established, s.failedResumes = true, 0
 	}
-	return nil
-}
-
-// address returns the URL of the next connection, with the parameters that Discord requires
-// (Discord, Gateway: Connecting).
-func (s *session) address() string {
-	return cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion
+	if s.established || s.interval == 0 || p.Name != "READY" && p.Name != "RESUMED" {
+		return nil
+	}
+	s.established, s.failedResumes = true, 0
+	s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
+	s.beat.Reset(s.interval)
+	return s.heartbeat()
 }
 
 // Opcodes of the gateway (Discord, Opcodes and Status Codes: Gateway Opcodes).
@@ -162,15 +158,7 @@ func (s *session) receive(p packet) error {
 	case opHello:
 		return s.hello(p.Data)
 	case opDispatch:
-		before := s.established
-		if err := s.event(p.Name, p.Sequence, p.Data); err != nil {
-			return err
-		}
-		if s.established && !before && s.interval > 0 {
-			s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
-			s.beat.Reset(s.interval)
-			return s.heartbeat()
-		}
+		return s.event(p)
 	case opHeartbeat:
 		return s.heartbeat()
 	case opHeartbeatAck:

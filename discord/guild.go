@@ -69,7 +69,6 @@ func (g guild) joined() string {
 	return idAt(t)
 }
 
-// role returns a role; the zero value if it is unknown.
 func (g guild) role(id string) role {
 	if i := slices.IndexFunc(g.Roles, func(r role) bool { return r.ID == id }); i >= 0 {
 		return g.Roles[i]
@@ -85,7 +84,6 @@ func (g *guild) setRole(r role) {
 	}
 }
 
-// permissions returns those that roles give together.
 func (g guild) permissions(roles []string) (all bitset) {
 	for _, id := range roles {
 		all |= g.role(id).Permissions
@@ -98,12 +96,11 @@ func (g guild) hasRole(roles []string) bool {
 	return slices.ContainsFunc(g.botRoles, func(id string) bool { return slices.Contains(roles, id) })
 }
 
-// trusts reports whether a user owns the server or may manage it by these roles.
 func (g guild) trusts(user string, roles []string) bool {
-	return g.OwnerID != "" && g.OwnerID == user || manages(g.permissions(roles))
+	everyone := g.role(g.ID).Permissions
+	return g.OwnerID != "" && g.OwnerID == user || manages(everyone|g.permissions(roles))
 }
 
-// manages reports whether permissions include managing a place.
 func manages(permissions bitset) bool {
 	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }
@@ -124,7 +121,6 @@ func (p place) changed(permissions bitset, whose ...string) bitset {
 	return permissions&^deny | allow
 }
 
-// hasMessages reports whether a place is of a type that contains messages.
 func (p place) hasMessages() bool {
 	switch p.Type {
 	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
@@ -134,7 +130,6 @@ func (p place) hasMessages() bool {
 	return true
 }
 
-// conversation returns the name of a place's conversation.
 func (p place) conversation() string {
 	name := channel.Place{Connector: Name, Server: p.Guild, Channel: p.ID}
 	switch {
@@ -146,7 +141,6 @@ func (p place) conversation() string {
 	return name.String()
 }
 
-// placeOf returns the place in a conversation's name.
 func placeOf(conversation string) place {
 	p := channel.ParsePlace(conversation)
 	at := place{Guild: p.Server}

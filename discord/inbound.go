@@ -50,7 +50,6 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	return in, true
 }
 
-// addresses reports whether a message in a server is addressed to the bot.
 func (d *Discord) addresses(m message, p place, me user) bool {
 	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
 		return true
@@ -67,7 +66,6 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	return d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
-// quote returns what a reply to a message quotes.
 func (d *Discord) quote(m message, guild string, me user) string {
 	file := ""
 	if len(m.Attachments) > 0 {
@@ -76,7 +74,6 @@ func (d *Discord) quote(m message, guild string, me user) string {
 	return platform.Quote(m.Author.name(guild, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
 }
 
-// attach adds descriptions of the files of a message, and of the messages that it forwards.
 func (d *Discord) attach(in *channel.Inbound, m message) {
 	files := m.Attachments
 	for _, s := range m.Snapshots {

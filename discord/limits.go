@@ -61,7 +61,6 @@ func (l *limits) wait(ctx context.Context, c call) (err error) {
 	return err
 }
 
-// learn updates the limits from a response.
 func (l *limits) learn(c call, r refusal, header http.Header) {
 	limited := r.after > 0
 	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && header.Get("X-RateLimit-Scope") != "shared" {

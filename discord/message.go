@@ -73,7 +73,6 @@ type poll struct {
 	}
 }
 
-// text returns the content; empty if it is missing.
 func (m message) text() string {
 	if m.Content == nil {
 		return ""
@@ -81,7 +80,12 @@ func (m message) text() string {
 	return *m.Content
 }
 
-// sentAt returns when the message was sent.
+// nonce returns the nonce, if it is a string and the history tells it.
+func (m message) nonce() (nonce string) {
+	_ = json.Unmarshal(m.Nonce, &nonce) // fails if it is something else
+	return nonce
+}
+
 func (m message) sentAt() time.Time {
 	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
 		return t
@@ -120,10 +124,8 @@ func number(id string) uint64 {
 // newer reports whether a was created after b. An invalid snowflake is older than any valid one.
 func newer(a, b string) bool { return number(a) > number(b) }
 
-// byAge orders ids, oldest first.
 func byAge(a, b string) int { return cmp.Compare(number(a), number(b)) }
 
-// timeOf returns the time at which an id was created.
 func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
 
 // idAt returns the first id that could be created at a time.

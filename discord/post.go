@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -68,7 +67,6 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 	return made, err
 }
 
-// editMessage edits one of the bot's messages.
 func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
 }
@@ -81,12 +79,11 @@ const maxSearch = 5
 
 // findSent returns the message in which a piece was sent; its id is empty if there is none.
 func (d *Discord) findSent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
-	key, _ := json.Marshal(nonceOf(conversation, piece)) // a string can always be encoded
 	return d.find(ctx, conversation, piece.Reply, piece.To, func(m message) bool {
-		if len(m.Nonce) > 0 && string(m.Nonce) != "null" {
-			return string(m.Nonce) == string(key) || piece.Part == 0 && m.repliesTo(piece.To)
-		}
-		if piece.Part == 0 && len(piece.To) > 0 && m.Reference != nil {
+		switch first := piece.Part == 0 && len(piece.To) > 0; {
+		case m.nonce() != "":
+			return m.nonce() == nonceOf(conversation, piece) || first && m.repliesTo(piece.To)
+		case first && m.Reference != nil:
 			return m.repliesTo(piece.To)
 		}
 		return m.Reference == nil && sameText(m.text(), piece.Text)
@@ -161,15 +158,13 @@ const summarizedReaction = "📚"
 // channel and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	place := channelID(conversation)
-	err := d.rest.do(ctx, call{
-		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me", background: true,
-	})
+	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me"
+	err := d.rest.do(ctx, call{method: http.MethodPut, path: path, background: true})
 	if refusalIn(err).code != codeNotPermitted {
 		return err
 	}
 	if !d.reactionRefused.Seen(place) {
-		d.Log.Warn("reaction_refused",
-			"missing_permissions", "Add Reactions, Read Message History", "channel", place)
+		d.Log.Warn("reaction_refused", "missing_permissions", "Add Reactions, Read Message History", "channel", place)
 	}
 	return nil
 }

@@ -86,7 +86,6 @@ func (r *rest) do(ctx context.Context, c call) error {
 	}
 }
 
-// try makes one attempt at a request.
 func (r *rest) try(ctx context.Context, c call) error {
 	if wait := r.limits.refused(c); wait > 0 {
 		return refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}

@@ -23,7 +23,6 @@ type stateCache struct {
 	guilds map[string]guild
 }
 
-// do calls f with the cache locked.
 func (s *stateCache) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +81,6 @@ func (s *stateCache) addLocked(p place) place {
 
 func (s *stateCache) remove(id string) { s.do(func() { delete(s.places, id) }) }
 
-// removeGuild removes a server that the bot was removed from.
 func (s *stateCache) removeGuild(id string) {
 	s.do(func() {
 		delete(s.guilds, id)
@@ -90,7 +88,6 @@ func (s *stateCache) removeGuild(id string) {
 	})
 }
 
-// updateGuild changes a server if it is known.
 func (s *stateCache) updateGuild(id string, change func(g *guild)) {
 	s.do(func() {
 		if g, known := s.guilds[id]; known {

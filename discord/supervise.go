@@ -65,25 +65,6 @@ func (d *Discord) supervise(ctx context.Context) error {
 // newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway:
 // Rate Limiting; Session Start Limit).
 func (d *Discord) newSession(ctx context.Context) (*session, error) {
-	gateway, wait, err := d.findGateway(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if wait > 0 {
-		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
-	}
-	if err := platform.Sleep(ctx, max(wait, time.Until(d.lastIdentify.Add(d.pauses.identify)))); err != nil {
-		return nil, err
-	}
-	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
-	if !d.o.MentionOnly {
-		intents |= discordgo.IntentMessageContent
-	}
-	return &session{token: d.o.Token, gateway: gateway, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
-}
-
-// findGateway asks Discord for the gateway's address, and how long to wait before a new session.
-func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Duration, err error) {
 	var found struct {
 		URL   string
 		Start *struct {
@@ -91,17 +72,26 @@ func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Du
 			ResetAfter int64 `json:"reset_after"` // ms
 		} `json:"session_start_limit"`
 	}
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
+	err := d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
 	if refusalIn(err).status == http.StatusNotFound { // a compatible server may know only the other path
 		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
 	}
+	wait := time.Until(d.lastIdentify.Add(d.pauses.identify))
 	switch {
 	case err != nil:
-		return "", 0, err
+		return nil, err
 	case found.URL == "":
-		return "", 0, errors.New("the server does not say where its gateway is")
+		return nil, errors.New("the server does not say where its gateway is")
 	case found.Start != nil && found.Start.Remaining < 1:
-		wait = time.Duration(found.Start.ResetAfter) * time.Millisecond
+		wait = max(wait, time.Duration(found.Start.ResetAfter)*time.Millisecond)
+		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
-	return found.URL, wait, nil
+	if err := platform.Sleep(ctx, wait); err != nil {
+		return nil, err
+	}
+	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	if !d.o.MentionOnly {
+		intents |= discordgo.IntentMessageContent
+	}
+	return &session{token: d.o.Token, gateway: found.URL, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
 }

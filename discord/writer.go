@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/internal/platform"
 )
@@ -71,7 +73,6 @@ func (w *writer) typing(ctx context.Context) {
 	}
 }
 
-// piece returns the streamed piece of a part.
 func (w *writer) piece(part int) *streamedPiece {
 	for len(w.pieces) <= part {
 		w.pieces = append(w.pieces, streamedPiece{})
@@ -113,7 +114,8 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 // adopt takes over the messages in which an earlier process showed the reply, whose id is empty while
 // it is written. It does so once.
 func (w *writer) adopt(ctx context.Context, reply string) error {
-	if w.adopted || !w.d.mayHaveStarted(w.to) {
+	newest := replyTarget(0, w.to)
+	if w.adopted || newest == "" || !timeOf(newest).Before(w.d.started) { // this process was there before the question
 		return nil
 	}
 	found, err := w.d.findStarted(ctx, w.conversation, reply, w.to)
@@ -188,14 +190,16 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		return "", err
 	}
 	if id := p.id; id != "" {
-		err := w.edit(ctx, p, piece.Text, false)
-		if !errors.Is(err, channel.ErrGone) {
+		if err := w.edit(ctx, p, piece.Text, false); !errors.Is(err, channel.ErrGone) {
 			return id, err
-		}
-		// It was deleted or its thread archived, so a new message may succeed.
+		} // It was deleted or its thread archived, so a new message may succeed.
 	}
 	message := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	message.Components = buttons(channel.Buttons(piece))
+	var buttons []discordgo.MessageComponent
+	for _, b := range channel.Buttons(piece) {
+		buttons = append(buttons, button(b.Label, customID(b.Line, 0), false))
+	}
+	message.add(buttons...)
 	made, err := w.d.create(ctx, w.channel, message, false)
 	if err != nil {
 		return "", err
@@ -257,26 +261,11 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	}
 }
 
-// mayHaveStarted reports whether an earlier process may have started the reply to these messages,
-// because they are older than this process.
-func (d *Discord) mayHaveStarted(to []string) bool {
-	newest := newestOf(to)
-	return newest != "" && timeOf(newest).Before(d.started)
-}
-
-// replyTarget returns the message that a part of a reply references: the newest one for the first part, none for the
-// others.
+// replyTarget returns the message that a part of a reply references: the newest of to for the first part, none for
+// the others.
 func replyTarget(part int, to []string) string {
 	if part > 0 {
 		return ""
 	}
-	return newestOf(to)
-}
-
-// newestOf returns the newest of some message ids; empty if there are none.
-func newestOf(to []string) string {
-	if len(to) == 0 {
-		return ""
-	}
-	return slices.MaxFunc(to, byAge)
+	return slices.MaxFunc(append([]string{""}, to...), byAge)
 }

@@ -205,7 +205,7 @@ func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time
 // kinds are the types of conversations that a bot can be in.
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
-// memberships returns the ids of the channels that the bot is in; after an error, those found before it.
+// memberships returns the channels that the bot is in; after an error, those found before it.
 func (s *Slack) memberships(ctx context.Context) (ids []string, err error) {
 	for cursor := ""; ; {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{

@@ -103,7 +103,6 @@ type buttonValue struct {
 	Thread string `json:"thread,omitempty"`
 }
 
-// onButton runs the command of a button, for the person who pressed it.
 func (s *Slack) onButton(payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`

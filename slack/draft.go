@@ -150,7 +150,6 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 	return err
 }
 
-// stopStream stops the stream without adding text.
 func (d *draft) stopStream(ctx context.Context, w *writer) error {
 	_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 	if err == nil || isPermanent(err) || unknownMethod(err) { // it has stopped already, or the edit will fail
@@ -191,7 +190,6 @@ func (w *writer) status(ctx context.Context) bool {
 	}
 }
 
-// statusThread returns the thread in which the status is set.
 func (w *writer) statusThread() string {
 	if w.conversation.Thread != "" {
 		return w.conversation.Thread
@@ -209,7 +207,6 @@ func (w *writer) setStatus(ctx context.Context, text string) bool {
 	return !isRefused(err)
 }
 
-// react adds a reaction to the answered message.
 func (w *writer) react(ctx context.Context) {
 	if !isTS(w.answers) {
 		return

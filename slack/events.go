@@ -44,7 +44,6 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
 	return m, ok && m.Channel != ""
 }
 
-// isChange reports whether an event is about an edit or a deletion.
 func isChange(m slackgo.Message) bool {
 	return m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted
 }
@@ -159,7 +158,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 	return func() error { return s.Hub.Edit(ctx, place.String(), in) }
 }
 
-// sameFiles reports whether two versions of a message have the same files; a deleted one gets another mode.
+// sameFiles compares the files of two versions of a message; a deleted one gets another mode.
 func sameFiles(a, b []slackgo.File) bool {
 	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }

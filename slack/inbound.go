@@ -78,7 +78,6 @@ func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	return s.place(channelID, thread)
 }
 
-// isOwn reports whether the bot wrote a message.
 func (s *Slack) isOwn(m slackgo.Msg) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
@@ -115,10 +114,8 @@ func (s *Slack) answersInThread(place channel.Place) bool {
 	return err == nil && asked
 }
 
-// firstReplyKey returns the cache key for the first reply to the bot in a thread.
 func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
-// noteOwnMessage records that the bot wrote a message.
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	if ts != "" {
 		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
@@ -161,7 +158,6 @@ func withForwarded(m slackgo.Msg) string {
 	return text
 }
 
-// blocksText returns the texts in blocks, each block's on a line.
 func blocksText(blocks slackgo.Blocks) string {
 	var all []any
 	encoded, _ := json.Marshal(blocks) // they were decoded from JSON

@@ -17,7 +17,6 @@ var token = regexp.MustCompile(`<([^<>\n]*)>`)
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// mentionsBot reports whether a raw text mentions the bot.
 func (s *Slack) mentionsBot(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
@@ -55,7 +54,6 @@ func (s *Slack) plainText(raw string) (text string, known bool) {
 	return b.String(), known
 }
 
-// tokenText returns the text that people see for a token.
 func (s *Slack) tokenText(inside string) (text string, known bool) {
 	target, label, _ := strings.Cut(inside, "|")
 	label = entities.Replace(label)

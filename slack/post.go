@@ -88,7 +88,6 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 	return ts, err
 }
 
-// remove deletes a message of the bot. It is best effort.
 func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 	_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {

@@ -168,7 +168,6 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }
 
-// place returns the place of a channel, or of a thread in it.
 func (s *Slack) place(channelID, thread string) channel.Place {
 	return channel.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
 }

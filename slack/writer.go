@@ -104,7 +104,6 @@ func (w *writer) Cancel() {
 	w.clearNow(ctx, w.hasStatus, w.reacted)
 }
 
-// deleteDraft deletes the draft. It is best effort.
 func (w *writer) deleteDraft(ctx context.Context) {
 	if w.draft.ts == "" {
 		return

@@ -176,7 +176,6 @@ func fenceMarks(line string) string {
 	return ""
 }
 
-// closingCost returns the cost of closing a code block.
 func closingCost(fence string) int {
 	if fence == "" {
 		return 0

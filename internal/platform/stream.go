@@ -49,7 +49,6 @@ func (s *Stream) Show(text string) {
 	}
 }
 
-// start runs do in a goroutine of the stream.
 func (s *Stream) start(do func(ctx context.Context)) {
 	if s.Live.Err() != nil {
 		return
