@@ -52,7 +52,7 @@ func newAPI(o Options) *api {
 	retrying := func(handlers ...slackgo.RetryHandler) *slackgo.Client {
 		retry := retry
 		retry.Handlers = append(handlers, slackgo.NewRateLimitErrorRetryHandler(retry))
-		return slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...)
+		return slackgo.New(o.BotToken, slices.Concat(options, []slackgo.Option{slackgo.OptionRetryConfig(retry)})...)
 	}
 	return &api{
 		read:  retrying(slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)),
@@ -81,8 +81,6 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (a *api) close() { a.http.CloseIdleConnections() }
-
 // waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
 func waitAfter(pause time.Duration, err error) time.Duration {
 	asked, _ := rateLimit(err)
@@ -110,10 +108,8 @@ func (s *Slack) probeBot(ctx context.Context) error {
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {
-	if _, _, err := s.api.once.StartSocketModeContext(ctx); err != nil {
-		return explainSocketError(err)
-	}
-	return nil
+	_, _, err := s.api.once.StartSocketModeContext(ctx)
+	return explainSocketError(err)
 }
 
 // checkScopes compares the token's scopes, if Slack lists them, with those of the manifest. A missing
@@ -160,7 +156,7 @@ func CreateURL() string {
 // Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns its findings, one
 // sentence each. The error says what a person has to do, or that Slack cannot be reached.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
-	defer s.api.close()
+	defer s.api.http.CloseIdleConnections()
 	if err := s.probe(ctx); err != nil {
 		return nil, err
 	}
@@ -174,7 +170,7 @@ func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace s
 	if err != nil {
 		return "", "", err
 	}
-	defer s.api.close()
+	defer s.api.http.CloseIdleConnections()
 	err = s.probeBot(ctx)
 	return s.self.name, s.self.workspace, err
 }
@@ -186,7 +182,7 @@ func CheckAppToken(ctx context.Context, token, apiBase string) error {
 	if err != nil {
 		return err
 	}
-	defer s.api.close()
+	defer s.api.http.CloseIdleConnections()
 	return s.probeApp(ctx)
 }
 

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -190,17 +191,10 @@ func (w *writer) status(ctx context.Context) bool {
 	}
 }
 
-func (w *writer) statusThread() string {
-	if w.conversation.Thread != "" {
-		return w.conversation.Thread
-	}
-	return w.answers
-}
+func (w *writer) statusThread() string { return cmp.Or(w.conversation.Thread, w.answers) }
 
 // setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
 		ChannelID: w.place.Channel, ThreadTS: w.statusThread(), Status: text,
 	})
@@ -211,8 +205,6 @@ func (w *writer) react(ctx context.Context) {
 	if !isTS(w.answers) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
 }

@@ -61,8 +61,7 @@ func unknownMethod(err error) bool {
 
 // isRefused reports whether a retry of a request is pointless as long as the app's setup is the same.
 func isRefused(err error) bool {
-	code := codeOf(err)
-	return isPermanent(err) || unknownMethod(err) || code == "missing_scope" || code == "not_allowed_token_type"
+	return isPermanent(err) || unknownMethod(err) || slices.Contains([]string{"missing_scope", "not_allowed_token_type"}, codeOf(err))
 }
 
 // mayHaveTakenEffect reports whether a failed request may have taken effect.

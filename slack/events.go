@@ -24,11 +24,6 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	if !isChange(m) && timeOf(m.Timestamp).IsZero() {
-		s.refuseEvent(m)
-		ack()
-		return
-	}
 	s.queue.Add(m.Channel, &event{Message: m, members: membersOf(payload), ack: ack})
 }
 
@@ -42,15 +37,6 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
 	}
 	_, m, ok = readable(outer.Event)
 	return m, ok && m.Channel != ""
-}
-
-func isChange(m slackgo.Message) bool {
-	return m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted
-}
-
-// refuseEvent logs an event that is dropped because it does not say when it happened.
-func (s *Slack) refuseEvent(m slackgo.Message) {
-	s.Log.Warn("event_refused", "problem", "invalid ts", "channel", m.Channel, "ts", m.Timestamp)
 }
 
 // event is a queued event about a message.
@@ -80,23 +66,23 @@ func (s *Slack) handle(batch []*event) {
 func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() error) {
 	first := batch[0]
 	place := s.placeOf(first.Channel, first.Msg)
+	const changed, deleted = slackgo.MsgSubTypeMessageChanged, slackgo.MsgSubTypeMessageDeleted
 	switch {
-	case first.SubType == slackgo.MsgSubTypeMessageChanged:
+	case first.SubType == changed:
 		return 1, s.edited(ctx, first.Message)
-	case first.SubType == slackgo.MsgSubTypeMessageDeleted:
-		if first.DeletedTimestamp == "" {
-			return 1, nil
-		}
+	case first.SubType == deleted && first.DeletedTimestamp != "":
 		gone := slackgo.Msg{}
 		if first.PreviousMessage != nil {
 			gone = *first.PreviousMessage
 		}
 		gone.Timestamp = first.DeletedTimestamp
 		return 1, s.deletion(ctx, first.Channel, gone)
+	case first.SubType == deleted:
+		return 1, nil
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if isChange(e.Message) || s.placeOf(e.Channel, e.Msg) != place {
+		if e.SubType == changed || e.SubType == deleted || s.placeOf(e.Channel, e.Msg) != place {
 			break
 		}
 		_, in, relevant := s.inbound(e.Channel, e.Message)
@@ -145,10 +131,6 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		if edited := timeOf(now.Edited.Timestamp); edited.After(in.Time) {
 			in.Time = edited
 		}
-	}
-	if in.Time.IsZero() {
-		s.refuseEvent(m)
-		return nil
 	}
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the
 	// original message.

@@ -28,11 +28,14 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	default:
 		return place, in, false
 	}
-	if s.isOwn(m.Msg) {
+	switch {
+	case timeOf(m.Timestamp).IsZero():
+		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", channelID, "ts", m.Timestamp)
+		return place, in, false
+	case s.isOwn(m.Msg):
 		s.noteOwnMessage(place, m.Timestamp)
 		return place, in, false
-	}
-	if m.User == "" && m.BotID == "" {
+	case m.User == "" && m.BotID == "":
 		return place, in, false
 	}
 	in = channel.Inbound{

@@ -183,7 +183,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 	mux.Handle("/home", http.RedirectHandler(slack.URL+"/file", http.StatusFound))
 	mux.Handle("/away", http.RedirectHandler(other.URL+"/file", http.StatusFound))
 	s := check.Must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
-	defer s.api.close()
+	defer s.api.http.CloseIdleConnections()
 	for address, want := range map[string]string{
 		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
 		slack.URL + "/away": "", other.URL + "/file": "", "http://files.slack.com/file": "", "https://slack.com.evil.dev/x": "", "": "",

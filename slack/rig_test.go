@@ -129,7 +129,7 @@ func (r *rig) launch() {
 // end ends the bot as a shutdown does.
 func (r *rig) end() {
 	if r.Close(); r.connector != nil {
-		r.connector.api.close()
+		r.connector.api.http.CloseIdleConnections()
 	}
 }
 

@@ -87,7 +87,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	}))
 	defer server.Close()
 	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
-	defer s.api.close()
+	defer s.api.http.CloseIdleConnections()
 	data := check.Must(s.fetch(t.Context(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
 	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")

@@ -82,7 +82,7 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	// A burst of requests leaves idle connections, however many it took.
 	count := func() (goroutines int) {
 		r.Idle(conversation(general))
-		r.connector.api.close()
+		r.connector.api.http.CloseIdleConnections()
 		return runtime.NumGoroutine()
 	}
 	lose(2) // what is made once is there then
