@@ -45,19 +45,26 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 	r.converse(r.square, "one", 1)
 	r.Say(direct, r.ann.ID, "hi")
 	r.answers(direct, 1)
+	session := func(resume string) { // the double knows none of this name
+		r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "resume_gateway_url": resume})
+	}
 	for i, c := range []struct {
-		claim           string
-		lose            func()
-		resumes, begins bool // with the session, and with a new one, whose gap is read
+		claim   string
+		lose    func()
+		resumes int  // how often, with the session
+		begins  bool // a new one, whose gap is read
 	}{
-		{"a cut", r.Cut, true, false},
-		{"op 7", r.Reconnect, true, false},
-		{"op 9 that allows to resume", func() { r.Invalidate(true) }, true, false},
-		{"a close code of no meaning", func() { r.Disconnect(1001) }, true, false},
-		{"4009", func() { r.Disconnect(4009) }, false, true},
-		{"4007", func() { r.Disconnect(4007) }, false, true},
-		{"op 9", func() { r.Invalidate(false) }, false, true},
-		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, true, true}, // it cannot know
+		{"a cut", r.Cut, 1, false},
+		{"op 7", r.Reconnect, 1, false},
+		{"op 9 that allows to resume", func() { r.Invalidate(true) }, 1, false},
+		{"a close code of no meaning", func() { r.Disconnect(1001) }, 1, false},
+		{"4009", func() { r.Disconnect(4009) }, 0, true},
+		{"4007", func() { r.Disconnect(4007) }, 0, true},
+		{"op 9", func() { r.Invalidate(false) }, 0, true},
+		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, 1, true}, // it cannot know
+		{"a RESUME that is refused again and again", func() { r.Handshakes(slices.Repeat([]discordtest.Handshake{{Close: 4003}}, 3)...); r.Cut() }, 3, true},
+		{"a READY that names no address to resume at", func() { session(""); r.Cut() }, 1, true},
+		{"a READY that names one where nobody is", func() { session("ws://127.0.0.1:1"); r.Cut() }, 1, true},
 	} {
 		before, read := len(r.Connections()), r.count("GET /channels/*/messages")
 		r.Drop(3)
@@ -69,9 +76,12 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 		r.answersLast(direct, i+2, "echo: missed too: "+c.claim)
 		r.answersLast(r.square, i+2, "echo: missed: "+c.claim)
 		check.Equal(t, c.claim+": it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
-		all, resumed, identified := r.Connections(), false, false
+		all, resumed, identified := r.Connections(), 0, false
 		for _, connection := range all[before:] {
-			resumed, identified = resumed || connection.Resume, identified || connection.Identify
+			if identified = identified || connection.Identify; connection.Resume {
+				resumed++
+			}
+			check.That(t, connection.Path == "/resume" || c.begins, "%s: it resumed at %s", c.claim, connection.Path)
 		}
 		check.That(t, resumed == c.resumes && identified == c.begins && all[before-1].ClientClose != 1000, "%s: it went on with %+v", c.claim, all[before-1:])
 		check.That(t, c.begins || r.count("GET /channels/*/messages") == read, "%s: it read the history, though nothing was lost", c.claim)
@@ -157,7 +167,7 @@ type raw struct {
 
 func (v *double) dial(query string) raw {
 	v.t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(v.URL, "http")+"/gateway-socket/?"+query, nil)
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(v.URL, "http")+"/?"+query, nil)
 	check.NoError(v.t, err)
 	v.t.Cleanup(func() { _ = ws.Close() })
 	_ = ws.SetReadDeadline(time.Now().Add(patience)) // a guard

@@ -34,7 +34,7 @@ type connection struct {
 	inWindow  int
 }
 
-func (w *world) gatewayURL() string { return "ws" + w.url[len("http"):] + "/gateway-socket/" }
+func (w *world) gatewayURL() string { return "ws" + w.url[len("http"):] } // without a path, as Discord's
 
 func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	var h Handshake
@@ -48,7 +48,7 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := r.URL.Query()
-	c := &connection{version: query.Get("v"), handshake: h, record: &Connection{}, window: time.Now()}
+	c := &connection{version: query.Get("v"), handshake: h, record: &Connection{Path: r.URL.Path}, window: time.Now()}
 	attached := false
 	err := loopback.Serve(rw, r, 0, func(k *loopback.Socket) bool {
 		c.Socket = k

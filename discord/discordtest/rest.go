@@ -55,7 +55,8 @@ func (s *Server) routes() http.Handler {
 	s.route(mux, " /", true, func(*world, query) any {
 		panic((&apiError{status: http.StatusNotFound, message: "404: Not Found"}).answer())
 	})
-	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
+	mux.HandleFunc("/{$}", s.serveGateway)
+	mux.HandleFunc("/resume", s.serveGateway)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
 	return mux
 }

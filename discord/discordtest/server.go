@@ -108,6 +108,7 @@ func (s *Server) do(f func(w *world)) {
 
 // Connection is one connection of the client to the gateway.
 type Connection struct {
+	Path        string // of the address
 	Identify    bool
 	Intents     discordgo.Intent // of the IDENTIFY
 	Resume      bool

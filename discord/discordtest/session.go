@@ -77,7 +77,7 @@ func (w *world) begin(c *connection, intents discordgo.Intent) {
 	}
 	w.send(s, event{name: "READY", data: map[string]any{
 		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
-		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.bot.ID, "flags": 0},
+		"resume_gateway_url": w.gatewayURL() + "/resume", "application": map[string]any{"id": w.bot.ID, "flags": 0},
 	}})
 	if intents&discordgo.IntentGuilds == 0 {
 		return
