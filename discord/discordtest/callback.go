@@ -5,7 +5,6 @@ package discordtest
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -22,53 +21,41 @@ func (w *world) callback(q query) any {
 		Data json.RawMessage                   `json:"data"`
 	}
 	q.decode(&body)
-	refuseIf(!slices.Contains(callbacksFor[i.Type], body.Type), invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction."))
+	refuseIf(callbackFor[i.Type] != body.Type, invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction."))
 	if len(body.Data) == 0 || string(body.Data) == "null" {
 		body.Data = json.RawMessage("{}")
 	}
 	q.body = body.Data
-	w.take(i, body.Type, q)
-	i.Answered, i.Callback = time.Now(), body.Type
+	w.take(i, q)
+	i.Answered = time.Now()
 	return nil
 }
 
-const (
-	callbackMessage       = discordgo.InteractionResponseChannelMessageWithSource
-	callbackDeferred      = discordgo.InteractionResponseDeferredChannelMessageWithSource
-	callbackDeferUpdate   = discordgo.InteractionResponseDeferredMessageUpdate
-	callbackAutocompleted = discordgo.InteractionApplicationCommandAutocompleteResult
-)
-
-var callbacksFor = map[discordgo.InteractionType][]discordgo.InteractionResponseType{
-	discordgo.InteractionApplicationCommand:             {callbackMessage, callbackDeferred},
-	discordgo.InteractionMessageComponent:               {callbackMessage, callbackDeferred, callbackDeferUpdate},
-	discordgo.InteractionApplicationCommandAutocomplete: {callbackAutocompleted},
+// callbackFor has the types of responses that the double supports: it has no messages that are no deferrals.
+var callbackFor = map[discordgo.InteractionType]discordgo.InteractionResponseType{
+	discordgo.InteractionApplicationCommand:             discordgo.InteractionResponseDeferredChannelMessageWithSource,
+	discordgo.InteractionMessageComponent:               discordgo.InteractionResponseDeferredMessageUpdate,
+	discordgo.InteractionApplicationCommandAutocomplete: discordgo.InteractionApplicationCommandAutocompleteResult,
 }
 
 // take applies a first response.
-func (w *world) take(i *Interaction, kind discordgo.InteractionResponseType, q query) {
-	if kind == callbackAutocompleted {
+func (w *world) take(i *Interaction, q query) {
+	switch i.Type {
+	case discordgo.InteractionApplicationCommandAutocomplete:
 		var d struct {
 			Choices []*discordgo.ApplicationCommandOptionChoice
 		}
 		q.decode(&d)
 		i.Choices = d.Choices
 		checkChoices(d.Choices)
-		return
-	}
-	p := w.parsePayload(q, kind != callbackMessage, allowUsers) // a deferral cannot notify anyone
-	switch kind {
-	case callbackMessage:
-		refuseIf(p.empty(), errEmpty)
-	case callbackDeferred:
+	case discordgo.InteractionMessageComponent:
+		i.Answer = i.source
+	default:
+		p := w.parsePayload(q, true, allowUsers) // a deferral cannot notify anyone
 		// Discord, Receiving and Responding: Interaction Callback Data Structure.
 		refuseIf(p.Flags&^discordgo.MessageFlagsEphemeral != 0, invalid("flags", "BASE_TYPE_BAD_INT", "A deferral may only have the flag EPHEMERAL."))
-		p = payload{Flags: p.Flags | discordgo.MessageFlagsLoading}
-	case callbackDeferUpdate:
-		i.Answer = i.source
-		return
+		i.Answer = w.answerTo(i, payload{Flags: p.Flags | discordgo.MessageFlagsLoading})
 	}
-	i.Answer = w.answerTo(i, p)
 }
 
 // answerTo creates a response.

@@ -49,26 +49,21 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	}
 	query := r.URL.Query()
 	c := &connection{version: query.Get("v"), handshake: h, record: &Connection{Path: r.URL.Path}, window: time.Now()}
-	attached := false
 	err := loopback.Serve(rw, r, 0, func(k *loopback.Socket) bool {
 		c.Socket = k
-		attached = s.attach(c, query.Get("encoding"))
-		return attached
+		return s.attach(c, query.Get("encoding"))
 	}, func(data []byte) {
 		s.do(func(w *world) {
-			if c.Ending.Load() {
-				return
-			}
 			if code := w.received(c, data); code != 0 {
 				c.End(code)
 			}
 		})
 	})
-	if !attached {
-		return
-	}
-	defer s.sockets.Done()
 	s.do(func(w *world) {
+		if _, attached := w.open[c]; !attached {
+			return
+		}
+		defer s.sockets.Done()
 		w.ended(c, err)
 		delete(w.open, c)
 		if c.session != nil && c.session.conn == c {

@@ -122,6 +122,9 @@ func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.
 	var p discordgo.Event
+	if c.Ending.Load() {
+		return 0
+	}
 	if len(data) > 4096 || json.Unmarshal(data, &p) != nil {
 		return 4002 // decode error
 	}
