@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -48,6 +49,19 @@ type member struct {
 	Nick        string
 	Roles       []string
 	Permissions bitset // in interactions only
+}
+
+// bitset is a set of permissions. In JSON it is a number, quoted or not, or null.
+type bitset int64
+
+// UnmarshalJSON decodes anything but a number as no permissions.
+func (b *bitset) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
+	if err != nil {
+		n = 0
+	}
+	*b = bitset(n)
+	return nil
 }
 
 type mentioned struct {
