@@ -129,8 +129,9 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 
 // finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
+	metadata := slackgo.MsgOptionMetadata(m.metadata())
 	if more, grows := strings.CutPrefix(defuseMentions(text), d.text); d.streaming && grows && !d.unsure {
-		options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
+		options := []slackgo.MsgOption{metadata}
 		if more != "" {
 			options = append(options, slackgo.MsgOptionMarkdownText(more))
 		}
@@ -141,12 +142,12 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 		}
 		w.s.Log.Debug("stop_stream_failed", "error", err)
 	}
-	err := w.s.edit(ctx, w.place, d.ts, text, m)
+	_, err := w.s.write(ctx, w.s.api.write, w.place.Channel, d.ts, text, metadata)
 	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process
 		if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
-		err = w.s.edit(ctx, w.place, d.ts, text, m)
+		_, err = w.s.write(ctx, w.s.api.write, w.place.Channel, d.ts, text, metadata)
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 		if e.SubType == changed || e.SubType == deleted || s.placeOf(e.Channel, e.Msg) != place {
 			break
 		}
-		_, in, relevant := s.inbound(e.Channel, e.Message)
+		in, relevant := s.inbound(place, e.Msg)
 		_, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp)
 		relevant = relevant && !gone
 		if relevant && platform.IsCommand(in) {
@@ -122,7 +122,8 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 	case before != nil && withForwarded(*before) == withForwarded(*now) && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
 		return nil
 	}
-	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})
+	place := s.placeOf(m.Channel, *now)
+	in, relevant := s.inbound(place, *now)
 	if !relevant {
 		return nil
 	}

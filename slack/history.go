@@ -49,7 +49,8 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		if m.SubType == "tombstone" {
 			p.Gone = append(p.Gone, m.Timestamp)
 		}
-		if belongs, in, relevant := s.inbound(place.Channel, m); relevant && belongs == place && !platform.IsCommand(in) {
+		at := s.placeOf(place.Channel, m.Msg)
+		if in, relevant := s.inbound(at, m.Msg); relevant && at == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.Timestamp)
 			}

@@ -18,44 +18,43 @@ import (
 	"cairn/internal/platform"
 )
 
-// inbound converts a message. relevant is false for what the bot ignores: joins, topics, its own
-// messages. It makes no requests; what is not cached is left to Complete.
-func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, relevant bool) {
-	place = s.placeOf(channelID, m.Msg)
-	switch m.SubType {
-	case "", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
-		slackgo.MsgSubTypeMeMessage, slackgo.MsgSubTypeBotMessage:
-	default:
-		return place, in, false
-	}
+// kept are the subtypes of messages that people or apps wrote: not joins or topics.
+var kept = []string{
+	"", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast, slackgo.MsgSubTypeMeMessage,
+	slackgo.MsgSubTypeBotMessage,
+}
+
+// inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
+// no requests; what is not cached is left to Complete.
+func (s *Slack) inbound(place channel.Place, m slackgo.Msg) (in channel.Inbound, relevant bool) {
 	switch {
 	case timeOf(m.Timestamp).IsZero():
-		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", channelID, "ts", m.Timestamp)
-		return place, in, false
-	case s.isOwn(m.Msg):
+		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.Timestamp)
+		return in, false
+	case s.isOwn(m):
 		s.noteOwnMessage(place, m.Timestamp)
-		return place, in, false
-	case m.User == "" && m.BotID == "":
-		return place, in, false
+		return in, false
+	case !slices.Contains(kept, m.SubType) || m.User == "" && m.BotID == "":
+		return in, false
 	}
 	in = channel.Inbound{
 		ID: m.Timestamp, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.Timestamp),
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
 	if place.Thread != "" {
-		s.replies.Set(channelID+"/"+in.ID, place.Thread)
+		s.replies.Set(place.Channel+"/"+in.ID, place.Thread)
 	}
 	if m.User != "" {
-		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
+		s.authors.Set(place.Channel+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
 	// Only the message's own text counts here: a forwarded one addresses no one.
-	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
+	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m)
 	var namesKnown, authorKnown bool // are all of them cached?
-	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m.Msg)))
-	in.Author, authorKnown = s.authorName(m.Msg)
+	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m)))
+	in.Author, authorKnown = s.authorName(m)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
-		return place, in, false
+		return in, false
 	}
 	// The first message seen in a thread replies to the one at its top, which belongs to the channel's conversation.
 	if place.Thread != "" {
@@ -64,8 +63,8 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		}
 	}
 	_, channelKnown := s.nameOf(place.Channel) // for the label
-	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
-	return place, in, true
+	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != ""
+	return in, true
 }
 
 // placeOf returns the place of a message: the thread for a reply, the channel for the message at

@@ -34,8 +34,6 @@ func (s *Slack) lookUp(ctx context.Context, id string) string {
 	var name string
 	var err error
 	if id != "" && strings.Contains("CGD", id[:1]) {
-		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-		defer cancel()
 		var c *slackgo.Channel
 		if c, err = s.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id}); err == nil {
 			name = c.Name
@@ -68,14 +66,13 @@ func (s *Slack) label(place channel.Place, author string) string {
 		return author
 	}
 	name, _ := s.nameOf(place.Channel)
-	if name == "" || name == place.Channel { // it could not be looked up
+	switch {
+	case name == "" || name == place.Channel: // it could not be looked up
 		return ""
+	case place.Thread != "":
+		return channel.Label("thread", name, s.self.workspace)
 	}
-	thread := ""
-	if place.Thread != "" {
-		thread = "thread"
-	}
-	return channel.Label(thread, name, s.self.workspace)
+	return channel.Label("", name, s.self.workspace)
 }
 
 // unresolvedName matches the id of a name that was not cached when the message arrived.
@@ -103,11 +100,10 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(limited, place)
 	}
-	attachments, err := s.files.Complete(limited, m.Attachments)
-	if err != nil { // files without contents stay described
+	var err error
+	if m.Attachments, err = s.files.Complete(limited, m.Attachments); err != nil { // files without contents stay described
 		s.Log.Debug("read_file_failed", "error", err)
 	}
-	m.Attachments = attachments
 	m.Incomplete = false
 	return m, ctx.Err()
 }
@@ -129,8 +125,8 @@ func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	root := found[0]
 	text, _ := s.plainText(withForwarded(root.Msg))
 	file := ""
-	if files := attachments(root.Files); len(files) > 0 {
-		file = files[0].Name
+	if len(root.Files) > 0 {
+		file = attachments(root.Files)[0].Name
 	}
 	name, known := s.authorName(root.Msg)
 	if !known {

@@ -36,10 +36,9 @@ func markOf(m slackgo.Message) (found mark, ok bool) {
 	if m.Metadata.EventType != replyType {
 		return found, false
 	}
-	payload := m.Metadata.EventPayload
-	found.reply, _ = payload["reply"].(string)
-	found.answers, _ = payload["answers"].(string)
-	part, _ := payload["part"].(float64)
+	found.reply, _ = m.Metadata.EventPayload["reply"].(string)
+	found.answers, _ = m.Metadata.EventPayload["answers"].(string)
+	part, _ := m.Metadata.EventPayload["part"].(float64)
 	found.part = int(part)
 	return found, true
 }
@@ -72,7 +71,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 				s.remove(ctx, channelID, ts)
 			}
 		}
-		refused, long = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err)), tooLong(err)
+		refused, long = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err)), slices.Contains(tooLongCodes, codeOf(err))
 	}
 	if refused || long || s.plain.Load() {
 		var plainErr error
@@ -114,12 +113,6 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 	return ts, err
 }
 
-// edit replaces the text and the mark of one of the bot's messages.
-func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
-	_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
-	return err
-}
-
 // maxSearchPages is the maximum number of history pages searched for the bot's messages.
 const maxSearchPages = 10
 
@@ -133,12 +126,9 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	return !claimed && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
-// tooLong reports whether Slack refused a text as too long. That may happen within the limits,
-// because Slack also counts the blocks that it makes from a text.
-func tooLong(err error) bool {
-	code := codeOf(err)
-	return code == "msg_too_long" || code == "msg_blocks_too_long"
-}
+// tooLongCodes are the error codes of a text that is too long, which may happen within the limits: Slack also counts
+// the blocks that it makes from a text.
+var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
 // messagesSince returns the bot's messages after the one with the ts answers, oldest first; those
 // of the last hour if answers is no ts.
@@ -147,23 +137,22 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 		answers = tsOf(time.Now().Add(-time.Hour))
 	}
 	var own []slackgo.Message
-	cursor := ""
+	p := span{oldest: answers, metadata: true}
 	for range maxSearchPages {
-		found, next, err := s.page(ctx, place, span{oldest: answers, cursor: cursor, metadata: true})
+		found, next, err := s.page(ctx, place, p)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range found {
-			belongs := s.placeOf(place.Channel, m.Msg) == place
-			if belongs && s.isOwn(m.Msg) && timeOf(m.Timestamp).After(timeOf(answers)) {
+			if s.isOwn(m.Msg) && s.placeOf(place.Channel, m.Msg) == place && timeOf(m.Timestamp).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				own = append(own, m)
 			}
 		}
-		if next == "" || next == cursor {
+		if next == "" || next == p.cursor {
 			break
 		}
-		cursor = next
+		p.cursor = next
 	}
 	slices.SortStableFunc(own, byTime)
 	return own, nil
@@ -175,11 +164,10 @@ const summarizedReaction = "books"
 // React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
 // logs that once and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
-	place := channel.ParsePlace(conversation)
 	if s.cannotReact.Load() {
 		return nil
 	}
-	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
+	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id))
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil

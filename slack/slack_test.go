@@ -137,8 +137,9 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		_ = membersOf(payload)
-		place, in, heard := s.inbound(m.Channel, m)
-		if heard && (in.ID == "" || in.AuthorID == "" || place.Channel != m.Channel || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
+		place := s.placeOf(m.Channel, m.Msg)
+		in, heard := s.inbound(place, m.Msg)
+		if heard && (in.ID == "" || in.AuthorID == "" || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
 			t.Fatalf("%q is heard in %+v as %+v", payload, place, in)
 		}
 	})

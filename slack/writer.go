@@ -187,7 +187,7 @@ func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo
 	if w.draft.ts != "" {
 		ts := w.draft.ts
 		err := w.draft.finish(ctx, w, text, m)
-		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !tooLong(err) {
+		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !slices.Contains(tooLongCodes, codeOf(err)) {
 			return ts, err
 		}
 		w.deleteDraft(ctx)
