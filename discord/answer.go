@@ -1,5 +1,4 @@
-// Answers to commands: over the interaction, with buttons for the pages of a list, or as a reply to a
-// written command.
+// Answers to commands: over the interaction, with buttons for the pages of a list, or as a reply to a written command.
 
 package discord
 
@@ -62,9 +61,8 @@ func page(line string, answer channel.Answer, n int) post {
 		button(channel.Translated(answer.Language, channel.TextNext), customID(line, n+1), n == answer.Pages()-1))
 }
 
-// showAnswer replaces the deferral, or the message whose button was pressed, with an answer: page n of a list, or
-// a text in as many messages as it needs. A private answer to what all see is a message of its own; a
-// deferral must be deleted first, or that would be public too.
+// showAnswer replaces the deferral, or the message whose button was pressed, with page n of a list or with a text. A private
+// answer to what all see is a message of its own; a deferral must be deleted first, or that would be public too.
 func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n int, answer channel.Answer) error {
 	answer = answer.Fenced()
 	if answer.Private && i.flags() == 0 {
@@ -89,8 +87,7 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n 
 	return err
 }
 
-// followUp sends another message about an interaction. Discord accepts no nonce here, so a
-// repetition could post it twice.
+// followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition could post it twice.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
 	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: answerPost(text, flags), ownToken: true, notIdempotent: true})
 }

@@ -18,8 +18,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// onReady handles the start of a session: it stores which conversations may have a gap before it
-// lets any other event be delivered.
+// onReady handles the start of a session: it stores which conversations may have a gap before any other event is delivered.
 func (d *Discord) onReady(data json.RawMessage) error {
 	r := read[struct {
 		User        user
@@ -159,8 +158,7 @@ func (d *Discord) readable(ctx context.Context, id string, background bool) bool
 	return err == nil || refusalIn(err).code == codeUnknownMessage
 }
 
-// messages returns up to limit messages of a channel, oldest first: those after after, else the
-// newest before before, else the newest.
+// messages returns messages of a channel, oldest first: those after after, else the newest before before, else the newest.
 func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
 	if _, err := d.self(ctx); err != nil {
 		return nil, err

@@ -17,8 +17,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// register registers all commands with Discord. They replace those registered before, so that
-// people see exactly the ones that are declared in package channel.
+// register replaces the commands known to Discord with those that package channel declares.
 func (d *Discord) register(ctx context.Context) {
 	_, app := d.state.self()
 	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
@@ -56,8 +55,7 @@ var locales = map[string]discordgo.Locale{
 	"de": discordgo.German, "es": discordgo.SpanishES, "fr": discordgo.French, "pt": discordgo.PortugueseBR, "ja": discordgo.Japanese, "zh": discordgo.ChineseCN,
 }
 
-// localized returns the translations of one of the bot's texts by Discord's locale. The text for
-// the name of a command is "command: " and that name.
+// localized translates one of the bot's texts into Discord's locales; "command: NAME" is the name of a command.
 func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
 	for language, locale := range locales {
@@ -107,8 +105,7 @@ func (o option) value() string {
 	return string(o.Value)
 }
 
-// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord
-// waits only 3 seconds.
+// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits only 3 seconds.
 func (d *Discord) onInteraction(i interaction) {
 	if i.ID == "" || i.Token == "" || d.Handled.Seen(i.ID) {
 		return
@@ -145,8 +142,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }
 
-// flags returns those of the answer: only the sender sees it, unless the command is public, or it replaces
-// the message with the button.
+// flags returns those of the answer: only the sender sees it, unless the command is public or a button is pressed.
 func (i interaction) flags() int {
 	if command, _ := channel.FindCommand(i.Data.Name); command.Public || i.isButton() {
 		return 0

@@ -98,8 +98,7 @@ func New(o Options) (*Discord, error) {
 	return d, nil
 }
 
-// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person has to fix
-// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
+// Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	return d.Serve(ctx, hub, d.rest.client, d.supervise)
 }
@@ -133,8 +132,8 @@ type Application struct {
 // ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
 var ErrContentIntent = errors.New(fatalMessages[4014])
 
-// Application asks Discord whether the token is valid and what it belongs to, without connecting. The error says what
-// a person has to do, or that Discord cannot be reached; the result then contains what was found before it.
+// Application asks Discord what the token belongs to. The error says what a person has to do, or that Discord cannot be
+// reached; the result then contains what was found before it.
 func (d *Discord) Application(ctx context.Context) (found Application, err error) {
 	defer d.rest.client.CloseIdleConnections()
 	get := func(path string, into any) error {
@@ -161,8 +160,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	return found, err
 }
 
-// Check asks Discord whether the token is valid and what it allows, without connecting. It returns its findings, one
-// sentence each. The error says what a person has to do, or that Discord cannot be reached.
+// Check asks Discord what the token allows, and returns its findings, one sentence each. Errors are those of Application.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	app, err := d.Application(ctx)
 	if app.Bot != "" {

@@ -136,8 +136,7 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 }
 
-// onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
-// omit the fields that did not change.
+// onMessageUpdate queues an edit. Updates also come for link previews, and some leave out what did not change.
 func (d *Discord) onMessageUpdate(m message) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {

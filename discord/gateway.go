@@ -43,8 +43,7 @@ type session struct {
 	pending     bool          // the last heartbeat was not acknowledged yet
 }
 
-// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
-// responds, before it is given up.
+// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that responds, before it is given up.
 const maxFailedResumes = 3
 
 // connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
@@ -258,8 +257,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 	})
 }
 
-// newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway:
-// Rate Limiting; Session Start Limit).
+// newSession waits until Discord accepts a new session (Discord, Gateway: Rate Limiting; Session Start Limit).
 func (d *Discord) newSession(ctx context.Context) (*session, error) {
 	var found struct {
 		URL   string

@@ -21,8 +21,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// inbound converts a message. ok is false for system messages, the bot's own messages, and messages
-// without readable content.
+// inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
@@ -98,8 +97,7 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 	return m, err
 }
 
-// fetch downloads at most limit bytes of a file. It returns nil without an error if the file is not
-// available. File URLs are signed, so the token is not sent.
+// fetch returns at most limit bytes of a file; none if it is not available. Its URL is signed, so the token is not sent.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {

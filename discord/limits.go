@@ -36,8 +36,7 @@ func newLimits() *limits {
 	}
 }
 
-// refused returns how long Discord refuses a request because of a 429; 0: it does not. A request with
-// its own token, such as one about an interaction, is not subject to the global limit.
+// refused returns how long Discord refuses a request after a 429. The global limit applies to the bot's token only.
 func (l *limits) refused(c call) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,8 +36,7 @@ func textPost(text string) post {
 	return post{Content: text, Mentions: discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}} // never null
 }
 
-// nonce hashes parts into an id of the 25 characters that Discord allows. For a few minutes Discord
-// does not post a second message with the same nonce.
+// nonce hashes parts into 25 characters. For a few minutes Discord posts no second message with the same nonce.
 func nonce(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", parts)))
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])[:25]
@@ -154,8 +153,7 @@ func nonceOf(conversation string, p channel.Piece) string {
 // summarizedReaction marks messages that were summarized.
 const summarizedReaction = "📚"
 
-// React adds the reaction to a message. If the bot lacks the permission, it logs that once per
-// channel and returns nil.
+// React adds the reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	place := channelID(conversation)
 	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me"
@@ -169,8 +167,7 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	return nil
 }
 
-// messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000
-// characters" (Message: Create Message).
+// messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000 characters" (Message: Create Message).
 var messages = platform.Splitter{Limit: 2000}
 
 // Split splits a reply into messages.

@@ -28,8 +28,7 @@ const (
 	maxWaits       = 6                // of a request that Discord refuses because of a rate limit
 )
 
-// rest is a client for Discord's REST API. discordgo's client ignores contexts while it waits for
-// rate limits, and repeats requests that may have taken effect.
+// rest is a REST client. discordgo's ignores contexts while it waits, and repeats requests that may have taken effect.
 type rest struct {
 	base   string // of the server, without path
 	token  string
@@ -140,8 +139,7 @@ func (r *rest) send(ctx context.Context, c call) (*http.Response, error) {
 // userAgent has the form that Discord requires (Reference: User Agent).
 const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discordgo.VERSION + ") cairn"
 
-// route returns the key under which a request is rate limited: Discord limits each method per
-// channel, whichever message the request is about (Rate Limits).
+// route returns the key of a rate limit: each method per channel, whichever the message (Discord, Rate Limits).
 func (c call) route() string {
 	path, _, _ := strings.Cut(c.path, "?")
 	parts := strings.Split(path, "/")

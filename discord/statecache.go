@@ -150,8 +150,7 @@ func (s *stateCache) openLocked(p place) channel.Audience {
 	return channel.ServerWide
 }
 
-// hidden reports whether a channel's overwrites keep the bot from reading it. It assumes that the
-// server's roles allow reading: a wrong guess costs one refused request.
+// hidden reports whether a channel's overwrites hide it from the bot, if its roles do not: a wrong guess costs a request.
 func (s *stateCache) hidden(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +244,7 @@ func manages(permissions bitset) bool {
 // toRead are the permissions needed to read a channel.
 const toRead = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
 
-// changed returns permissions as the overwrites for some roles or a person change them (Discord,
-// Permissions: Permission Overwrites).
+// changed applies the overwrites for some roles or a person (Discord, Permissions: Permission Overwrites).
 func (p place) changed(permissions bitset, whose ...string) bitset {
 	var deny, allow bitset
 	for _, o := range p.Overwrites {

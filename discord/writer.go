@@ -1,5 +1,4 @@
-// Writers: first the bot is typing, then a reply grows by edits while it is written; at the end it is sent piece by
-// piece.
+// Writers: first the bot is typing, then a reply grows by edits while it is written; at the end it is sent piece by piece.
 
 package discord
 
@@ -80,8 +79,7 @@ func (w *writer) piece(part int) *streamedPiece {
 	return &w.pieces[part]
 }
 
-// showText updates the messages to show text, waiting between requests. It returns the delay until
-// the next call (0: all of text is shown), and more is false if nothing can be shown here.
+// showText shows text, or a part of it. It returns the delay until the next call (0: all is shown), and whether one is of use.
 func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true
@@ -111,8 +109,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 	return 0, true
 }
 
-// adopt takes over the messages in which an earlier process showed the reply, whose id is empty while
-// it is written. It does so once.
+// adopt takes over, once, the messages in which an earlier process showed the reply, whose id is empty while it is written.
 func (w *writer) adopt(ctx context.Context, reply string) error {
 	newest := replyTarget(0, w.to)
 	if w.adopted || newest == "" || !timeOf(newest).Before(w.d.started) { // this process was there before the question
@@ -261,8 +258,7 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	}
 }
 
-// replyTarget returns the message that a part of a reply references: the newest of to for the first part, none for
-// the others.
+// replyTarget returns the message that a part of a reply references: the newest of to for the first part, none for the others.
 func replyTarget(part int, to []string) string {
 	if part > 0 {
 		return ""

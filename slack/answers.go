@@ -81,8 +81,7 @@ func (s *Slack) asMessage(place channel.Place, written string) answerer {
 
 const maxTries = 3 // of an answer
 
-// retry calls try until it succeeds, is refused for good, or has failed maxTries times. failed is the error
-// of the previous time.
+// retry calls try until it succeeds, is refused for good, or has failed maxTries times. failed is the error of the previous time.
 func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
@@ -108,8 +107,7 @@ const (
 	actionPrefix = "cairn_page" // prefix of the action ids of buttons that run a command
 )
 
-// blocks renders one page of an answer, with buttons for the previous and the next page; text is
-// what notifications show. It shortens what does not fit into a message.
+// blocks renders one page of an answer, shortened to fit, with buttons for its neighbours; text is what notifications show.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)

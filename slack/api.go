@@ -114,8 +114,7 @@ func (s *Slack) probeApp(ctx context.Context) error {
 	return explainSocketError(err)
 }
 
-// checkScopes compares the token's scopes, if Slack lists them, with those of the manifest. A missing
-// chat:write is an error; other missing scopes are logged.
+// checkScopes compares the token's scopes, if Slack lists them, with the manifest's. Only a missing chat:write is an error.
 func (s *Slack) checkScopes(header http.Header) error {
 	granted := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(granted) == 0 {
@@ -155,8 +154,7 @@ func CreateURL() string {
 	return "https://api.slack.com/apps?new_app=1&manifest_json=" + strings.ReplaceAll(url.QueryEscape(compact.String()), "+", "%20")
 }
 
-// Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns its findings, one
-// sentence each. The error says what a person has to do, or that Slack cannot be reached.
+// Check asks Slack what the tokens allow, and returns its findings, one sentence each, or an error: what a person has to do.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	defer s.api.http.CloseIdleConnections()
 	if err := s.probe(ctx); err != nil {
@@ -165,8 +163,7 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
 }
 
-// CheckBotToken asks Slack, or the compatible server at apiBase, for the names of the app and the
-// workspace that a bot token belongs to. Errors are those of Check.
+// CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.
 func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
 	s, err := withTokens(token, "xapp-unused", apiBase)
 	if err != nil {
@@ -177,8 +174,7 @@ func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace s
 	return s.self.name, s.self.workspace, err
 }
 
-// CheckAppToken asks Slack, or the compatible server at apiBase, whether an app-level token is
-// valid for Socket Mode. Errors are those of Check.
+// CheckAppToken asks Slack, or the server at apiBase, whether a token is valid for Socket Mode. Errors are those of Check.
 func CheckAppToken(ctx context.Context, token, apiBase string) error {
 	s, err := withTokens("xoxb-unused", token, apiBase)
 	if err != nil {
@@ -192,8 +188,7 @@ func withTokens(bot, app, apiBase string) (*Slack, error) {
 	return New(Options{BotToken: bot, AppToken: app, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
 }
 
-// readable drops the fields of a message that slack-go cannot decode: otherwise one message in a
-// new form would make its whole history page unreadable. ok is false if nothing can be decoded.
+// readable drops the fields of a message that slack-go cannot decode, which would make a whole page of a history unreadable.
 func readable(raw json.RawMessage) (cleaned json.RawMessage, m slackgo.Message, ok bool) {
 	if json.Unmarshal(raw, &m) == nil {
 		return raw, m, true

@@ -23,8 +23,7 @@ import (
 // It repeats unacknowledged ones, but for minutes at most and not to a bot that is down.
 const overlap = 10 * time.Second
 
-// gapAfter returns where a gap begins: before the newest message and before since, but not before the
-// first known message: the bot was not there yet.
+// gapAfter returns where a gap begins: before the newest message and since, but not before the first: the bot was not there yet.
 func gapAfter(since time.Time) func(newest, first string) string {
 	return func(newest, first string) string {
 		if !isTS(newest) {
@@ -41,8 +40,7 @@ func gapAfter(since time.Time) func(newest, first string) string {
 	}
 }
 
-// handleHello handles the start of a socket: it stores which conversations may have a gap before it
-// returns and the first event is read, then backfills them in the background.
+// handleHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
 func (s *Slack) handleHello(ctx context.Context) error {
 	gaps, err := s.Hub.Away(ctx, Name, gapAfter(time.Now()))
 	if err != nil {
@@ -106,8 +104,7 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 	})
 }
 
-// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a
-// gap, and since when unknown channels may have missed messages.
+// listing is what a hello, or the end of a minute with dropped events, found.
 type listing struct {
 	gaps  []channel.Gap   // the most recently active conversation first
 	known map[string]bool // conversations, by name
@@ -163,8 +160,7 @@ func (s *Slack) backfillAll(ctx context.Context) {
 	}
 }
 
-// backfill backfills all conversations with a gap, the most recently active first, and unknown
-// channels. After an error, the next call backfills the channels that were not found.
+// backfill backfills what has a gap, the most recent first, and unknown channels. An error leaves the rest to the next call.
 func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) error {
 	first := min(len(l.gaps), maxImmediate)
 	s.catchUp(ctx, pace, l.since, l.gaps[:first])

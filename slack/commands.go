@@ -24,8 +24,7 @@ type command struct {
 	written bool // as a message
 }
 
-// onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
-// does not repeat commands on purpose, but one may arrive twice.
+// onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
 func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	var p slackgo.SlashCommand
 	_ = json.Unmarshal(payload, &p) // fields in an unknown form stay empty
@@ -46,8 +45,7 @@ func (s *Slack) repeated(kind, a, b string) bool {
 // runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30 minutes.
 const runTimeout = 25 * time.Minute
 
-// start runs a command in a goroutine of its own, and answers it. Admins may manage everything, and everyone their direct
-// messages with the bot.
+// start runs and answers a command. Admins may manage everything, and everyone their direct messages with the bot.
 func (s *Slack) start(c command, answer answerer) {
 	s.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, runTimeout)
@@ -69,8 +67,7 @@ func (s *Slack) start(c command, answer answerer) {
 	})
 }
 
-// Spell returns how people write a command in a conversation: after /cairn, or in a thread, where
-// Slack has no slash commands, after a mention of the bot.
+// Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
 	place := channel.ParsePlace(conversation)
 	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
@@ -86,8 +83,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	return "@" + name + " " + line
 }
 
-// onTextCommand runs a command that was written as a message: Slack has no slash commands in
-// threads. It arrives twice, as a message and as a mention.
+// onTextCommand runs a written command: Slack has no slash commands in threads. It comes as a message and as a mention.
 func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
 	if s.repeated("line", place.Channel, in.ID) {
 		return

@@ -80,8 +80,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	return nil
 }
 
-// startStream starts a stream where Slack allows it: in threads, for the author of the answered
-// message. Otherwise started is false.
+// startStream starts a stream where Slack allows it: in a thread, for the author of the answered message.
 func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
 	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
@@ -166,8 +165,7 @@ const (
 	placeholder  = "Thinking…"
 )
 
-// working shows that the bot is working on a reply: by a status, which it renews until the writer
-// stops, or by a reaction where Slack shows no status.
+// working shows that the bot is working: by a status until the writer stops, or by a reaction where Slack shows none.
 func (w *writer) working(ctx context.Context) {
 	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
 		return

@@ -45,15 +45,13 @@ func codeOf(err error) string {
 	return ""
 }
 
-// isPermanent reports whether Slack refused a request for a reason that neither a retry nor a
-// change of the app's setup removes.
+// isPermanent reports whether Slack refused a request for a reason that neither a retry nor a change of the app's setup removes.
 func isPermanent(err error) bool {
 	code := codeOf(err)
 	return code != "" && code != "missing_scope" && !slices.Contains(temporaryCodes, code) && !slices.Contains(invalidTokenCodes, code)
 }
 
-// unknownMethod reports whether the server lacks a method. Slack reports that with an error code, a
-// compatible server maybe with an HTTP status.
+// unknownMethod reports whether the server lacks a method: Slack has an error code, a compatible server maybe a status.
 func unknownMethod(err error) bool {
 	var status slackgo.StatusCodeError
 	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound

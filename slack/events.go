@@ -60,9 +60,8 @@ func (s *Slack) handle(batch []*event) {
 	}
 }
 
-// next returns how to store the first event, and with it the messages of the same conversation that
-// follow: a burst would be acknowledged too late if each was stored alone. n is the number of these
-// events; store is nil if there is nothing to store.
+// next returns how to store the first event, and with it the messages of the same conversation that follow: a burst would be
+// acknowledged too late if each was stored alone. n is the number of these events; store is nil if there is nothing to store.
 func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() error) {
 	first := batch[0]
 	place := s.placeOf(first.Channel, first.Msg)
@@ -110,8 +109,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	return n, func() error { return s.Deliver(ctx, place.String(), messages...) }
 }
 
-// edited returns how to store an edit; nil for the bot's own edits and for changes that affect
-// neither text nor files, such as link previews.
+// edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
 func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() error) {
 	now, before := m.SubMessage, m.PreviousMessage
 	switch {
@@ -133,8 +131,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 			in.Time = edited
 		}
 	}
-	// Complete is not called for edits, so names are looked up here; nearly all are cached since the
-	// original message.
+	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	in.Text = s.resolveNames(limited, in.Text)
@@ -146,8 +143,7 @@ func sameFiles(a, b []slackgo.File) bool {
 	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }
 
-// deletion caches a deletion, so that a late event does not bring the message back: Slack does not
-// guarantee the order.
+// deletion caches a deletion, so that a late event does not bring the message back: Slack does not guarantee the order.
 func (s *Slack) deletion(ctx context.Context, channelID string, m slackgo.Msg) (store func() error) {
 	s.deletions.Set(channelID+"/"+m.Timestamp, "")
 	name := s.placeOf(channelID, m).String()

@@ -63,9 +63,8 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	return p, nil
 }
 
-// messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack
-// returns the newest messages of a channel first, so a long gap is read completely, and unread keeps
-// the part that was not requested yet.
+// messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack returns the newest messages of
+// a channel first, so a long gap is read completely, and unread keeps the part that was not requested yet.
 func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
 	after := request.After
 	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(historyPages).after == after {
@@ -136,8 +135,7 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 	return nil
 }
 
-// messagesBefore returns the newest messages before before, or of all if that is empty, oldest
-// first. A thread is read from its beginning.
+// messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
 func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []slackgo.Message, err error) {
 	p := span{latest: before}
 	if place.Thread == "" {

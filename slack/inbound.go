@@ -103,8 +103,7 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	return first == m.Timestamp
 }
 
-// answersInThread reports whether a thread is under a message that addressed the bot, so that the
-// bot answers in the thread. If that cannot be found out, it returns false.
+// answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
 func (s *Slack) answersInThread(place channel.Place) bool {
 	above := s.place(place.Channel, "")
 	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
@@ -251,8 +250,7 @@ func membersOf(payload json.RawMessage) members {
 	return members{outer.Event.Kind, outer.Shared}
 }
 
-// audience returns who may read a place; empty if unknown. A thread has the readers of its channel.
-// A channel shared with another organization is not public.
+// audience returns who may read a place; empty if unknown. A channel that another organization shares is not public.
 func (m members) audience(p channel.Place) channel.Audience {
 	switch {
 	case m.kind == "":

@@ -11,8 +11,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// token matches a control sequence in angle brackets. Slack escapes what people type, so every
-// match comes from Slack.
+// token matches a control sequence in angle brackets. Slack escapes what people type, so every match comes from Slack.
 var token = regexp.MustCompile(`<([^<>\n]*)>`)
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
@@ -37,8 +36,7 @@ func (s *Slack) withoutMention(raw string) string {
 	return rest
 }
 
-// plainText converts a raw text to plain text. known is false if a name is not cached: it stays
-// <@U1> or <#C1>, for Complete to resolve.
+// plainText converts a raw text. known is false if a name is not cached: its <@U1> or <#C1> stays, for Complete to resolve.
 func (s *Slack) plainText(raw string) (text string, known bool) {
 	known = true
 	var b strings.Builder
@@ -128,8 +126,7 @@ var (
 // Split splits a reply into messages that Slack accepts.
 func (s *Slack) Split(text string) []string { return messages.Texts(text, "") }
 
-// cost returns the maximum number of units that a character takes when it is sent: escape writes some as
-// entities, and defuseMentions may add one to an @ or !.
+// cost returns the most units that a character takes when it is sent: see escape and defuseMentions.
 func cost(r rune) int {
 	switch {
 	case r == '&':

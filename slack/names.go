@@ -16,8 +16,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
-// take another one.
+// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may take another one.
 func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
 
 // nameOf returns a cached name of a person or a channel.
@@ -78,8 +77,7 @@ func (s *Slack) label(place channel.Place, author string) string {
 // unresolvedName matches the id of a name that was not cached when the message arrived.
 var unresolvedName = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
 
-// Complete adds what the event of a message leaves out: names, a quote of the message at the top of
-// its thread, and the contents of files.
+// Complete adds what an event leaves out: names, a quote of the message at the top of the thread, and contents of files.
 func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
 	if err := s.Work.Wait(ctx); err != nil {
 		return m, err
@@ -135,8 +133,7 @@ func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	return platform.Quote(name, s.resolveNames(ctx, text), file)
 }
 
-// fetch reads at most limit bytes of a file. slack-go sends the token only to Slack and to the Web
-// API's host, and the client follows no redirect to another host.
+// fetch reads at most limit bytes of a file. slack-go and sameHost keep the token from other hosts.
 func (s *Slack) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	var into bytes.Buffer
 	err := s.api.read.GetFileContext(platform.AtMost(ctx, limit), address, &into)

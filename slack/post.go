@@ -130,8 +130,7 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 // the blocks that it makes from a text.
 var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
-// messagesSince returns the bot's messages after the one with the ts answers, oldest first; those
-// of the last hour if answers is no ts.
+// messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
 func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
 	if !isTS(answers) {
 		answers = tsOf(time.Now().Add(-time.Hour))

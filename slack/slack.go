@@ -89,12 +89,10 @@ type Options struct {
 	Log              *slog.Logger  // nil: slog.Default()
 }
 
-// Workings are the values of Options.Working. Where Slack shows no status, as in a channel or
-// without the scope, "status" means "reaction".
+// Workings are the values of Options.Working. Where Slack shows no status, "status" means "reaction".
 var Workings = []string{workingStatus, workingReaction, workingPlaceholder, workingOff}
 
-// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but
-// no thread in direct messages.
+// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but no thread in direct messages.
 var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
 
 const (
@@ -128,8 +126,7 @@ func New(o Options) (*Slack, error) {
 	return s, nil
 }
 
-// check validates the options and returns them with defaults filled in. The error says what is
-// wrong, and where to find a missing token.
+// check returns the options with defaults. The error says what is wrong, and where to find a missing token.
 func (o Options) check() (Options, error) {
 	switch {
 	case o.BotToken == "":
@@ -162,8 +159,7 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person has to fix
-// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
+// Run serves Slack until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }

@@ -26,8 +26,7 @@ const drainTime = 30 * time.Second
 
 const helloTimeout = 45 * time.Second // how long a new socket waits for hello
 
-// socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
-// only the goroutine in run uses it.
+// socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
 type socket struct {
 	s      *Slack
 	ws     *platform.Socket
@@ -125,8 +124,7 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// supervise keeps a socket open until ctx is done, or until an error that only a person can fix. Before
-// the first one it checks the tokens and learns who the bot is.
+// supervise keeps a socket open until ctx is done, or a person has to fix something. First it checks the tokens.
 func (s *Slack) supervise(ctx context.Context) error {
 	var before *socket
 	return s.Link.Keep(ctx, func(ctx context.Context) error {

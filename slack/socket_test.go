@@ -62,8 +62,7 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.uncomplaining()
 }
 
-// A connector that lives for months connects again and again. This runs alone: goroutines of
-// other tests would be counted too.
+// A connector that lives for months connects again and again. This runs alone: goroutines of other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	asked := 0

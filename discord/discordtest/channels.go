@@ -70,8 +70,7 @@ func (w *world) createMessage(q query) any {
 	return w.shown(m)
 }
 
-// answerable reports whether all see a message, and it is not a system message (Discord, Message: Create
-// Message, Limitations).
+// answerable reports whether all see a message, and it is not a system message (Discord, Message: Create Message, Limitations).
 func (m *Message) answerable() bool {
 	return !m.is(discordgo.MessageFlagsEphemeral) && slices.Contains([]discordgo.MessageType{
 		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand,
@@ -186,17 +185,15 @@ func (w *world) startTyping(q query) any {
 	return nil
 }
 
-// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes:
-// JSON Error Codes, 30010).
+// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes: JSON Error Codes, 30010).
 const maxReactions = 20
 
 // emojiForm matches a standard emoji or a guild's, as name:id (Discord, Message: Create Reaction).
 // That standard ones contain no letters is judgement.
 var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
 
-// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request
-// will fail with 10014: Unknown Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless
-// the message already has that emoji.
+// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request will fail with 10014: Unknown
+// Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless the message already has that emoji.
 func (w *world) addReaction(q query) any {
 	c := w.channelOf(q)
 	m := w.messageOf(q)

@@ -80,8 +80,7 @@ func (w *world) use(name string, options []Option) any {
 	return map[string]any{"id": w.commands[n].ID, "name": name, "type": 1, "options": given}
 }
 
-// interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and
-// Responding: Interaction Structure).
+// interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and Responding: Interaction Structure).
 func (s *Server) interact(channel, user string, kind discordgo.InteractionType, data func(*world, *Interaction) any) (i Interaction) {
 	s.do(func(w *world) {
 		c, u := w.channel(channel), w.user(user)

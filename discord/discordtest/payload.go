@@ -33,8 +33,7 @@ var (
 	allowUsers = discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{"users"}, RepliedUser: true}
 )
 
-// parsePayload decodes a body and rejects what Discord rejects. An edit may omit or null fields
-// that it does not change.
+// parsePayload decodes a body and rejects what Discord rejects. An edit may omit or null fields that it does not change.
 func (w *world) parsePayload(q query, edit bool, fallback discordgo.MessageAllowedMentions) (p payload) {
 	q.decode(&p)
 	// Discord, Message: Create Message: up to 2000 characters. The page does not define characters;

@@ -139,8 +139,7 @@ func (s *Server) Thread(parent, user, name string) discordgo.Channel {
 	})
 }
 
-// Archive archives a thread. A message unarchives it, unless it is locked (Discord, Threads: Active
-// & Archived Threads).
+// Archive archives a thread. A message unarchives it, unless it is locked (Discord, Threads: Active & Archived Threads).
 func (s *Server) Archive(thread string, locked bool) {
 	s.do(func(w *world) { w.archive(w.channel(thread), true, locked) })
 }

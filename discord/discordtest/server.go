@@ -1,10 +1,9 @@
 // Package discordtest is a Discord on loopback: a gateway and a REST API that are as strict as the
 // platform, and can fail in every way the platform can.
 //
-// People are scripted (Say, Edit, Delete, Slash, Click …), faults are requested (Handshakes, Cut,
-// HalfOpen, Fail …), and everything the client did can be read (Sent, Requests, Connections,
-// Interaction). Every rule names its source: "Discord, X: Y" is page X, section Y of Discord's
-// developer documentation; "judgement" means that no document says.
+// People are scripted (Say, Edit, Delete, Slash, Click …), faults are requested (Handshakes, Cut, HalfOpen, Fail …), and
+// everything the client did can be read (Sent, Requests, Connections, Interaction). Every rule names its source: "Discord, X: Y"
+// is page X, section Y of Discord's developer documentation; "judgement" means that no document says.
 //
 // Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the code under test.
 package discordtest

@@ -1,5 +1,4 @@
-// A session is the client's position in the stream of events. It is kept while the client is
-// disconnected, so that it can resume.
+// A session is the client's position in the stream of events. It is kept while the client is disconnected, so that it can resume.
 
 package discordtest
 
@@ -65,8 +64,7 @@ func (w *world) send(s *session, e event) {
 	}
 }
 
-// begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events:
-// Ready, Guild Create).
+// begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events: Ready, Guild Create).
 func (w *world) begin(c *connection, intents discordgo.Intent) {
 	s := &session{id: "session-" + w.newID(), intents: intents, conn: c}
 	w.sessions[s.id] = s

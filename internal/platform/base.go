@@ -44,8 +44,7 @@ func (b *Base) Name() string { return b.name }
 // Connected reports whether the connection to the platform is up.
 func (b *Base) Connected() bool { return b.Link.Connected() }
 
-// Serve calls supervise, which returns when ctx is done, or with an error that only a person can fix. All
-// goroutines have ended when Serve returns.
+// Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
 	b.Hub = hub
 	err := supervise(ctx)
@@ -68,8 +67,7 @@ func (b *Base) Deliver(ctx context.Context, conversation string, messages ...cha
 	return err
 }
 
-// Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
-// or the hub has ended. The queue of that channel waits until then, which keeps its messages in order.
+// Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := call()
@@ -172,8 +170,7 @@ func showEnd(ctx context.Context, then func(ctx context.Context) string, show Sh
 	return show(ctx, channel.Answer{Text: text}, false)
 }
 
-// answer returns the answer to a command; there always is one. It is private if the person is refused or
-// the command fails.
+// answer returns the answer to a command; there always is one. It is private if the person is refused or the command fails.
 func (b *Base) answer(ctx context.Context, conversation string, who channel.Person, line string) (answer channel.Answer, refused bool, err error) {
 	answer, known, err := b.Hub.Run(ctx, conversation, who, line)
 	if err == nil && !known {
@@ -199,8 +196,7 @@ func IsCommand(in channel.Inbound) bool {
 
 const maxBatch = 200 // items per call of Do
 
-// KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a
-// goroutine only while it has work.
+// KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a goroutine only while it has work.
 type KeyedQueue[T any] struct {
 	Group *Group
 	Do    func(batch []T) // called with the oldest items of one key, at least one
@@ -216,8 +212,7 @@ func CallEach(batch []func()) {
 	}
 }
 
-// Add appends work to the queue of key, unless the key has no goroutine yet and the group's context has ended.
-// It never blocks.
+// Add appends work to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
 func (q *KeyedQueue[T]) Add(key string, work T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -237,8 +232,7 @@ func (q *KeyedQueue[T]) run(key string) {
 	}
 }
 
-// next removes and returns the oldest items of a key. If there are none it deletes the key, because
-// its goroutine is about to end.
+// next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
 func (q *KeyedQueue[T]) next(key string) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -43,8 +43,7 @@ func (l *Link) Established() {
 	l.connected.Store(true)
 }
 
-// Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It
-// returns only a SetupError.
+// Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It returns only a SetupError.
 func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error) error {
 	for ctx.Err() == nil {
 		err := connect(ctx)
@@ -96,8 +95,7 @@ type Socket struct {
 	read     atomic.Pointer[time.Time] // when something was last received
 }
 
-// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called before. If
-// the server responds without upgrading to a WebSocket, status is the HTTP status of its response.
+// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called. status is that of an HTTP refusal.
 func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
@@ -166,8 +164,7 @@ func (s *Socket) Ping() error {
 	return nil
 }
 
-// Serve calls receive with each message, and tick whenever ticks has something. It returns when one of them
-// fails, ctx ends, or nothing more can be read.
+// Serve calls receive with each message and tick at each of ticks until one of them fails, ctx ends, or the socket does.
 func (s *Socket) Serve(ctx context.Context, ticks <-chan time.Time, tick func() error, receive func(message []byte) error) (err error) {
 	for err == nil {
 		select {

@@ -29,8 +29,7 @@ const (
 // pictureTypes are the types that models can see.
 var pictureTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// textTypes are the media types of text other than text/*, and the file extensions that mean text
-// whatever the media type says.
+// textTypes are the media types of text other than text/*, and the file extensions that mean text whatever the media type says.
 var textTypes = []string{
 	"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript",
 	"application/typescript", "application/x-httpd-php", "application/x-sh", "application/sql", "application/x-ndjson",
@@ -71,8 +70,7 @@ func (f Files) Wanted(a channel.Attachment) bool {
 	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictureTypes, a.Type) && a.Size <= MaxPicture
 }
 
-// Complete returns a copy of the attachments with the text, within the token budget, and the pictures it could fetch.
-// A file that cannot be fetched is left as it is; the error is the last one of Fetch.
+// Complete returns a copy of the attachments with the texts and pictures that it could fetch; the error is the last one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
 	texts, images := 0, 0
@@ -106,8 +104,7 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 	return all, failed
 }
 
-// decodeText returns the contents of a text file: UTF-8, UTF-16 with a byte order mark, or what else
-// programs on Windows write in Western Europe. What is invalid is left out.
+// decodeText decodes a text file: UTF-8, UTF-16 with a byte order mark, or what Windows writes in Western Europe.
 func decodeText(data []byte) string {
 	text := strings.ToValidUTF8(string(data), "")
 	if invalid, valid := len(data)-len(text), len(text)-utf8.RuneCountInString(text); invalid > valid { // otherwise it is UTF-8, perhaps with flaws or cut off

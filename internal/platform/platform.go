@@ -30,8 +30,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff computes the pauses between attempts: they double from First up to Most, and each is
-// shortened at random by up to half, so that clients do not retry in lockstep.
+// Backoff computes pauses that double from First up to Most, each shortened at random by up to half.
 type Backoff struct {
 	First, Most time.Duration
 
@@ -93,16 +92,14 @@ func (i *Incident) End() {
 // maxGeneration is the maximum number of entries in a generation.
 const maxGeneration = 5000
 
-// Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two generations: once
-// the young one is full it becomes the old one, and the previous old one is dropped. So the cache has at most 10 000
-// entries, and always keeps the latest 5 000. The zero value is an empty cache.
+// Cache evicts the entries that were written longest ago: once the young generation is full it becomes the old one, which is
+// dropped. So it has at most 10 000 entries, and always the latest 5 000. The zero value is an empty cache.
 type Cache struct {
 	mu         sync.Mutex // guards everything below
 	young, old map[string]string
 }
 
-// First stores value for key unless key already has one. It returns the value that key now has, and
-// whether it existed before. A key that existed counts as written again.
+// First stores value for key unless it has one. It returns its value now, and whether it existed. Either way it was just written.
 func (c *Cache) First(key, value string) (stored string, existed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

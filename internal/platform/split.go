@@ -45,8 +45,7 @@ func (s Splitter) Texts(text, empty string) (all []string) {
 	return all
 }
 
-// Fit returns a text that costs at most Limit: the longest lines are shortened, and if that does not
-// suffice, the end is left out.
+// Fit returns a text that costs at most Limit: the longest lines are shortened and, if need be, the end is left out.
 func (s Splitter) Fit(text string) string {
 	for limit := s.Limit; s.CostOf(text) > s.Limit && limit > 20; limit = limit * 3 / 4 {
 		lines := strings.Split(text, "\n")
@@ -69,8 +68,7 @@ func cutEmptyLines(text string) string {
 	}
 }
 
-// hasContent reports whether a text has any content besides blank lines and fences. fence is that
-// of the code block in which the text starts; empty if it starts in none.
+// hasContent reports whether a text that starts in the code block of a fence, if any, has more than blank lines and fences.
 func hasContent(text, fence string) bool {
 	for line := range strings.Lines(text) {
 		after := fenceAfter(line, fence)
@@ -82,9 +80,8 @@ func hasContent(text, fence string) bool {
 	return false
 }
 
-// fit returns where to split a text so that the first piece costs at most room, including the end
-// of its code block. fence is that of the code block in which the text starts, next that of the one
-// in which it is split; empty if there is none.
+// fit returns where to split a text so that the first piece costs at most room, including the end of its code block. fence is
+// that of the code block in which the text starts, next that of the one in which it is split; empty if there is none.
 func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	used, at, paragraph, initial := 0, 0, 0, fence
 	for at < len(text) {
@@ -115,9 +112,8 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	return s.splitLine(text, room-closingCost(fence)), fence
 }
 
-// splitLine returns where to split a line so that the first part costs at most room: in the second half
-// after a space, or after a sentence of a script without spaces; else before a letter, with its accents,
-// or an emoji, with all its parts.
+// splitLine returns where to split a line so that the first part costs at most room: in the second half after a space, or after a
+// sentence of a script without spaces; else before a letter, with its accents, or an emoji, with all its parts.
 func (s Splitter) splitLine(line string, room int) int {
 	used, end, gap := 0, 0, 0
 	for i, r := range line {
@@ -146,8 +142,7 @@ const (
 	maxFence     = 40  // bytes of its start that are repeated in each message: the marks and the language
 )
 
-// fenceAfter returns the fence of the code block that is open after a line: the line that opened
-// it, up to the language.
+// fenceAfter returns the fence of the code block that is open after a line: the line that opened it, up to the language.
 func fenceAfter(line, fence string) string {
 	line = strings.TrimSpace(line)
 	m := fenceMarks(line)

@@ -110,8 +110,7 @@ func (s Splitter) cutsMarks(text string) bool {
 	return false
 }
 
-// visible is a text without space, and without the begins and ends of code blocks, of
-// which an empty one may be left out.
+// visible is a text without space, and without the begins and ends of code blocks, of which an empty one may be left out.
 func visible(text string) string {
 	var kept strings.Builder
 	fence := ""

@@ -16,9 +16,8 @@ func (s *Server) postableLocked(id string) *channel {
 	return c
 }
 
-// threadLocked returns the thread of a reply: its parent's TS. The error is that of
-// conversations.replies (judgement: the pages of chat.* name none). The TS of a reply is mapped to
-// its parent, although the page of chat.postMessage asks to avoid that.
+// threadLocked returns the thread of a reply: its parent's TS. The error is that of conversations.replies (judgement: the pages
+// of chat.* name none). The TS of a reply is mapped to its parent, although the page of chat.postMessage asks to avoid that.
 func (s *Server) threadLocked(c *channel, ts string) string {
 	if ts == "" {
 		return ""
@@ -96,9 +95,8 @@ func (s *Server) postEphemeral(a args) answer {
 	return answer{"message_ts": m.TS}
 }
 
-// startStream starts a message. Outside of direct messages it requires a recipient, and it must
-// always be a reply ("should always be replies"; that this is required is judgement: the page said
-// so when the method was new, and later lets channels go without).
+// startStream starts a message. Outside of direct messages it requires a recipient, and it must always be a reply ("should always
+// be replies"; that this is required is judgement: the page said so when the method was new, and later lets channels go without).
 func (s *Server) startStream(a args) answer {
 	c := s.postableLocked(a["channel"])
 	a.need("thread_ts")
@@ -123,8 +121,7 @@ func (s *Server) appendStream(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS}
 }
 
-// stopStream ends a message, optionally with more text. The app gets a message_changed event
-// (judgement); appending causes none.
+// stopStream ends a message, optionally with more text. The app gets a message_changed event (judgement); appending causes none.
 func (s *Server) stopStream(a args) answer {
 	c, m := s.streamLocked(a)
 	text := a["markdown_text"]
@@ -151,8 +148,7 @@ func (s *Server) streamLocked(a args) (*channel, *Message) {
 	return c, m
 }
 
-// extend appends text. The limit of one markdown_text also applies to the whole message (judgement:
-// the pages state it per call).
+// extend appends text. The limit of one markdown_text also applies to the whole message (judgement: the pages state it per call).
 func (m *Message) extend(text string) {
 	refuseIf(utf8.RuneCountInString(m.Text+text) > maxMarkdown, "msg_too_long")
 	m.Text += text

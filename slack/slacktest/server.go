@@ -1,7 +1,6 @@
-// Package slacktest is a Slack workspace on loopback: the Web API, Socket Mode and the people in
-// it, for tests that run a real client library. It is as strict as Slack, records everything its
-// client does, and fails on demand in every way that Slack fails. Each rule names its source: a
-// page below https://docs.slack.dev/, or "judgement" if no document says.
+// Package slacktest is a Slack workspace on loopback: the Web API, Socket Mode and the people in it, for tests that run a real
+// client library. It is as strict as Slack, records everything its client does, and fails on demand in every way that Slack
+// fails. Each rule names its source: a page below https://docs.slack.dev/, or "judgement" if no document says.
 package slacktest
 
 import (
@@ -185,8 +184,7 @@ func (s *Server) Complaints() []string {
 	return locked(s, func() []string { return slices.Clone(s.complaints) })
 }
 
-// Messages returns a channel's messages, oldest first, including replies and ephemeral messages,
-// without deleted ones.
+// Messages returns a channel's messages, oldest first, including replies and ephemeral messages, without deleted ones.
 func (s *Server) Messages(channel string) []Message {
 	return locked(s, func() []Message { return s.messagesLocked(channel) })
 }

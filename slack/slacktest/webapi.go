@@ -65,8 +65,7 @@ func rateLimited(after time.Duration) reply {
 	return a
 }
 
-// refuseIf refuses a request with an error and its response_metadata; nearly all of Slack's errors
-// have the status 200.
+// refuseIf refuses a request with an error and its response_metadata; nearly all of Slack's errors have the status 200.
 func refuseIf(wrong bool, code string, messages ...string) {
 	if !wrong {
 		return
@@ -178,9 +177,8 @@ var families = map[string]string{"channel": "channels", "group": "groups", "im":
 // granted reports whether the token has a scope.
 func (s *Server) granted(scope string) bool { return slices.Contains(s.opt.Scopes, scope) }
 
-// checkScopeLocked refuses a call without a required scope (missing_scope on each method's page;
-// that needed and provided are comma-separated was observed by users of the SDKs). An unknown
-// conversation is left to the method to refuse.
+// checkScopeLocked refuses a call without a required scope (missing_scope on each method's page; that needed and provided are
+// comma-separated was observed by users of the SDKs). An unknown conversation is left to the method to refuse.
 func (s *Server) checkScopeLocked(method, scope string, a args) {
 	needed := []string{scope}
 	switch c := s.channels[a["channel"]]; {
