@@ -1,5 +1,4 @@
-// How strict the double of the other tests is over REST, asked without a library. Linked into their program,
-// these tests cost no program of their own.
+// How strict the double is over REST: linked into the bot's tests, these cost no program of their own.
 
 package discord
 
@@ -18,7 +17,6 @@ import (
 	"cairn/internal/check"
 )
 
-// double has a server, a channel in it, and one person.
 type double struct {
 	*discordtest.Server
 	t       *testing.T
@@ -37,7 +35,6 @@ func newDouble(t *testing.T, o discordtest.Options) *double {
 	return v
 }
 
-// answer is what a request got.
 type answer struct {
 	*http.Response
 	code int // Discord's own
@@ -64,7 +61,6 @@ func (v *double) ask(method, path, body string, header ...string) answer {
 	return a
 }
 
-// post sends a message and returns its id.
 func (v *double) post(channel, body string) string {
 	v.t.Helper()
 	a := v.ask("POST", "/channels/"+channel+"/messages", body)

@@ -1,5 +1,4 @@
-// Every way in which the gateway is known to fail, and how the connector gets over it; and the rules of the
-// double's gateway. That a gateway may fall silent is tested with sessions.
+// Every way in which the gateway is known to fail but silence, and the rules of the double's gateway.
 
 package discord
 
@@ -159,7 +158,6 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.converse(r.square, "still there?", 2)
 }
 
-// raw is a gateway connection without a library.
 type raw struct {
 	*websocket.Conn
 	t *testing.T

@@ -169,8 +169,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 	}
 }
 
-// TestAPieceThatMayHaveArrivedIsLookedUp is the crash between sending and the note
-// that it was sent, long after Discord forgot the nonce.
+// It is the crash between sending and the note that it was sent, long after Discord forgot the nonce.
 func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
 	place := r.place(r.square)

@@ -16,7 +16,6 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// ok answers everything with "ok".
 func ok(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("ok"), nil }
 
 // unhelpful is a Slack that sends nothing again.

@@ -34,7 +34,6 @@ func (r *rig) command(channelID, who, text string) string {
 	return r.told(channelID, who, n+1).Shown()
 }
 
-// run has a manager run a command in a channel.
 func (r *rig) run(channelID, who, line string) channel.Answer {
 	r.T.Helper()
 	answer, _, err := r.Hub.Run(r.T.Context(), conversation(channelID), channel.Person{ID: who, Name: "ann", Manager: true}, line)

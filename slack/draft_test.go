@@ -72,7 +72,6 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	})
 }
 
-// failures are ways in which a post may go wrong.
 var failures = map[string]slacktest.Fault{
 	"refused by a proxy":             {Status: 502, Body: "<html>bad gateway</html>"},
 	"done, and the answer lost":      {Status: 502, Body: "<html>bad gateway</html>", Done: true},

@@ -129,7 +129,6 @@ func TestEditsAndDeletions(t *testing.T) {
 	r.stored(name, "user: question 1", "assistant: answer 1", "user: next")
 }
 
-// png is a picture of one pixel.
 var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 func TestFiles(t *testing.T) {

@@ -56,7 +56,6 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 	}
 }
 
-// callsSomebody reports whether a text has a mention that notifies people.
 func callsSomebody(text string) bool {
 	plain := func(found string) bool { return found[0] == '@' } // else an e-mail address
 	return groupMention.MatchString(text) || userMention.MatchString(text) || slices.ContainsFunc(plainMention.FindAllString(text, -1), plain)
@@ -97,8 +96,7 @@ func FuzzMarkup(f *testing.F) {
 	})
 }
 
-// TestTheBotCallsNobody: whatever a model says, however it comes to be shown, and what
-// people had kept in mind, calls nobody and forges no markup.
+// Neither what a model says nor what people had kept in mind calls somebody or forges markup.
 func TestTheBotCallsNobody(t *testing.T) {
 	t.Parallel()
 	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"

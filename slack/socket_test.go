@@ -43,8 +43,7 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 	r.uncomplaining()
 }
 
-// TestASocketIsReadUntilAnotherReplacesIt: Slack repeats no commands and no presses of buttons. Nothing was
-// missed, so no history is read.
+// Slack repeats no commands and no presses of buttons. Nothing was missed, so no history is read.
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{WarnFor: soon}, answerN)
@@ -122,7 +121,6 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	}
 }
 
-// without are the scopes of the manifest but for one.
 func without(scope string) []string {
 	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
 }

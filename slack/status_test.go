@@ -148,8 +148,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 	r.Idle(conversation(general))
 }
 
-// A thread that hangs on a question has a conversation of its own, which knows the
-// question and the answer, and goes on without the bot's name.
+// Its conversation knows the question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	r, _, _ := town(t, slacktest.Options{}, answerN)

@@ -17,13 +17,11 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// target is where a reply goes in these tests: to a message in a channel, or in a thread.
 type target struct {
 	name, channel, thread string
 	to                    []string
 }
 
-// idle is a connected rig whose model is never asked.
 func idle(t testing.TB) *rig {
 	r, _, _ := connectedRig(t, slacktest.Options{}, nil)
 	return r

@@ -17,7 +17,6 @@ import (
 	"cairn/internal/loopback"
 )
 
-// attempt is how a connection goes in a test.
 type attempt struct {
 	lasts time.Duration // 0: it is not established
 	err   error

@@ -78,7 +78,6 @@ func pieces(text string) (all []string) {
 	return all
 }
 
-// checkPieces returns what is wrong with the pieces of a text.
 func checkPieces(s Splitter, text string) error {
 	pieces := s.Texts(text, "")
 	for i, piece := range pieces {
@@ -130,7 +129,6 @@ func visible(text string) string {
 	return kept.String()
 }
 
-// escapedCost is what a character takes where & and < are escaped.
 func escapedCost(r rune) int {
 	switch {
 	case r == '&':
