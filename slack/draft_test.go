@@ -20,7 +20,6 @@ var steps = map[bool][3]string{
 
 // both runs a test of a reply in a channel, which is edited, and of one in a thread, which is streamed.
 func both(t *testing.T, run func(t *testing.T, r *rig, inThread bool)) {
-	t.Parallel()
 	r := idle(t)
 	for claim, inThread := range map[string]bool{"in a channel": false, "in a thread": true} {
 		t.Run(claim, func(t *testing.T) { run(t, r, inThread) })
@@ -144,7 +143,6 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 // A question in a channel and one in the thread under it are answered in the same thread. While the bot
 // is young, each answer looks for what an earlier process left of it.
 func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
-	t.Parallel()
 	r, _, _ := town(t, slacktest.Options{}, nil)
 	r.opts.ReplyIn = replyThread
 	r.begin()
@@ -184,7 +182,6 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 }
 
 func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	for claim, fault := range map[string]slacktest.Fault{
 		"in this kind of channel":    {Error: "channel_type_not_supported"},
@@ -210,7 +207,6 @@ func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
 }
 
 func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	goesOn := func(w channel.Writer) {
 		calls := len(r.w.Calls("chat.appendStream"))

@@ -98,7 +98,6 @@ func FuzzMarkup(f *testing.F) {
 
 // Neither what a model says nor what people had kept in mind calls somebody or forges markup.
 func TestTheBotCallsNobody(t *testing.T) {
-	t.Parallel()
 	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"
 	r, general, ann := town(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say(calls + " " + strings.Repeat("and more words ", 40) + calls), nil
@@ -120,7 +119,6 @@ func TestTheBotCallsNobody(t *testing.T) {
 }
 
 func TestAServerWithoutMarkdown(t *testing.T) {
-	t.Parallel()
 	const text = "An answer & more."
 	for claim, streamed := range map[string]bool{"shows nothing of a reply": false, "shows nothing of what was shown before": true, "refuses it": false} {
 		t.Run(claim, func(t *testing.T) {

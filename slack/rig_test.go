@@ -52,8 +52,14 @@ func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 
 type script = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
-// town is a rig that has not started, with a channel in which ann is.
-func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
+// town is a rig that has not started, with a channel in which ann is. Its test runs beside others.
+func town(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
+	t.Helper()
+	t.Parallel()
+	return lonelyTown(t, w, model)
+}
+
+func lonelyTown(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
 	t.Helper()
 	if w.Scopes == nil {
 		w.Scopes = manifestScopes() // no test needs more
@@ -74,7 +80,7 @@ func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann
 	return r, general, ann
 }
 
-func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
+func connectedRig(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r, general, ann = town(t, w, model)
 	r.begin()
 	return r, general, ann

@@ -25,7 +25,6 @@ import (
 )
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
@@ -98,7 +97,6 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 }
 
 func TestWhoMayReadAPlace(t *testing.T) {
-	t.Parallel()
 	channelPlace := channel.Place{Connector: Name, Server: "T1", Channel: "C1"}
 	thread := channelPlace
 	thread.Thread = "1.2"
@@ -146,7 +144,6 @@ func FuzzEvent(f *testing.F) {
 }
 
 func TestWhoMayUseIt(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
@@ -191,7 +188,6 @@ func TestTimeOfATS(t *testing.T) {
 }
 
 func TestABurstStaysInOrder(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.tune = func(s *Slack) { s.times.silence = time.Hour } // the double says nothing while it makes the burst
 	r.begin()
@@ -207,7 +203,6 @@ func TestABurstStaysInOrder(t *testing.T) {
 }
 
 func TestADiskThatTakesNothing(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{AckWithin: time.Second}, answerN) // after which Slack sends it again
 	r.ask(general, ann, 1)
 	r.Exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
@@ -223,7 +218,6 @@ func TestADiskThatTakesNothing(t *testing.T) {
 }
 
 func TestAQueueThatIsHeldUp(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, unhelpful(), answerN)
 	other := r.w.AddChannel("other", ann)
 	held, hold := make(chan struct{}), make(chan struct{})

@@ -29,7 +29,6 @@ func (r *rig) loseSocket() (back func()) {
 }
 
 func TestAFrozenSocketIsReplaced(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{PingEvery: 100 * time.Millisecond}, answerN)
 	r.tune = func(s *Slack) { s.times.silence = time.Second }
 	r.begin()
@@ -45,7 +44,6 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 
 // Slack repeats no commands and no presses of buttons. Nothing was missed, so no history is read.
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{WarnFor: soon}, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: time.Second, Times: 1})
@@ -63,7 +61,8 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 
 // A connector that lives for months connects again and again. This runs alone: goroutines of other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	r, general, ann := lonelyTown(t, slacktest.Options{}, answerN)
+	r.begin()
 	asked := 0
 	lose := func(times int) {
 		for range times {
@@ -90,7 +89,6 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 }
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
-	t.Parallel()
 	const bot, app = slacktest.BotToken, slacktest.AppToken
 	for claim, c := range map[string]struct {
 		bot, app string
@@ -126,7 +124,6 @@ func without(scope string) []string {
 }
 
 func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{Scopes: without("users:read")}, answerN) // without which it can do
 	r.ask(general, ann, 1)
 	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
@@ -145,7 +142,6 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 }
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.w.SocketMode(false)
 	r.w.Fail(slacktest.Fault{Of: "auth.test", Status: 503, Times: 2})

@@ -22,7 +22,7 @@ type target struct {
 	to                    []string
 }
 
-func idle(t testing.TB) *rig {
+func idle(t *testing.T) *rig {
 	r, _, _ := connectedRig(t, slacktest.Options{}, nil)
 	return r
 }
@@ -123,7 +123,6 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 }
 
 func TestAPieceThatCannotBeSent(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
 	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", RetryAfter: time.Hour})
@@ -135,7 +134,6 @@ func TestAPieceThatCannotBeSent(t *testing.T) {
 }
 
 func TestALongReplyIsSentInPieces(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
 	text := strings.Repeat("All work and no play. ", 500)
@@ -173,7 +171,6 @@ func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message)
 }
 
 func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, channeltest.Add)
 	r.opts.ReplyIn = replyThread
 	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
@@ -210,7 +207,6 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 
 // TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.
 func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
 	text := "May I? " + strings.Repeat("<", 1000)
@@ -231,7 +227,6 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 }
 
 func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
-	t.Parallel()
 	letGo := make(chan struct{})
 	r, general, ann := town(t, slacktest.Options{}, channeltest.Delegate)
 	r.opts.ReplyIn = replyThread
@@ -256,7 +251,6 @@ func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
 
 // The bot may have come to the channel after it, and people ask about it all the same.
 func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for i, c := range []struct {
 		root   slacktest.Post
