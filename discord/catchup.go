@@ -124,25 +124,21 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 	}
 	p := placeOf(conversation)
 	complete := len(found) > 0 || request.After == request.Missed || d.readable(ctx, id, background)
-	page.There = []string{}
-	for _, m := range found {
+	page.There, page.More = []string{}, len(found) == limit
+	for i, m := range found {
 		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
 			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited
 			page.Said = append(page.Said, in)
 		}
 		page.There = append(page.There, m.ID)
 		complete = complete && m.ID != ""
+		if i == 0 || request.After != "" { // otherwise older messages follow
+			page.Last = m.ID
+		}
 	}
 	if !complete {
 		page.There = nil
 	}
-	if len(found) > 0 {
-		page.Last = found[len(found)-1].ID
-		if request.After == "" { // continue with older messages
-			page.Last = found[0].ID
-		}
-	}
-	page.More = len(found) == limit
 	return page, nil
 }
 
@@ -182,13 +178,13 @@ func (d *Discord) messageByID(ctx context.Context, channel, id string, backgroun
 
 // self returns the bot's user, over REST if READY has not arrived yet.
 func (d *Discord) self(ctx context.Context) (user, error) {
-	if me, _ := d.state.self(); me.ID != "" {
+	me, _ := d.state.self()
+	if me.ID != "" {
 		return me, nil
 	}
-	var me user
-	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
-		return user{}, err
+	err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me})
+	if err == nil {
+		d.state.setSelf(me, "")
 	}
-	d.state.setSelf(me, "")
-	return me, nil
+	return me, err
 }

@@ -155,11 +155,9 @@ func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
 }
 
 func (i interaction) person() channel.Person {
-	switch {
-	case i.Member != nil && i.Member.User != nil:
-		return channel.Person{
-			ID: i.Member.User.ID, Name: i.Member.User.name(i.GuildID, i.Member), Roles: i.Member.Roles, Manager: manages(i.Member.Permissions),
-		}
+	switch m := i.Member; {
+	case m != nil && m.User != nil:
+		return channel.Person{ID: m.User.ID, Name: m.User.name(i.GuildID, m), Roles: m.Roles, Manager: manages(m.Permissions)}
 	case i.User != nil:
 		return channel.Person{ID: i.User.ID, Name: i.User.name("", nil), Manager: i.GuildID == ""}
 	}
@@ -167,16 +165,16 @@ func (i interaction) person() channel.Person {
 }
 
 func (i interaction) line() string {
-	words := []string{"/" + i.Data.Name}
+	line := "/" + i.Data.Name
 	command, _ := channel.FindCommand(i.Data.Name)
 	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
 			if o.Name == a.Name {
-				words = append(words, strings.TrimSpace(o.value()))
+				line += " " + strings.TrimSpace(o.value())
 			}
 		}
 	}
-	return strings.Join(words, " ")
+	return line
 }
 
 // suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord shows an error.
@@ -211,10 +209,10 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 
 // callback sends the first response to an interaction. Discord accepts it only within 3 seconds.
 func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
-	body := map[string]any{"type": kind}
-	if data != nil {
-		body["data"] = data
-	}
+	body := struct {
+		Type discordgo.InteractionResponseType `json:"type"`
+		Data any                               `json:"data,omitempty"`
+	}{kind, data}
 	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
 	if refusalIn(err).code == codeAnswered { // an earlier try got through
 		return nil

@@ -60,11 +60,6 @@ type pauses struct {
 	review    time.Duration // how far back a quiet channel is checked for edits and deletions made while the bot was offline
 }
 
-var defaultPauses = pauses{
-	identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond,
-	typing: 8 * time.Second, review: 24 * time.Hour,
-}
-
 // Options are the settings of the connector.
 type Options struct {
 	Token            string        // of the bot, with or without the prefix "Bot "; never logged
@@ -90,7 +85,11 @@ func New(o Options) (*Discord, error) {
 	base := platform.NewBase(Name, o.Log, nil)
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
 	d := &Discord{
-		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(), pauses: defaultPauses,
+		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(),
+		pauses: pauses{
+			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond,
+			typing: 8 * time.Second, review: 24 * time.Hour,
+		},
 		state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
 	}

@@ -44,7 +44,11 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		in.ReplyTo = m.Reference.MessageID
 	}
 	if to := m.Referenced; to != nil && to.Author != nil {
-		in.Quote = d.quote(*to, p.Guild, me)
+		file := ""
+		if len(to.Attachments) > 0 {
+			file = to.Attachments[0].Filename
+		}
+		in.Quote = platform.Quote(to.Author.name(p.Guild, to.Member), d.textOf(*to, p.Guild, me, to.Author.Bot), file)
 	}
 	return in, true
 }
@@ -63,14 +67,6 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		}
 	}
 	return d.state.guild(p.Guild).hasRole(m.Roles)
-}
-
-func (d *Discord) quote(m message, guild string, me user) string {
-	file := ""
-	if len(m.Attachments) > 0 {
-		file = m.Attachments[0].Filename
-	}
-	return platform.Quote(m.Author.name(guild, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
 }
 
 func (d *Discord) attach(in *channel.Inbound, m message) {
@@ -129,11 +125,11 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
 // brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
-	parts := []string{said}
+	said, title := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me), ""
 	if post, _ := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
-		parts = []string{"[post: " + post.Name + "]", said}
+		title = "[post: " + post.Name + "]"
 	}
+	parts := []string{title, said}
 	for _, s := range m.Snapshots { // they do not say whether a program wrote them
 		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
 	}
@@ -152,17 +148,15 @@ func (d *Discord) textOf(m message, guild string, me user, program bool) string 
 			parts = append(parts, e.text())
 		}
 	}
-	parts = deleteEmpty(parts)
-	return strings.Join(parts, "\n")
+	return lines(parts)
 }
 
-func deleteEmpty(texts []string) (kept []string) {
-	for _, t := range texts {
-		if t = strings.TrimSpace(t); t != "" {
-			kept = append(kept, t)
-		}
+// lines joins the texts that are not blank.
+func lines(texts []string) string {
+	for i, t := range texts {
+		texts[i] = strings.TrimSpace(t)
 	}
-	return kept
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
 }
 
 func (e embed) text() string {
@@ -170,10 +164,10 @@ func (e embed) text() string {
 	for _, f := range e.Fields {
 		parts = append(parts, f.Name+": "+f.Value)
 	}
-	if parts = deleteEmpty(parts); len(parts) == 0 {
-		return ""
+	if text := lines(parts); text != "" {
+		return "[embed: " + text + "]"
 	}
-	return "[embed: " + strings.Join(parts, "\n") + "]"
+	return ""
 }
 
 // leadingMention matches a mention of a user or a role at the start of a text.

@@ -5,6 +5,7 @@ package discord
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,11 +110,9 @@ func (m message) sentAt() time.Time {
 
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
-	switch m.Type {
-	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand:
-		return true
-	}
-	return false
+	return slices.Contains([]discordgo.MessageType{
+		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand,
+	}, m.Type)
 }
 
 // name returns the user's display name in a server, or in direct messages if guild is empty; m may be nil.

@@ -188,7 +188,9 @@ func (r *rig) heard(name string, n int) (all []chat.Message) {
 func (r *rig) texts(name string, n int) (all []string) {
 	r.T.Helper()
 	for _, m := range r.heard(name, n) {
-		all = append(all, m.Text)
+		if m.Text != "" {
+			all = append(all, m.Text)
+		}
 	}
-	return deleteEmpty(all)
+	return all
 }

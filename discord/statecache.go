@@ -257,12 +257,10 @@ func (p place) changed(permissions bitset, whose ...string) bitset {
 }
 
 func (p place) hasMessages() bool {
-	switch p.Type {
-	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
-		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
-		return false
-	}
-	return true
+	return !slices.Contains([]discordgo.ChannelType{
+		discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia, discordgo.ChannelTypeGuildStore,
+		discordgo.ChannelTypeGuildDirectory,
+	}, p.Type)
 }
 
 func (p place) conversation() string {

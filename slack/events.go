@@ -24,7 +24,7 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	s.queue.Add(m.Channel, &event{Message: m, members: membersOf(payload), ack: ack})
+	s.queue.Add(m.Channel, &event{Message: m, kind: kindOf(payload), ack: ack})
 }
 
 // readEvent decodes the message of an event. It ignores fields in an unknown form.
@@ -42,8 +42,8 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
 // event is a queued event about a message.
 type event struct {
 	slackgo.Message
-	members members // of its channel
-	ack     func()  // acknowledges it
+	kind string // of its channel, see kindOf
+	ack  func() // acknowledges it
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
@@ -95,7 +95,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 			break
 		}
 		if relevant {
-			in.Audience = e.members.audience(place)
+			in.Audience = audience(e.kind, place)
 			if !in.Incomplete { // otherwise Complete finds out the names
 				in.Label = s.label(place, in.Author)
 			}

@@ -118,9 +118,7 @@ func (s *Slack) answersInThread(place channel.Place) bool {
 func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
-	if ts != "" {
-		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
-	}
+	s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 }
 
 // authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
@@ -231,31 +229,30 @@ func isTS(id string) bool {
 	return fraction != "" && !timeOf(id).IsZero()
 }
 
-// members describes who is in a channel, as far as an event says.
-type members struct {
-	kind   string // channel, group, im, mpim; empty: unknown, as in app_mention
-	shared bool   // with another organization
-}
-
-func membersOf(payload json.RawMessage) members {
+// kindOf returns the kind of an event's channel: channel, group, im, mpim, or shared with another organization; empty if the
+// event does not say, as an app_mention.
+func kindOf(payload json.RawMessage) string {
 	var outer struct {
 		Shared bool `json:"is_ext_shared_channel"`
 		Event  struct {
 			Kind string `json:"channel_type"`
 		}
 	}
-	if json.Unmarshal(payload, &outer) != nil {
-		return members{}
+	switch err := json.Unmarshal(payload, &outer); {
+	case err != nil:
+		return ""
+	case outer.Shared:
+		return "shared"
 	}
-	return members{outer.Event.Kind, outer.Shared}
+	return outer.Event.Kind
 }
 
-// audience returns who may read a place; empty if unknown. A channel that another organization shares is not public.
-func (m members) audience(p channel.Place) channel.Audience {
+// audience returns who may read a place in a channel of this kind; empty if unknown.
+func audience(kind string, p channel.Place) channel.Audience {
 	switch {
-	case m.kind == "":
+	case kind == "":
 		return ""
-	case m.kind == "channel" && !m.shared:
+	case kind == "channel":
 		return channel.ServerWide
 	case p.Thread != "":
 		return channel.ChannelWide

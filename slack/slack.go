@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -148,13 +147,7 @@ func (o Options) check() (Options, error) {
 		}
 		o.APIBase = base.String()
 	}
-	o.Working, o.ReplyIn = cmp.Or(o.Working, workingStatus), cmp.Or(o.ReplyIn, replyAuto)
-	if !slices.Contains(Workings, o.Working) {
-		return o, fmt.Errorf("working = %q: must be one of %s", o.Working, strings.Join(Workings, ", "))
-	}
-	if !slices.Contains(ReplyPlaces, o.ReplyIn) {
-		return o, fmt.Errorf("reply_in = %q: must be one of %s", o.ReplyIn, strings.Join(ReplyPlaces, ", "))
-	}
+	o.Working, o.ReplyIn = cmp.Or(o.Working, workingStatus), cmp.Or(o.ReplyIn, replyAuto) // package config has checked them
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	return o, nil
 }

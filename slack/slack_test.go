@@ -113,9 +113,9 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		{"nor is what cannot be read", `{"is_ext_shared_channel":"yes","event":{"channel_type":"channel"}}`, "", ""},
 		{"a kind that nobody knows is private", `{"event":{"channel_type":"forum"}}`, channel.Members, channel.ChannelWide},
 	} {
-		m := membersOf([]byte(c.payload))
-		check.Equal(t, c.claim+": the channel", m.audience(channelPlace), c.channel)
-		check.Equal(t, c.claim+": a thread", m.audience(thread), c.thread)
+		kind := kindOf([]byte(c.payload))
+		check.Equal(t, c.claim+": the channel", audience(kind, channelPlace), c.channel)
+		check.Equal(t, c.claim+": a thread", audience(kind, thread), c.thread)
 	}
 }
 
@@ -134,7 +134,7 @@ func FuzzEvent(f *testing.F) {
 		if !ok {
 			return
 		}
-		_ = membersOf(payload)
+		_ = kindOf(payload)
 		place := s.placeOf(m.Channel, m.Msg)
 		in, heard := s.inbound(place, m.Msg)
 		if heard && (in.ID == "" || in.AuthorID == "" || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
