@@ -163,13 +163,3 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 	}
 	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
-
-// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where they stand.
-func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slackgo.BlockElement) {
-	for _, b := range buttons {
-		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: conversation.Thread}); button != nil {
-			row = append(row, button)
-		}
-	}
-	return row
-}

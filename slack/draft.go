@@ -167,17 +167,18 @@ const (
 
 // working shows that the bot is working: by a status until the writer stops, or by a reaction where Slack shows none.
 func (w *writer) working(ctx context.Context) {
-	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
+	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) || !isTS(w.answers) {
 		return
 	}
-	w.react(ctx)
+	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
+	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
 }
 
 // status keeps the status set until the writer stops. It returns false where Slack shows none:
 // Slack shows it in threads and direct messages, and clears it when the bot posts in the thread. It
 // is not set in a thread that the reply itself starts, where no one would see it.
 func (w *writer) status(ctx context.Context) bool {
-	if w.conversation.Thread == "" && !w.conversation.Direct() || w.statusThread() == "" {
+	if w.conversation.Thread == "" && (!w.conversation.Direct() || w.answers == "") {
 		return false
 	}
 	for {
@@ -190,33 +191,18 @@ func (w *writer) status(ctx context.Context) bool {
 	}
 }
 
-func (w *writer) statusThread() string { return cmp.Or(w.conversation.Thread, w.answers) }
-
 // setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
 	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
-		ChannelID: w.place.Channel, ThreadTS: w.statusThread(), Status: text,
+		ChannelID: w.place.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
 	})
 	return !isRefused(err)
 }
 
-func (w *writer) react(ctx context.Context) {
-	if !isTS(w.answers) {
-		return
-	}
-	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
-}
-
 // clear removes the status and the reaction, if any. It waits for that only if the connector is not running.
 func (w *writer) clear() {
-	if w.conversation.Thread != "" {
-		w.hasStatus = false // Slack clears the status of a thread
-	}
-	status, reacted := w.hasStatus, w.reacted
-	if w.hasStatus, w.reacted = false, false; !status && !reacted {
-		return
-	}
+	status, reacted := w.hasStatus && w.conversation.Thread == "", w.reacted // Slack clears the status of a thread
+	w.hasStatus, w.reacted = false, false
 	remove := func(ctx context.Context) {
 		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)

@@ -96,16 +96,17 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 // messages. After an error it can be called again with r to continue. The pages of a channel are
 // read from the newest message back to one that is not newer than after.
 func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
-	p := span{cursor: r.cursor}
+	p := span{}
 	if place.Thread != "" {
-		p.oldest = after
+		p.Oldest = after
 	}
 	for !r.complete {
+		p.Cursor = r.cursor
 		found, next, err := s.page(ctx, place, p)
+		if codeOf(err) == "invalid_cursor" {
+			*r = historyPages{}
+		}
 		if err != nil {
-			if codeOf(err) == "invalid_cursor" {
-				*r = historyPages{}
-			}
 			return err
 		}
 		for _, m := range found {
@@ -128,8 +129,7 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 		if len(r.messages) > 2*maxKept {
 			r.sort()
 		}
-		r.complete = r.complete || next == "" || next == p.cursor
-		p.cursor, r.cursor = next, next
+		r.complete, r.cursor = r.complete || next == "", next
 	}
 	r.sort()
 	return nil
@@ -137,9 +137,9 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 
 // messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
 func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []slackgo.Message, err error) {
-	p := span{latest: before}
+	p := span{Latest: before}
 	if place.Thread == "" {
-		p.limit = min(limit, pageSize)
+		p.Limit = min(limit, pageSize)
 	}
 	for more := true; more; {
 		found, next, err := s.page(ctx, place, p)
@@ -152,8 +152,7 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 		newest = append(newest, found...)
 		slices.SortStableFunc(newest, byTime)
 		newest = newest[max(len(newest)-limit, 0):]
-		more = place.Thread != "" && next != "" && next != p.cursor
-		p.cursor = next
+		more, p.Cursor = place.Thread != "" && next != "", next
 	}
 	return newest, nil
 }
@@ -172,33 +171,26 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
 }
 
-// span is the part of a history between two messages, exclusive.
-type span struct {
-	oldest, latest, cursor string
-	limit                  int  // 0: pageSize
-	metadata               bool // include that of the bot's messages
-}
+// span is the part of a history between two messages, exclusive. page sets its place.
+type span = slackgo.GetConversationRepliesParameters
 
-// page reads one page of a channel, newest first, or of a thread, oldest first.
+// page reads one page of a channel, newest first, or of a thread, oldest first. next is empty if it is the last.
 func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []slackgo.Message, next string, err error) {
-	if p.limit == 0 {
-		p.limit = pageSize
-	}
+	p.ChannelID, p.Timestamp, p.Limit = place.Channel, place.Thread, cmp.Or(p.Limit, pageSize)
 	if place.Thread != "" {
-		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
-			ChannelID: place.Channel, Timestamp: place.Thread, Oldest: p.oldest, Latest: p.latest,
-			Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
-		})
-		return found, next, err
+		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
+	} else {
+		var answer *slackgo.GetConversationHistoryResponse
+		if answer, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit, IncludeAllMetadata: p.IncludeAllMetadata,
+		}); err == nil {
+			found, next = answer.Messages, answer.ResponseMetaData.NextCursor
+		}
 	}
-	answer, err := s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-		ChannelID: place.Channel, Oldest: p.oldest, Latest: p.latest,
-		Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
-	})
-	if err != nil {
-		return nil, "", err
+	if next == p.Cursor { // it would be the same page again
+		next = ""
 	}
-	return answer.Messages, answer.ResponseMetaData.NextCursor, nil
+	return found, next, err
 }
 
 // historyPages is the part of a history that was read but not requested yet.

@@ -20,20 +20,15 @@ func (s *Slack) mentionsBot(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
 
+var leadingMention = regexp.MustCompile(`^\s*<@(\w+)(?:\|[^>]*)?>[ ,:]*`)
+
 // withoutMention removes a mention of the bot from the start of a text, unless there is nothing else.
 func (s *Slack) withoutMention(raw string) string {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(raw), "<@"+s.self.user)
-	if !ok {
+	m := leadingMention.FindStringSubmatch(raw)
+	if m == nil || m[1] != s.self.user {
 		return raw
 	}
-	label, rest, ok := strings.Cut(rest, ">")
-	if !ok || label != "" && label[0] != '|' {
-		return raw
-	}
-	if rest = strings.TrimSpace(strings.TrimLeft(rest, " ,:")); rest == "" {
-		return strings.TrimSpace(raw) // the mention is all there is
-	}
-	return rest
+	return cmp.Or(strings.TrimSpace(raw[len(m[0]):]), strings.TrimSpace(raw))
 }
 
 // plainText converts a raw text. known is false if a name is not cached: its <@U1> or <#C1> stays, for Complete to resolve.

@@ -116,7 +116,7 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
-	found, _, err := s.page(ctx, place, span{limit: 1})
+	found, _, err := s.page(ctx, place, span{Limit: 1})
 	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {
 		return ""
 	}

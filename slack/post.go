@@ -136,7 +136,7 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 		answers = tsOf(time.Now().Add(-time.Hour))
 	}
 	var own []slackgo.Message
-	p := span{oldest: answers, metadata: true}
+	p := span{Oldest: answers, IncludeAllMetadata: true}
 	for range maxSearchPages {
 		found, next, err := s.page(ctx, place, p)
 		if err != nil {
@@ -148,10 +148,9 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 				own = append(own, m)
 			}
 		}
-		if next == "" || next == p.cursor {
+		if p.Cursor = next; next == "" {
 			break
 		}
-		p.cursor = next
 	}
 	slices.SortStableFunc(own, byTime)
 	return own, nil

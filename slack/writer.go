@@ -102,13 +102,13 @@ func (w *writer) Cancel() {
 }
 
 func (w *writer) deleteDraft(ctx context.Context) {
-	if w.draft.ts == "" {
-		return
-	}
 	if w.draft.streaming {
 		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
-	w.s.remove(ctx, w.place.Channel, w.draft.ts)
+	if w.draft.ts != "" {
+		w.s.remove(ctx, w.place.Channel, w.draft.ts)
+	}
+	w.draft = draft{}
 }
 
 // Send sends one piece and returns the ts of its first message.
@@ -147,7 +147,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 			return "", err
 		}
 	}
-	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttonsOf(w.conversation, channel.Buttons(piece)))
+	var buttons []slackgo.BlockElement
+	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
+		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
+	}
+	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttons)
 	if err == nil {
 		w.s.claims.Set(w.place.Channel+"/"+id, finished)
 	}
@@ -160,10 +164,7 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, 
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, explainBotError(err)
-	}
-	return own, nil
+	return own, explainBotError(err)
 }
 
 // sendOne sends one message of a reply and returns its ts, unless own contains it already. One with buttons replaces no draft.
@@ -186,7 +187,6 @@ func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo
 			return ts, err
 		}
 		w.deleteDraft(ctx)
-		w.draft = draft{}
 	}
 	return w.s.post(ctx, w.s.api.write, w.place, text, m)
 }
