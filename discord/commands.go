@@ -51,20 +51,18 @@ func slashCommands() []*discordgo.ApplicationCommand {
 }
 
 // locales are Discord's codes for the languages that the bot speaks.
-var locales = map[string]discordgo.Locale{
-	"de": discordgo.German, "es": discordgo.SpanishES, "fr": discordgo.French, "pt": discordgo.PortugueseBR, "ja": discordgo.Japanese, "zh": discordgo.ChineseCN,
+var locales = map[discordgo.Locale]string{
+	discordgo.German: "de", discordgo.SpanishES: "es", discordgo.SpanishLATAM: "es", discordgo.French: "fr", discordgo.PortugueseBR: "pt",
+	discordgo.Japanese: "ja", discordgo.ChineseCN: "zh",
 }
 
 // localized translates one of the bot's texts into Discord's locales; "command: NAME" is the name of a command.
 func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
-	for language, locale := range locales {
+	for locale, language := range locales {
 		if translation := channel.Translated(language, text); translation != text {
 			all[locale] = platform.Short(translation, 100)
 		}
-	}
-	if spanish := all[discordgo.SpanishES]; spanish != "" {
-		all[discordgo.SpanishLATAM] = spanish
 	}
 	return all
 }

@@ -94,14 +94,13 @@ func read[T any](data json.RawMessage) (v T) {
 
 func (d *Discord) onMessageCreate(m message) {
 	me, _ := d.state.self()
-	if m.Author == nil || !m.isChat() {
-		return
-	}
-	if m.Author.ID == me.ID {
+	switch {
+	case m.Author == nil || !m.isChat():
+	case m.Author.ID == me.ID:
 		d.own.Set(m.ID, "")
-		return
+	default:
+		d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { d.deliver(ctx, p, m) })
 	}
-	d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { d.deliver(ctx, p, m) })
 }
 
 // enqueue queues work on an event about a channel, whose place it gets.
@@ -123,17 +122,16 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	if platform.IsCommand(in) {
-		if !d.Handled.Seen(in.ID) {
-			d.Work.Start(func(ctx context.Context) {
-				if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-					d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
-				}
-			})
-		}
-		return
+	switch {
+	case !platform.IsCommand(in):
+		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
+	case !d.Handled.Seen(in.ID):
+		d.Work.Start(func(ctx context.Context) {
+			if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
+				d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
+			}
+		})
 	}
-	d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 }
 
 // onMessageUpdate queues an edit. Updates also come for link previews, and some leave out what did not change.
@@ -201,9 +199,9 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
 		return err == nil || errors.Is(err, channel.ErrGone)
 	})
-	found := p.ID == id
-	if p.ID, p.Guild = id, guild; found {
-		p = d.state.add(p)
+	if p.ID != id {
+		return place{ID: id, Guild: guild}
 	}
-	return p
+	p.Guild = guild
+	return d.state.add(p)
 }

@@ -28,12 +28,9 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: m.Author.ID, Author: m.Author.name(p.Guild, m.Member), Time: m.sentAt(),
+		ID: m.ID, AuthorID: cmp.Or(m.WebhookID, m.Author.ID), Author: m.Author.name(p.Guild, m.Member), Time: m.sentAt(),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
-	}
-	if m.WebhookID != "" {
-		in.AuthorID = m.WebhookID
 	}
 	in.Text = d.textOf(m, p.Guild, me, in.Bot)
 	d.attach(&in, m)
@@ -54,19 +51,13 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 }
 
 func (d *Discord) addresses(m message, p place, me user) bool {
-	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
-		return true
-	}
-	if to := m.Referenced; to != nil && to.Author != nil && to.Author.ID == me.ID {
-		return true
-	}
+	named := func(u mentioned) bool { return u.ID == me.ID }
+	own := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
 	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
-		if _, own := d.own.Find(to.MessageID); own {
-			return true
-		}
+		_, own = d.own.Find(to.MessageID)
 	}
-	return d.state.guild(p.Guild).hasRole(m.Roles)
+	return own || slices.ContainsFunc(m.Mentions, named) || mentions(m.text(), me.ID) || d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
 func (d *Discord) attach(in *channel.Inbound, m message) {
@@ -112,10 +103,10 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 		return nil, nil
 	}
 	data, err := io.ReadAll(resp.Body)
-	if err != nil && !platform.TooLong(err) {
-		return nil, platform.WithoutURL(err)
+	if platform.TooLong(err) {
+		err = nil
 	}
-	return data, nil
+	return data, platform.WithoutURL(err)
 }
 
 // markup matches the control sequences that Discord shows as something else: mentions, custom

@@ -1,4 +1,4 @@
-// Commands: with /cairn, as a message, or by a button.
+// Commands, with /cairn, as a message, or by a button, and their answers, over a response_url or as messages.
 
 package slack
 
@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // command is one command, and the person who sent it.
@@ -131,4 +132,155 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.start(c, s.overURL(p.URL, thread, false, true))
+}
+
+// answerer sends the answer to a command. A further answer replaces the first.
+type answerer func(ctx context.Context, c command, a channel.Answer) error
+
+// overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
+// message whose button was pressed, in this thread.
+func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
+	return func(ctx context.Context, c command, a channel.Answer) error {
+		public = public && !a.Private
+		text, all := blocks(c, a)
+		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
+		if public {
+			m.ResponseType = slackgo.ResponseTypeInChannel
+		}
+		if !m.ReplaceOriginal {
+			m.ThreadTimestamp = thread
+		}
+		if len(all) > 0 {
+			m.Blocks = &slackgo.Blocks{BlockSet: all}
+		}
+		first := !replaces
+		replaces = true
+		return s.retry(ctx, func(failed error) error {
+			m.ReplaceOriginal = m.ReplaceOriginal || first && mayHaveTakenEffect(failed)
+			return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, url, s.api.http, m))
+		})
+	}
+}
+
+// asMessage answers a written command with a message, which everyone sees unless the answer is private. A private one has
+// no ts and cannot be edited.
+func (s *Slack) asMessage(place channel.Place, written string) answerer {
+	ts, m, write := "", mark{reply: "command-" + written}, s.api.write
+	return func(ctx context.Context, c command, a channel.Answer) error {
+		options := optionsOf(blocks(c, a))
+		return s.retry(ctx, func(failed error) (err error) {
+			if ts != "" {
+				_, _, _, err = write.UpdateMessageContext(ctx, place.Channel, ts, options...)
+				return err
+			}
+			options := options
+			if place.Thread != "" {
+				options = append(options, slackgo.MsgOptionTS(place.Thread))
+			}
+			if a.Private && !place.Direct() {
+				_, err = write.PostEphemeralContext(ctx, place.Channel, c.who.ID, options...)
+				return err
+			}
+			if mayHaveTakenEffect(failed) {
+				own, err := s.messagesSince(ctx, place, written)
+				for _, answer := range own {
+					if found, _ := markOf(answer); found == m {
+						ts = answer.Timestamp
+					}
+				}
+				if err != nil || ts != "" {
+					return err
+				}
+			}
+			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+				s.claims.Set(place.Channel+"/"+ts, finished)
+			}
+			return err
+		})
+	}
+}
+
+const maxTries = 3 // of an answer
+
+// retry calls try until it succeeds, is refused for good, or has failed maxTries times. failed is the error of the previous time.
+func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
+	for tries := 1; ; tries++ {
+		err = try(err)
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.answer, err)) != nil {
+			return err
+		}
+	}
+}
+
+// optionsOf returns a message of blocks; text is what notifications show, and all of it if there are no blocks.
+func optionsOf(text string, all []slackgo.Block) []slackgo.MsgOption {
+	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
+	if len(all) > 0 {
+		options = append(options, slackgo.MsgOptionBlocks(all...))
+	}
+	return options
+}
+
+const (
+	maxBlocks    = 50           // of a message
+	maxBytes     = 12_000       // of its blocks; Slack documents no limit, but was seen to refuse some 13 000
+	maxValue     = 2_000        // characters of a button's value
+	actionPrefix = "cairn_page" // prefix of the action ids of buttons that run a command
+)
+
+// blocks renders one page of an answer, shortened to fit, with buttons for its neighbours; text is what notifications show.
+func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
+	a = a.Fenced()
+	shown := a.Page(c.page)
+	buttons := pageButtons(c, a)
+	if a.Pages() > 1 && buttons == nil {
+		shown = a.String() // the line is too long for a button
+	}
+	encoded, _ := json.Marshal(buttons) // they can always be encoded
+	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
+	switch {
+	case buttons != nil:
+		all = append(all, slackgo.NewActionBlock("", buttons...))
+	case len(all) == 1:
+		all = nil // the text is enough
+	}
+	return text, all
+}
+
+// sections renders a text as blocks, with room for one more; first is the text of the first one.
+func sections(text string) (first string, all []slackgo.Block) {
+	pieces := section.Texts(text, "")
+	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
+		if strings.TrimSpace(piece) != "" {
+			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))
+		}
+	}
+	return escape(pieces[0]), all
+}
+
+func pageButtons(c command, a channel.Answer) (buttons []slackgo.BlockElement) {
+	page := min(max(c.page, 0), a.Pages()-1)
+	for _, b := range []struct {
+		label string
+		page  int
+	}{{channel.TextPrevious, page - 1}, {channel.TextNext, page + 1}} {
+		if b.page < 0 || b.page >= a.Pages() {
+			continue
+		}
+		button := buttonOf(channel.Translated(a.Language, b.label), buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		if button == nil {
+			return nil
+		}
+		buttons = append(buttons, button)
+	}
+	return buttons
+}
+
+// buttonOf returns a button that runs a command; nil if the command line is too long.
+func buttonOf(label string, value buttonValue) slackgo.BlockElement {
+	encoded, err := json.Marshal(value)
+	if err != nil || len(encoded) > maxValue {
+		return nil
+	}
+	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
