@@ -38,7 +38,6 @@ var callbackFor = map[discordgo.InteractionType]discordgo.InteractionResponseTyp
 	discordgo.InteractionApplicationCommandAutocomplete: discordgo.InteractionApplicationCommandAutocompleteResult,
 }
 
-// take applies a first response.
 func (w *world) take(i *Interaction, q query) {
 	switch i.Type {
 	case discordgo.InteractionApplicationCommandAutocomplete:
@@ -58,7 +57,6 @@ func (w *world) take(i *Interaction, q query) {
 	}
 }
 
-// answerTo creates a response.
 func (w *world) answerTo(i *Interaction, p payload) *Message {
 	m := w.newMessage(w.channel(i.Channel), w.bot, "")
 	m.Type = discordgo.MessageTypeChatInputCommand
@@ -126,7 +124,6 @@ func (w *world) followUp(q query) any {
 	return m
 }
 
-// loading reports whether people see that the bot is thinking.
 func (i *Interaction) loading() bool {
 	return i.Answer != nil && !i.Answer.Deleted && i.Answer.is(discordgo.MessageFlagsLoading)
 }

@@ -18,7 +18,6 @@ func unknown(code int, what string) *apiError {
 	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
 }
 
-// channelOf returns the channel of a path, if the bot may see it.
 func (w *world) channelOf(q query) *discordgo.Channel {
 	c := w.channels[q.PathValue("channel")]
 	refuseIf(c == nil, unknown(10003, "Channel"))
@@ -151,33 +150,17 @@ func (w *world) getMessages(q query) any {
 	refuseIf(before != "" && after != "", invalid("after", "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
 	at, err := strconv.ParseUint(cmp.Or(before, after, "0"), 10, 64)
 	refuseIf(err != nil, invalid("before", "NUMBER_TYPE_COERCE", "Value is not snowflake."))
-	var all []*Message
+	found := []Message{}
 	for _, m := range w.messages[c.ID] {
-		if !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) && w.may(c, discordgo.PermissionReadMessageHistory) {
-			all = append(all, m)
+		id, _ := strconv.ParseUint(m.ID, 10, 64) // ids created here can be parsed
+		asked := (before == "" || id < at) && (after == "" || id > at && len(found) < limit)
+		if asked && !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) && w.may(c, discordgo.PermissionReadMessageHistory) {
+			found = append(found, w.shown(m))
 		}
 	}
-	if after != "" {
-		at++
-	}
-	split, _ := slices.BinarySearchFunc(all, at, func(m *Message, at uint64) int { return cmp.Compare(id(m.ID), at) })
-	from, to := max(0, len(all)-limit), len(all)
-	switch {
-	case before != "":
-		from, to = max(0, split-limit), split
-	case after != "":
-		from, to = split, min(len(all), split+limit)
-	}
-	found := []Message{}
-	for _, m := range slices.Backward(all[from:to]) {
-		found = append(found, w.shown(m))
-	}
+	found = found[max(0, len(found)-limit):]
+	slices.Reverse(found)
 	return found
-}
-
-func id(snowflake string) uint64 {
-	n, _ := strconv.ParseUint(snowflake, 10, 64) // ids created here can be parsed
-	return n
 }
 
 func (w *world) startTyping(q query) any {

@@ -106,7 +106,6 @@ func (s *Server) interact(channel, user string, kind discordgo.InteractionType, 
 	return i
 }
 
-// invoker returns the member of an interaction, with the permissions of its roles.
 func invoker(g *discordgo.Guild, u *discordgo.User) discordgo.Member {
 	m := discordgo.Member{User: u, Roles: []string{}}
 	if known := member(g, u.ID); known != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// payload is the body of every request that creates or changes a message.
 type payload struct {
 	Content    *string                     `json:"content"`
 	Nonce      json.RawMessage             `json:"nonce"`
@@ -50,7 +49,6 @@ func (w *world) parsePayload(q query, edit bool, fallback discordgo.MessageAllow
 	return p
 }
 
-// empty reports whether there is nothing to show.
 func (p *payload) empty() bool {
 	text := p.Content != nil && *p.Content != ""
 	return !text && len(p.Components) == 0
@@ -91,7 +89,6 @@ func (w *world) checkMentions(p *payload, edit bool, fallback discordgo.MessageA
 	p.allow = a
 }
 
-// component has the supported fields of a row or a button.
 type component struct {
 	Type       discordgo.ComponentType `json:"type"`
 	Style      discordgo.ButtonStyle   `json:"style"`

@@ -62,7 +62,6 @@ func (w *world) sendable(c *discordgo.Channel, p payload) {
 	refuseIf(unread, &apiError{status: http.StatusForbidden, code: 160002, message: "Cannot reply without permission to read message history"})
 }
 
-// announce dispatches an event about a channel, if the bot may see the channel.
 func (w *world) announce(c *discordgo.Channel, e event) {
 	if w.may(c, discordgo.PermissionViewChannel) {
 		w.dispatch(e)
@@ -78,7 +77,6 @@ func (w *world) messageEvent(c *discordgo.Channel, name string, data map[string]
 	w.announce(c, event{name: name, intent: intentOf(c), data: data})
 }
 
-// deleted marks a message as deleted and dispatches the event.
 func (w *world) deleted(m *Message) {
 	if m.Deleted = true; !m.is(discordgo.MessageFlagsEphemeral) {
 		w.messageEvent(w.channel(m.ChannelID), "MESSAGE_DELETE", map[string]any{"id": m.ID})

@@ -17,7 +17,6 @@ import (
 	"cairn/internal/loopback"
 )
 
-// query is a request as passed to an endpoint.
 type query struct {
 	*http.Request
 	body []byte // the JSON
@@ -67,12 +66,11 @@ func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e en
 	})
 }
 
-// serve calls the endpoint of a request that passes the formal checks.
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
 	q := query{Request: r}
 	var err error
 	q.body, err = io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20)) // Discord, Message: Create Message, Limitations: 25 MiB
-	record := &Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
+	record := Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
 	s.exchange(rw, r, record, func(w *world) answer {
 		refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
 		if authorized { // interactions do not count
@@ -87,8 +85,7 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	})
 }
 
-// exchange records a request and responds to it, or as the fault that affects it demands.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world) answer) {
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record Request, respond func(*world) answer) {
 	s.do(func(w *world) { w.requests = append(w.requests, record) })
 	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
 		s.do(func(w *world) { a = respond(w) })
@@ -96,7 +93,6 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 	}, refused, func() {})
 }
 
-// refused returns the response of a fault.
 func refused(f Fault) answer {
 	switch {
 	case f.Cut:
@@ -141,7 +137,6 @@ type apiError struct {
 	reason  string
 }
 
-// invalid returns the error for an invalid field of a body.
 func invalid(field, kind, reason string) *apiError {
 	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
 }
@@ -154,7 +149,6 @@ func refuseIf(wrong bool, why *apiError) {
 
 type answer = loopback.Reply
 
-// jsonAnswer returns a response with a JSON body.
 func jsonAnswer(status int, v any) answer {
 	return answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}
 }
@@ -191,7 +185,6 @@ func (w *world) limit() {
 	}
 }
 
-// decode decodes a JSON body into v.
 func (q query) decode(v any) {
 	if err := json.Unmarshal(q.body, v); err != nil {
 		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()).answer())

@@ -98,7 +98,6 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// do calls f with the world locked.
 func (s *Server) do(f func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,18 +132,12 @@ func (s *Server) Connections() (all []Connection) {
 }
 
 // String returns the request as Fault.Of names it: "POST /channels/1/messages", "GET /attachments/1/2/a.txt".
-func (r *Request) String() string { return r.Method + " " + r.Path }
+func (r Request) String() string { return r.Method + " " + r.Path }
 
 // Requests returns all requests so far, oldest first, that a route names, as in Fault.Of.
 func (s *Server) Requests(route string) (all []Request) {
-	s.do(func(w *world) {
-		for _, r := range w.requests {
-			if loopback.Matches(r.String(), route) {
-				all = append(all, *r)
-			}
-		}
-	})
-	return all
+	s.do(func(w *world) { all = slices.Clone(w.requests) })
+	return slices.DeleteFunc(all, func(r Request) bool { return !loopback.Matches(r.String(), route) })
 }
 
 // Messages returns a channel's messages, oldest first, without deleted ones.

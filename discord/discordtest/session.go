@@ -27,7 +27,6 @@ type session struct {
 	broken  bool              // every RESUME is answered with close code 4007
 }
 
-// event is an event for each session with its intent.
 type event struct {
 	name    string
 	intent  discordgo.Intent // one of these bits is required; 0: none is

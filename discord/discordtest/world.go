@@ -35,7 +35,7 @@ type world struct {
 
 	handshakes []Handshake
 	drop       int // events that will not be sent
-	requests   []*Request
+	requests   []Request
 	second     time.Time // start of the current window of the global limit
 	inSecond   int
 }
@@ -112,13 +112,12 @@ func (s *Server) Channel(guild, name string) discordgo.Channel {
 func (s *Server) Direct(user string) (c discordgo.Channel) {
 	s.do(func(w *world) {
 		u := w.user(user)
+		c = discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
 		for _, known := range w.channels {
 			if known.Type == discordgo.ChannelTypeDM && known.Recipients[0] == u {
 				c = *known
-				return
 			}
 		}
-		c = discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
 		n := c
 		w.channels[c.ID] = &n
 	})

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// postableLocked returns the channel that the app wants to post in. The app must be a member.
 func (s *Server) postableLocked(id string) *channel {
 	c := s.channels[id]
 	refuseIf(c == nil, "channel_not_found")
@@ -31,7 +30,6 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 	return ts
 }
 
-// writtenLocked returns the message that the app wants to post, and its channel.
 func (s *Server) writtenLocked(a args) (*channel, *Message) {
 	c := s.postableLocked(a["channel"])
 	said := s.contentLocked(a)
@@ -45,7 +43,6 @@ func (s *Server) postMessage(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }
 
-// ownMessageLocked returns a new message of the app.
 func (s *Server) ownMessageLocked(c *channel, thread string, said content) *Message {
 	return &Message{
 		Channel: c.id, TS: s.tsLocked(), Thread: thread, User: BotUserID, BotID: BotID,
@@ -140,7 +137,6 @@ func (s *Server) stopStream(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }
 
-// streamLocked returns the app's message that is being streamed.
 func (s *Server) streamLocked(a args) (*channel, *Message) {
 	c, m := s.ownLocked(a, "message_not_owned_by_app")
 	refuseIf(m.stopped, "stopped_by_user")

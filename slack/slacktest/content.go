@@ -26,14 +26,12 @@ const (
 	everyonePing = "<!channel>,<!here>,<!everyone>"
 )
 
-// content is the content of a message.
 type content struct {
 	text     string
 	blocks   json.RawMessage
 	metadata json.RawMessage
 }
 
-// contentLocked parses and validates the content of a post or an edit.
 func (s *Server) contentLocked(a args) content {
 	c := content{text: a["text"]}
 	if s.opt.IgnoresMarkdown && a["markdown_text"] != "" {

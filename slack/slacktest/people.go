@@ -31,12 +31,10 @@ func (s *Server) Say(p Post) string {
 	defer s.mu.Unlock()
 	c := s.mustChannelLocked(p.Channel)
 	m := &Message{Channel: c.id, TS: s.tsLocked(), Thread: p.Thread, User: p.User, Text: p.Text}
-	if u := s.users[p.User]; u == nil && p.User != "" {
-		panic("slacktest: no user " + p.User)
-	} else if u == nil {
+	if p.User == "" {
 		m.BotID = s.idLocked("B")
 	} else {
-		m.BotID = u.Profile.BotID
+		m.BotID = s.mustUserLocked(p.User).Profile.BotID
 	}
 	if p.Thread != "" && c.find(p.Thread) == nil {
 		panic("slacktest: no message " + p.Thread)
@@ -184,7 +182,6 @@ func (s *Server) mustChannelLocked(id string) *channel {
 	return loopback.Must(s.channels, id, "channel")
 }
 
-// act calls f with a message and its channel.
 func (s *Server) act(channelID, ts string, f func(c *channel, m *Message)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

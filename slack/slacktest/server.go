@@ -131,7 +131,6 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	return loopback.Sleep(ctx, s.life.Done(), d)
 }
 
-// do calls f with mu held.
 func (s *Server) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,27 +152,19 @@ type Call struct {
 
 // Calls returns the answered requests of one method, oldest first, including those that met a Fault.
 func (s *Server) Calls(method string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []Call
-	for _, c := range s.calls {
-		if c.Method == method {
-			found = append(found, c)
-		}
-	}
-	return found
+	all := locked(s, func() []Call { return slices.Clone(s.calls) })
+	return slices.DeleteFunc(all, func(c Call) bool { return c.Method != method })
 }
 
 // Seen returns the number of requests of one method so far, including those not answered yet.
 func (s *Server) Seen(method string) int { return locked(s, func() int { return s.seen[method] }) }
 
 // Deliveries returns every envelope so far, oldest first, with its acknowledgement.
-func (s *Server) Deliveries() []Delivery {
+func (s *Server) Deliveries() (found []Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := make([]Delivery, len(s.deliveries))
-	for i, d := range s.deliveries {
-		found[i] = *d
+	for _, d := range s.deliveries {
+		found = append(found, *d)
 	}
 	return found
 }
@@ -189,8 +180,7 @@ func (s *Server) Messages(channel string) []Message {
 	return locked(s, func() []Message { return s.messagesLocked(channel) })
 }
 
-func (s *Server) messagesLocked(channel string) []Message {
-	var found []Message
+func (s *Server) messagesLocked(channel string) (found []Message) {
 	for _, m := range s.mustChannelLocked(channel).messages {
 		if !m.Deleted {
 			copied := *m
@@ -202,16 +192,11 @@ func (s *Server) messagesLocked(channel string) []Message {
 }
 
 // Posted returns the app's own messages in their current state, channel by channel, oldest first.
-func (s *Server) Posted() []Message {
+func (s *Server) Posted() (found []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []Message
 	for _, id := range s.order {
-		for _, m := range s.messagesLocked(id) {
-			if m.own() {
-				found = append(found, m)
-			}
-		}
+		found = append(found, slices.DeleteFunc(s.messagesLocked(id), func(m Message) bool { return !m.own() })...)
 	}
 	return found
 }

@@ -58,7 +58,6 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	s.do(func() { s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k }) })
 }
 
-// register adds a socket and sends hello.
 func (s *Server) register(k *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,18 +180,12 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 // Repeat sends an event again although it was acknowledged: Slack guarantees at-least-once
 // delivery, not exactly-once. It panics if there was no such event.
 func (s *Server) Repeat(eventID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range s.deliveries {
-		if d.EventID == eventID {
-			s.deliverLocked(d.Kind, d.EventID, d.Payload)
-			return
-		}
-	}
-	panic("slacktest: no event " + eventID)
+	s.do(func() {
+		i := slices.IndexFunc(s.deliveries, func(d *Delivery) bool { return d.EventID == eventID })
+		s.deliverLocked(kindEvent, eventID, s.deliveries[i].Payload)
+	})
 }
 
-// acknowledge handles a client message on a socket.
 func (s *Server) acknowledge(data []byte) {
 	var ack struct {
 		EnvelopeID string          `json:"envelope_id"`

@@ -174,7 +174,6 @@ var allScopes = []string{
 // families are the prefixes of scopes, by kind of conversation.
 var families = map[string]string{"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
-// granted reports whether the token has a scope.
 func (s *Server) granted(scope string) bool { return slices.Contains(s.opt.Scopes, scope) }
 
 // checkScopeLocked refuses a call without a required scope (missing_scope on each method's page; that needed and provided are
