@@ -125,12 +125,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 	if !relevant {
 		return nil
 	}
-	in.Time = timeOf(m.Timestamp)
-	if now.Edited != nil { // in whole seconds, but someone may edit twice within one
-		if edited := timeOf(now.Edited.Timestamp); edited.After(in.Time) {
-			in.Time = edited
-		}
-	}
+	in.Time = timeOf(m.Timestamp) // now.Edited has whole seconds, but someone may edit twice within one
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -1,8 +1,14 @@
+// Replies: a stream shows one while it is written, and a splitter makes messages of it.
+
 package platform
 
 import (
 	"cmp"
+	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -194,4 +200,101 @@ func (s Splitter) cost(r rune) int {
 		return 2
 	}
 	return 1
+}
+
+// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another shows
+// the latest text. They wait until the group is opened: a reply that an earlier process started may
+// resume before the connector runs. One goroutine calls its methods, apart from Follow.
+type Stream struct {
+	Live context.Context // canceled when the stream ends; for work that may be abandoned
+
+	group         *Group
+	working, show func(ctx context.Context)
+	showing       bool
+	end           context.CancelFunc
+	running       sync.WaitGroup
+	text          atomic.Pointer[string] // the latest
+	changed       chan struct{}          // has a token while there is a text that is not shown yet
+	nextEdit      time.Time              // used by the goroutine that shows the text, until it has ended
+}
+
+// NewStream returns a stream that does nothing before Working or Show is called. The requests that working and show
+// make should not be canceled with Live: a canceled one may still take effect after the reply is sent.
+func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
+	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
+	s.Live, s.end = context.WithCancel(g.Context())
+	return s
+}
+
+// Working starts showing that the bot is working.
+func (s *Stream) Working() { s.start(s.working) }
+
+// Show sets the latest text, and starts showing it.
+func (s *Stream) Show(text string) {
+	s.text.Store(&text)
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	if !s.showing {
+		s.showing = true
+		s.start(s.show)
+	}
+}
+
+func (s *Stream) start(do func(ctx context.Context)) {
+	if s.Live.Err() != nil {
+		return
+	}
+	s.running.Add(1)
+	if !s.group.Start(func(ctx context.Context) {
+		defer s.running.Done()
+		if s.group.Wait(s.Live) == nil {
+			do(ctx)
+		}
+	}) {
+		s.running.Done()
+	}
+}
+
+// NoteEdit allows no further edit for a pause.
+func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pause) }
+
+// UntilEdit returns how long to wait before the next edit.
+func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
+
+// Follow calls show with the latest text until the stream ends, after each change, but first after a
+// pause, and not before the next edit is allowed. show returns the delay until the next call (0:
+// after the next change); more is false if further calls are pointless.
+func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.Duration, more bool)) {
+	for {
+		select {
+		case <-s.changed:
+		case <-s.Live.Done():
+			return
+		}
+		next := max(first, s.UntilEdit())
+		for first = 0; ; {
+			if Sleep(s.Live, next) != nil {
+				return
+			}
+			select {
+			case <-s.changed: // the text came during the pause, and is shown now
+			default:
+			}
+			delay, more := show(*s.text.Load())
+			if !more {
+				return
+			}
+			if next = delay; next == 0 {
+				break
+			}
+		}
+	}
+}
+
+// Stop ends the stream and waits for its last request, which must not take effect after a later one.
+func (s *Stream) Stop() {
+	s.end()
+	s.running.Wait()
 }
