@@ -28,12 +28,24 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: cmp.Or(m.WebhookID, m.Author.ID), Author: m.Author.name(p.Guild, m.Member), Time: m.sentAt(),
+		ID: m.ID, AuthorID: cmp.Or(m.WebhookID, m.Author.ID), Author: m.Author.name(p.Guild, m.Member), Time: timeOf(m.ID),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
 	}
+	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
+		in.Time = t
+	}
 	in.Text = d.textOf(m, p.Guild, me, in.Bot)
-	d.attach(&in, m)
+	files := m.Attachments
+	for _, s := range m.Snapshots {
+		files = slices.Concat(files, s.Message.Attachments)
+	}
+	for _, f := range files {
+		a := channel.Attachment{Kind: platform.KindOf(f.ContentType), Name: f.Filename, Size: f.Size, URL: f.URL, Caption: f.Description}
+		a.Type, _, _ = strings.Cut(f.ContentType, ";")
+		in.Incomplete = in.Incomplete || d.files.Wanted(a)
+		in.Attachments = append(in.Attachments, a)
+	}
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false // nothing is readable, e.g. without the message content intent
 	}
@@ -51,26 +63,14 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 }
 
 func (d *Discord) addresses(m message, p place, me user) bool {
-	named := func(u mentioned) bool { return u.ID == me.ID }
+	named := func(u mentioned) bool { return u.ID == me.ID } // or in the text, where a server tells no mentions
 	own := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
 	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
 		_, own = d.own.Find(to.MessageID)
 	}
-	return own || slices.ContainsFunc(m.Mentions, named) || mentions(m.text(), me.ID) || d.state.guild(p.Guild).hasRole(m.Roles)
-}
-
-func (d *Discord) attach(in *channel.Inbound, m message) {
-	files := m.Attachments
-	for _, s := range m.Snapshots {
-		files = slices.Concat(files, s.Message.Attachments)
-	}
-	for _, f := range files {
-		a := channel.Attachment{Kind: platform.KindOf(f.ContentType), Name: f.Filename, Size: f.Size, URL: f.URL, Caption: f.Description}
-		a.Type, _, _ = strings.Cut(f.ContentType, ";")
-		in.Incomplete = in.Incomplete || d.files.Wanted(a)
-		in.Attachments = append(in.Attachments, a)
-	}
+	return own || slices.ContainsFunc(m.Mentions, named) || strings.Contains(m.text(), "<@"+me.ID+">") ||
+		strings.Contains(m.text(), "<@!"+me.ID+">") || d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
 const completeTimeout = 10 * time.Second
@@ -182,10 +182,6 @@ func (d *Discord) stripMentions(text, guild string, me user) string {
 	}
 }
 
-func mentions(text, id string) bool {
-	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@!"+id+">"))
-}
-
 // replaceIDs replaces the markup in a text with what people see, such as names for ids.
 func (d *Discord) replaceIDs(text string, m message, guild string, me user) string {
 	return markup.ReplaceAllStringFunc(text, func(found string) string {
@@ -210,13 +206,10 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 }
 
 func (d *Discord) userName(id string, m message, guild string, me user) string {
-	for _, u := range m.Mentions {
+	for _, u := range append(m.Mentions, mentioned{user: me}) {
 		if u.ID == id {
 			return u.name(guild, u.Member)
 		}
-	}
-	if id == me.ID {
-		return me.name("", nil)
 	}
 	return "unknown"
 }

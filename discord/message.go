@@ -101,13 +101,6 @@ func (m message) nonce() (nonce string) {
 	return nonce
 }
 
-func (m message) sentAt() time.Time {
-	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
-		return t
-	}
-	return timeOf(m.ID)
-}
-
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
 	return slices.Contains([]discordgo.MessageType{

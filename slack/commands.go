@@ -84,15 +84,6 @@ func (s *Slack) Spell(conversation, line string) string {
 	return "@" + name + " " + line
 }
 
-// onTextCommand runs a written command: Slack has no slash commands in threads. It comes as a message and as a mention.
-func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
-	if s.repeated("line", place.Channel, in.ID) {
-		return
-	}
-	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
-	s.start(c, s.asMessage(place, in.ID))
-}
-
 // buttonValue is the value of a button, as JSON.
 type buttonValue struct {
 	Line   string `json:"line"`

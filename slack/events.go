@@ -88,11 +88,14 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 		_, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp)
 		relevant = relevant && !gone
 		if relevant && platform.IsCommand(in) {
-			if n == 0 {
-				s.onTextCommand(place, in)
-				return 1, nil
+			if n > 0 {
+				break
 			}
-			break
+			if !s.repeated("line", place.Channel, in.ID) { // it comes as a message and as a mention
+				who := channel.Person{ID: in.AuthorID, Name: in.Author}
+				s.start(command{place: place, line: in.Text, who: who, written: true}, s.asMessage(place, in.ID))
+			}
+			return 1, nil
 		}
 		if relevant {
 			in.Audience = audience(e.kind, place)
