@@ -145,19 +145,12 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 }
 
 func TestSplitCountsAsSlackDoes(t *testing.T) {
-	for claim, c := range map[string]struct {
-		text   string
-		pieces int
-	}{
-		"an empty text is one piece":        {"", 1},
-		"characters are counted, not bytes": {strings.Repeat("語", 4000), 1},
-		"those of two units count twice":    {strings.Repeat("🗿", 2001), 2},
-		"what is made harmless counts more": {strings.Repeat("@", 2001), 2},
-		"so does what is escaped":           {strings.Repeat("<", 1001), 2},
-	} {
-		got := messages.Texts(c.text, "")
-		check.That(t, len(got) == c.pieces && strings.Join(got, "") == c.text, "%s: %d pieces", claim, len(got))
+	for character, most := range map[string]int{"語": 4000, "🗿": 2000, "@": 2000, "<": 1000} { // not bytes; two units; harmless; escaped
+		check.Len(t, "pieces of what just fits of "+character, messages.Texts(strings.Repeat(character, most), ""), 1)
+		got := messages.Texts(strings.Repeat(character, most+1), "")
+		check.That(t, len(got) == 2 && strings.Join(got, "") == strings.Repeat(character, most+1), "%d pieces of %s", len(got), character)
 	}
+	check.EqualAll(t, "pieces of nothing", messages.Texts("", ""), []string{""})
 }
 
 // Slack counts the blocks that it makes of Markdown, too.

@@ -146,17 +146,13 @@ func TestKeyedQueue(t *testing.T) {
 
 func TestCacheKeepsTheFirstValue(t *testing.T) {
 	var c Cache
-	is := func(what, value string, ok bool) func(string, bool) {
-		return func(v string, found bool) {
-			check.That(t, v == value && found == ok, "%s returned %q, %v", what, v, found)
-		}
-	}
-	is("First", "1", false)(c.First("a", "1"))
-	is("First again", "1", true)(c.First("a", "2"))
+	first, existed := c.First("a", "1")
+	again, still := c.First("a", "2")
+	check.That(t, first == "1" && !existed && again == "1" && still, "First returned %q, %v, then %q, %v", first, existed, again, still)
 	c.Set("a", "3")
-	is("Find", "3", true)(c.Find("a"))
-	is("Find of what was never set", "", false)(c.Find("b"))
-	check.That(t, !c.Seen("b") && c.Seen("b"), "Seen is wrong")
+	value, found := c.Find("a")
+	_, other := c.Find("b")
+	check.That(t, value == "3" && found && !other && !c.Seen("b") && c.Seen("b"), "Find returned %q, %v, and of what was never set %v", value, found, other)
 }
 
 func TestCacheForgetsTheOldest(t *testing.T) {
