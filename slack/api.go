@@ -74,11 +74,8 @@ func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
 // sameHost rejects redirects to another host or scheme, because requests contain a token.
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
-	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme {
-		return errors.New("redirected to another host")
-	}
-	if len(via) >= 5 {
-		return errors.New("redirected too often")
+	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme || len(via) >= 5 {
+		return errors.New("redirected to another host, or too often")
 	}
 	return nil
 }
@@ -89,14 +86,7 @@ func waitAfter(pause time.Duration, err error) time.Duration {
 	return max(pause, asked)
 }
 
-// probe makes one request with each token. slack-go itself would retry with an invalid one forever.
-func (s *Slack) probe(ctx context.Context) error {
-	if err := s.probeBot(ctx); err != nil {
-		return err
-	}
-	return s.probeApp(ctx)
-}
-
+// probeBot finds out who the bot is. slack-go itself would retry with an invalid token forever.
 func (s *Slack) probeBot(ctx context.Context) error {
 	who, err := s.api.once.AuthTestContext(ctx)
 	if err != nil {
@@ -157,7 +147,10 @@ func CreateURL() string {
 // Check asks Slack what the tokens allow, and returns its findings, one sentence each, or an error: what a person has to do.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	defer s.api.http.CloseIdleConnections()
-	if err := s.probe(ctx); err != nil {
+	if err = s.probeBot(ctx); err == nil {
+		err = s.probeApp(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil

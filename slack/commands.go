@@ -110,12 +110,9 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	if err := json.Unmarshal(payload, &p); err != nil || p.Type != "block_actions" || len(p.Actions) == 0 || p.Channel.ID == "" {
 		return
 	}
-	action := p.Actions[0]
 	var value buttonValue
-	if !strings.HasPrefix(action.ActionID, actionPrefix) || json.Unmarshal([]byte(action.Value), &value) != nil {
-		return
-	}
-	if s.repeated("press", p.Trigger, p.URL) {
+	own := strings.HasPrefix(p.Actions[0].ActionID, actionPrefix) && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil
+	if !own || s.repeated("press", p.Trigger, p.URL) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)

@@ -124,12 +124,12 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// supervise keeps a socket open until ctx is done, or a person has to fix something. First it checks the tokens.
+// supervise keeps a socket open until ctx is done, or a person has to fix something. First it finds out who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
 	var before *socket
 	return s.Link.Keep(ctx, func(ctx context.Context) error {
 		if before == nil {
-			if err := s.probe(ctx); err != nil {
+			if err := s.probeBot(ctx); err != nil {
 				return err
 			}
 			s.Work.Open(ctx)

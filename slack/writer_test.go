@@ -12,8 +12,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/internal/check"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -224,29 +222,6 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 		r.send(w, piece("One two."))
 		r.answered(q.channel, "One two.", "(too long)")
 	})
-}
-
-func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
-	letGo := make(chan struct{})
-	r, general, ann := town(t, slacktest.Options{}, channeltest.Delegate)
-	r.opts.ReplyIn = replyThread
-	r.Helper = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		select {
-		case <-letGo:
-		case <-ctx.Done():
-		}
-		return llmtest.Say("42"), ctx.Err()
-	}}
-	r.begin()
-	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "count"})
-	r.inThread(general, asked, "started")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "by the way"})
-	r.eventually("that is stored", func() bool {
-		lines := r.transcript(conversation(general))
-		return lines[len(lines)-1] == "user: by the way"
-	})
-	close(letGo)
-	r.inThread(general, asked, "they say 42")
 }
 
 // The bot may have come to the channel after it, and people ask about it all the same.
