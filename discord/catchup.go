@@ -156,8 +156,11 @@ func (d *Discord) readable(ctx context.Context, id string, background bool) bool
 
 // messages returns messages of a channel, oldest first: those after after, else the newest before before, else the newest.
 func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
-	if _, err := d.self(ctx); err != nil {
-		return nil, err
+	if me, _ := d.state.self(); me.ID == "" { // READY has not arrived yet
+		if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
+			return nil, err
+		}
+		d.state.setSelf(me, "")
 	}
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	switch {
@@ -174,17 +177,4 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 func (d *Discord) messageByID(ctx context.Context, channel, id string, background bool) (m message, err error) {
 	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: background})
 	return m, err
-}
-
-// self returns the bot's user, over REST if READY has not arrived yet.
-func (d *Discord) self(ctx context.Context) (user, error) {
-	me, _ := d.state.self()
-	if me.ID != "" {
-		return me, nil
-	}
-	err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me})
-	if err == nil {
-		d.state.setSelf(me, "")
-	}
-	return me, err
 }

@@ -133,7 +133,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	return d.RunCommand(ctx, d.conversationOf(ctx, i), i.person(), line, func(ctx context.Context, answer channel.Answer, _ bool) error {
+	return d.RunCommand(ctx, d.conversationOf(ctx, i), i.person(), line, false, func(ctx context.Context, answer channel.Answer) error {
 		return d.showAnswer(ctx, i, line, n, answer)
 	})
 }

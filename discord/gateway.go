@@ -50,13 +50,10 @@ const maxFailedResumes = 3
 func (s *session) connect(ctx context.Context) error {
 	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
 	address := cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion // Discord, Gateway: Connecting
-	ws, status, err := platform.Dial(ctx, address, nil, s.timeout)
-	switch {
-	case status != 0:
-		err = fmt.Errorf("the gateway answered HTTP %d", status)
-	case err != nil:
+	ws, err := platform.Dial(ctx, address, nil, s.timeout)
+	if err != nil {
 		err = fmt.Errorf("connect to the gateway: %w", err)
-	default:
+	} else {
 		err = s.run(ctx, ws)
 	}
 	if ctx.Err() == nil {

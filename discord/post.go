@@ -120,15 +120,12 @@ func (d *Discord) find(ctx context.Context, conversation, reply string, to []str
 	if len(to) > 0 {
 		after = slices.MinFunc(to, byAge)
 	}
-	me, err := d.self(ctx)
-	if err != nil {
-		return message{}, err
-	}
 	for range maxSearch {
 		page, err := d.messages(ctx, channelID(conversation), after, "", maxPage, false)
 		if err != nil {
 			return message{}, fmt.Errorf("look for what was sent: %w", err)
 		}
+		me, _ := d.state.self() // messages has found out
 		for _, m := range page {
 			if m.Author == nil || m.Author.ID != me.ID {
 				continue
@@ -275,11 +272,8 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 	}
 	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
 	place, first := channelID(name), "" // the id of the answer's first message
-	return d.RunCommand(ctx, name, who, in.Text, func(ctx context.Context, answer channel.Answer, refused bool) error {
+	return d.RunCommand(ctx, name, who, in.Text, true, func(ctx context.Context, answer channel.Answer) error {
 		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
-		if refused { // as for other messages
-			return nil
-		}
 		if first != "" {
 			if err := d.editMessage(ctx, place, first, pieces[0], false); err != nil {
 				return err

@@ -56,12 +56,8 @@ func (s *Slack) start(c command, answer answerer) {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
-		err = s.RunCommand(ctx, c.place.String(), c.who, c.line, func(ctx context.Context, a channel.Answer, refused bool) error {
-			if c.written && refused { // as for other messages
-				return nil
-			}
-			return answer(ctx, c, a)
-		})
+		show := func(ctx context.Context, a channel.Answer) error { return answer(ctx, c, a) }
+		err = s.RunCommand(ctx, c.place.String(), c.who, c.line, c.written, show)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}

@@ -40,7 +40,7 @@ type socket struct {
 func (k *socket) run(ctx context.Context) (err error) {
 	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
 	if err == nil {
-		k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
+		k.ws, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
 	}
 	if err != nil {
 		return explainSocketError(err)

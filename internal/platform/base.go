@@ -146,17 +146,21 @@ func (g *Group) Close() {
 	g.running.Wait()
 }
 
-// Show shows the answer to a command. refused means that the person is not heard there.
-type Show = func(ctx context.Context, answer channel.Answer, refused bool) error
+// Show shows the answer to a command.
+type Show = func(ctx context.Context, answer channel.Answer) error
 
 // lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
 const lastTimeout = 5 * time.Second
 
 // RunCommand runs a command line such as "/compact prices". It calls show with the answer, and again with the text that
-// replaces it once what the command started has ended, or the connector ends.
-func (b *Base) RunCommand(ctx context.Context, conversation string, who channel.Person, line string, show Show) error {
+// replaces it once what the command started has ended, or the connector ends. A written command of a person who is not
+// heard there is not answered, as other messages are not.
+func (b *Base) RunCommand(ctx context.Context, conversation string, who channel.Person, line string, written bool, show Show) error {
 	answer, refused, err := b.answer(ctx, conversation, who, line)
-	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
+	if refused && written {
+		return nil
+	}
+	if err := errors.Join(err, show(ctx, answer)); err != nil || answer.Then == nil {
 		return err
 	}
 	return showEnd(ctx, answer.Then, show)
@@ -167,7 +171,7 @@ func showEnd(ctx context.Context, then func(ctx context.Context) string, show Sh
 	text := then(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
-	return show(ctx, channel.Answer{Text: text}, false)
+	return show(ctx, channel.Answer{Text: text})
 }
 
 // answer returns the answer to a command; there always is one. It is private if the person is refused or the command fails.

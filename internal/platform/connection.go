@@ -54,17 +54,15 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 		if setup, ok := errors.AsType[SetupError](err); ok {
 			return setup
 		}
+		l.Log.Debug("connection_lost", "error", err)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case steady:
 			l.Pause.Reset()
+			continue
 		case !established || l.Pause.next > 0: // a single lost connection is normal
 			l.Begin(err)
-		}
-		l.Log.Debug("connection_lost", "error", err)
-		if steady {
-			continue
 		}
 		pause := l.Pause.Next()
 		if l.Wait != nil {
@@ -95,17 +93,17 @@ type Socket struct {
 	read     atomic.Pointer[time.Time] // when something was last received
 }
 
-// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called. status is that of an HTTP refusal.
-func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
+// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called.
+func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (*Socket, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
-	if err != nil {
-		if resp != nil {
-			status = resp.StatusCode
-		}
-		return nil, status, err
+	switch {
+	case err == nil:
+		return NewSocket(ws, timeout), nil
+	case resp != nil:
+		err = fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
 	}
-	return NewSocket(ws, timeout), 0, nil
+	return nil, err
 }
 
 // NewSocket reads from a connection that is open already, as Dial does.

@@ -94,7 +94,7 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	then := func(ctx context.Context) string { cancel(); <-ctx.Done(); return "It goes on in the background." }
 	shown := ""
-	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer channel.Answer, _ bool) error {
+	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer channel.Answer) error {
 		_, limited := ctx.Deadline()
 		check.That(t, limited, "the shutdown waits without end")
 		shown = answer.Text
