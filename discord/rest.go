@@ -40,7 +40,7 @@ func newREST(base, token string) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	// The API does not redirect, so redirects are not followed.
-	client := &http.Client{Transport: platform.Bounded{RoundTripper: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: platform.Bounded{Transport: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 

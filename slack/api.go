@@ -42,7 +42,7 @@ type api struct {
 func newAPI(o Options) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	client := &http.Client{Transport: readableTransport{platform.Bounded{RoundTripper: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	client := &http.Client{Transport: readableTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),

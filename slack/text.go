@@ -213,7 +213,7 @@ func (s *Slack) label(place channel.Place, author string) string {
 }
 
 // unresolvedName matches the id of a name that was not cached when the message arrived.
-var unresolvedName = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
+var unresolvedName = regexp.MustCompile(`<[@#][A-Z0-9]+>`)
 
 // Complete adds what an event leaves out: names, a quote of the message at the top of the thread, and contents of files.
 func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
@@ -246,10 +246,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 
 // resolveNames replaces the ids that plainText left with names.
 func (s *Slack) resolveNames(ctx context.Context, text string) string {
-	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string {
-		parts := unresolvedName.FindStringSubmatch(found)
-		return parts[1] + s.lookUp(ctx, parts[2])
-	})
+	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string { return found[1:2] + s.lookUp(ctx, found[2:len(found)-1]) })
 }
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.

@@ -125,10 +125,10 @@ func TooLong(err error) bool {
 }
 
 // Bounded is a transport that limits the size of response bodies, after decompression.
-type Bounded struct{ http.RoundTripper }
+type Bounded struct{ *http.Transport }
 
 func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(r)
+	resp, err := b.Transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +138,6 @@ func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, limit)
 	return resp, nil
-}
-
-// CloseIdleConnections closes those of the wrapped transport; http.Client calls it.
-func (b Bounded) CloseIdleConnections() {
-	if t, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
 }
 
 type limitKey struct{}
