@@ -132,7 +132,8 @@ func TestHistoryGivesPages(t *testing.T) {
 		for _, m := range page.Said {
 			got += " " + m.Text
 		}
-		check.That(t, got == c.want && page.More == c.more && (c.last == "" || page.Last == c.last), "%q, %+v, want %+v", got, page, c)
+		right := got == c.want && page.More == c.more && (c.last == "" || page.Last == c.last)
+		check.That(t, right, "%q, %+v, want %+v", got, page, c)
 	}
 }
 

@@ -52,8 +52,8 @@ func slashCommands() []*discordgo.ApplicationCommand {
 
 // locales are Discord's codes for the languages that the bot speaks.
 var locales = map[discordgo.Locale]string{
-	discordgo.German: "de", discordgo.SpanishES: "es", discordgo.SpanishLATAM: "es", discordgo.French: "fr", discordgo.PortugueseBR: "pt",
-	discordgo.Japanese: "ja", discordgo.ChineseCN: "zh",
+	discordgo.German: "de", discordgo.SpanishES: "es", discordgo.SpanishLATAM: "es", discordgo.French: "fr",
+	discordgo.PortugueseBR: "pt", discordgo.Japanese: "ja", discordgo.ChineseCN: "zh",
 }
 
 // localized translates one of the bot's texts into Discord's locales; "command: NAME" is the name of a command.
@@ -133,9 +133,8 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	return d.RunCommand(ctx, d.conversationOf(ctx, i), i.person(), line, false, func(ctx context.Context, answer channel.Answer) error {
-		return d.showAnswer(ctx, i, line, n, answer)
-	})
+	show := func(ctx context.Context, answer channel.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
+	return d.RunCommand(ctx, d.conversationOf(ctx, i), i.person(), line, false, show)
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }

@@ -87,8 +87,8 @@ func New(o Options) (*Discord, error) {
 	d := &Discord{
 		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(),
 		pauses: pauses{
-			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond,
-			typing: 8 * time.Second, review: 24 * time.Hour,
+			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
+			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 		},
 		state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},

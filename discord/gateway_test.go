@@ -45,8 +45,10 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 	r.Say(direct, r.ann.ID, "hi")
 	r.answers(direct, 1)
 	session := func(resume string) { // the double knows none of this name
-		r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "resume_gateway_url": resume})
+		me := map[string]any{"id": r.Bot.ID, "username": "bot"}
+		r.Dispatch("READY", map[string]any{"user": me, "session_id": "x", "resume_gateway_url": resume})
 	}
+	refused := discordtest.Handshake{Close: 4003}
 	for i, c := range []struct {
 		claim   string
 		lose    func()
@@ -61,7 +63,7 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 		{"4007", func() { r.Disconnect(4007) }, 0, true},
 		{"op 9", func() { r.Invalidate(false) }, 0, true},
 		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, 1, true}, // it cannot know
-		{"a RESUME that is refused again and again", func() { r.Handshakes(slices.Repeat([]discordtest.Handshake{{Close: 4003}}, 3)...); r.Cut() }, 3, true},
+		{"a RESUME that is refused again and again", func() { r.Handshakes(refused, refused, refused); r.Cut() }, 3, true},
 		{"a READY that names no address to resume at", func() { session(""); r.Cut() }, 1, true},
 		{"a READY that names one where nobody is", func() { session("ws://127.0.0.1:1"); r.Cut() }, 1, true},
 	} {

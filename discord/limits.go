@@ -61,8 +61,8 @@ func (l *limits) wait(ctx context.Context, c call) (err error) {
 }
 
 func (l *limits) learn(c call, r refusal, header http.Header) {
-	limited := r.after > 0
-	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && header.Get("X-RateLimit-Scope") != "shared" {
+	limited, shared := r.after > 0, header.Get("X-RateLimit-Scope") == "shared"
+	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && !shared {
 		l.invalid.Reserve()
 	}
 	if !limited {

@@ -104,7 +104,8 @@ func (m message) nonce() (nonce string) {
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
 	return slices.Contains([]discordgo.MessageType{
-		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand,
+		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand,
+		discordgo.MessageTypeContextMenuCommand,
 	}, m.Type)
 }
 

@@ -253,7 +253,8 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n 
 
 // followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition could post it twice.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
-	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: answerPost(text, flags), ownToken: true, notIdempotent: true})
+	p := answerPost(text, flags)
+	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: p, ownToken: true, notIdempotent: true})
 }
 
 func (d *Discord) webhookPath(i interaction) string {

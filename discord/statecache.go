@@ -258,8 +258,8 @@ func (p place) changed(permissions bitset, whose ...string) bitset {
 
 func (p place) hasMessages() bool {
 	return !slices.Contains([]discordgo.ChannelType{
-		discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia, discordgo.ChannelTypeGuildStore,
-		discordgo.ChannelTypeGuildDirectory,
+		discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
+		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory,
 	}, p.Type)
 }
 

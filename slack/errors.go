@@ -59,7 +59,8 @@ func unknownMethod(err error) bool {
 
 // isRefused reports whether a retry of a request is pointless as long as the app's setup is the same.
 func isRefused(err error) bool {
-	return isPermanent(err) || unknownMethod(err) || slices.Contains([]string{"missing_scope", "not_allowed_token_type"}, codeOf(err))
+	code := codeOf(err)
+	return isPermanent(err) || unknownMethod(err) || code == "missing_scope" || code == "not_allowed_token_type"
 }
 
 // mayHaveTakenEffect reports whether a failed request may have taken effect.

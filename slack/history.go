@@ -182,7 +182,8 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 	} else {
 		var answer *slackgo.GetConversationHistoryResponse
 		if answer, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit, IncludeAllMetadata: p.IncludeAllMetadata,
+			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
+			IncludeAllMetadata: p.IncludeAllMetadata,
 		}); err == nil {
 			found, next = answer.Messages, answer.ResponseMetaData.NextCursor
 		}

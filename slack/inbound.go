@@ -20,8 +20,8 @@ import (
 
 // kept are the subtypes of messages that people or apps wrote: not joins or topics.
 var kept = []string{
-	"", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast, slackgo.MsgSubTypeMeMessage,
-	slackgo.MsgSubTypeBotMessage,
+	"", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
+	slackgo.MsgSubTypeMeMessage, slackgo.MsgSubTypeBotMessage,
 }
 
 // inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes

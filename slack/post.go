@@ -71,7 +71,8 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 				s.remove(ctx, channelID, ts)
 			}
 		}
-		refused, long = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err)), slices.Contains(tooLongCodes, codeOf(err))
+		refused = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err))
+		long = slices.Contains(tooLongCodes, codeOf(err))
 	}
 	if refused || long || s.plain.Load() {
 		var plainErr error
@@ -165,7 +166,8 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	if s.cannotReact.Load() {
 		return nil
 	}
-	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id))
+	message := slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id)
+	err := s.api.write.AddReactionContext(ctx, summarizedReaction, message)
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil

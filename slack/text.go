@@ -246,7 +246,9 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 
 // resolveNames replaces the ids that plainText left with names.
 func (s *Slack) resolveNames(ctx context.Context, text string) string {
-	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string { return found[1:2] + s.lookUp(ctx, found[2:len(found)-1]) })
+	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string {
+		return found[1:2] + s.lookUp(ctx, found[2:len(found)-1])
+	})
 }
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.

@@ -145,10 +145,11 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 }
 
 func TestSplitCountsAsSlackDoes(t *testing.T) {
-	for character, most := range map[string]int{"語": 4000, "🗿": 2000, "@": 2000, "<": 1000} { // not bytes; two units; harmless; escaped
+	for character, most := range map[string]int{"語": 4000, "🗿": 2000, "@": 2000, "<": 1000} { // units as they are sent
 		check.Len(t, "pieces of what just fits of "+character, messages.Texts(strings.Repeat(character, most), ""), 1)
-		got := messages.Texts(strings.Repeat(character, most+1), "")
-		check.That(t, len(got) == 2 && strings.Join(got, "") == strings.Repeat(character, most+1), "%d pieces of %s", len(got), character)
+		more := strings.Repeat(character, most+1)
+		got := messages.Texts(more, "")
+		check.That(t, len(got) == 2 && strings.Join(got, "") == more, "%d pieces of %s", len(got), character)
 	}
 	check.EqualAll(t, "pieces of nothing", messages.Texts("", ""), []string{""})
 }

@@ -21,7 +21,8 @@ func (w *world) callback(q query) any {
 		Data json.RawMessage                   `json:"data"`
 	}
 	q.decode(&body)
-	refuseIf(callbackFor[i.Type] != body.Type, invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction."))
+	wrong := invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction.")
+	refuseIf(callbackFor[i.Type] != body.Type, wrong)
 	if len(body.Data) == 0 || string(body.Data) == "null" {
 		body.Data = json.RawMessage("{}")
 	}

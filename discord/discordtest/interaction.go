@@ -40,7 +40,8 @@ type Option = discordgo.ApplicationCommandInteractionDataOption
 
 // Slash makes a person run a command, which must be registered.
 func (s *Server) Slash(channel, user, command string, options ...Option) Interaction {
-	return s.interact(channel, user, discordgo.InteractionApplicationCommand, func(w *world, _ *Interaction) any { return w.use(command, options) })
+	kind := discordgo.InteractionApplicationCommand
+	return s.interact(channel, user, kind, func(w *world, _ *Interaction) any { return w.use(command, options) })
 }
 
 // Autocomplete makes a person type in a command's option, the one with Focused.

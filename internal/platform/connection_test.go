@@ -128,7 +128,8 @@ func TestASocketThatCannotWriteEnds(t *testing.T) {
 func TestASocketThatIsRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer server.Close()
-	for url, want := range map[string]string{"ws" + strings.TrimPrefix(server.URL, "http"): "HTTP 403", "ws://127.0.0.1:1": "refused"} {
+	forbidden := "ws" + strings.TrimPrefix(server.URL, "http")
+	for url, want := range map[string]string{forbidden: "HTTP 403", "ws://127.0.0.1:1": "refused"} {
 		check.ErrorContains(t, "the error", check.ErrorOf(Dial(t.Context(), url, nil, time.Second)), want)
 	}
 }
