@@ -34,7 +34,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	d.Log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "") })
+			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
@@ -59,56 +59,33 @@ func (d *Discord) noteGaps() (all []channel.Gap, err error) {
 	return all, nil
 }
 
-// backfillIfMissed queues a backfill if a place missed messages; joined reports whether the bot just
-// joined it. Messages from before the bot joined the server were not missed.
+// backfillIfMissed queues a backfill of a place; joined reports whether the bot just joined it.
 func (d *Discord) backfillIfMissed(p place, joined bool) {
-	if p.Guild == "" || !p.hasMessages() || d.state.hidden(p.ID) {
-		return
-	}
-	name := p.conversation()
-	_, open := d.gaps.Load(name)
-	horizon := d.horizon()
-	if since := d.state.guild(p.Guild).joined(); newer(since, horizon) {
-		horizon = since
-	}
-	switch {
-	case open:
-		d.queue.Add(p.ID, func() { d.fillGap(name, p.Last) })
-	case (joined || d.notFirstStart) && newer(p.Last, horizon):
-		d.queue.Add(p.ID, func() { d.catchUp(name, horizon) })
+	if missed := joined || d.notFirstStart; p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
+		d.queue.Add(p.ID, func() { d.fillGap(p.conversation(), p.Last, missed) })
 	}
 }
 
-// fillGap backfills a conversation if it has a gap, after which last is the newest message; "" if that is
-// unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer
-// than the start of the gap, and the one before it is too old to be checked for edits and deletions.
-func (d *Discord) fillGap(name, last string) {
+// fillGap backfills a conversation with a gap, or, if it may have missed messages, one whose last message is not too old; ""
+// if that is unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer than the
+// start of the gap, and the one before it is too old to be checked for edits and deletions.
+func (d *Discord) fillGap(name, last string, missed bool) {
 	gap, open := d.gaps.LoadAndDelete(name)
-	if !open {
+	if !open && !missed {
 		return
 	}
-	after, joined := gap.(string), d.state.guild(channel.ParsePlace(name).Server).joined()
+	after, _ := gap.(string)
+	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(time.Now().Add(-d.o.CatchUp))
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	ctx, since := d.Work.Context(), slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
 	if absent || quiet {
-		ctx := d.Work.Context()
 		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
 	}
-	if absent {
-		after = joined
-	}
-	if !quiet {
-		d.catchUp(name, cmp.Or(after, d.horizon()))
+	if open && !quiet || !open && newer(last, since) {
+		d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, since) })
 	}
 }
-
-func (d *Discord) catchUp(name, after string) {
-	ctx := d.Work.Context()
-	d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, after) })
-}
-
-// horizon returns the id after which unknown channels are read.
-func (d *Discord) horizon() string { return idAt(time.Now().Add(-d.o.CatchUp)) }
 
 // maxPage is the maximum number of messages in one page.
 const maxPage = 100

@@ -113,7 +113,7 @@ func (d *Discord) enqueue(channelID, guildID string, work func(ctx context.Conte
 
 func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	name := p.conversation()
-	d.fillGap(name, "")
+	d.fillGap(name, "", false)
 	in, ok := d.inbound(m, p)
 	if !ok {
 		return
