@@ -87,8 +87,7 @@ func (d *Discord) fillGap(name, last string, missed bool) {
 	}
 }
 
-// maxPage is the maximum number of messages in one page.
-const maxPage = 100
+const maxPage = 100 // messages
 
 // History returns a page of a conversation; see channel.Historian.
 func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {

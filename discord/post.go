@@ -76,8 +76,7 @@ func (d *Discord) editMessage(ctx context.Context, channel, id, text string, onc
 // sameText reports whether two texts are equal to Discord, which trims space at both ends.
 func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-// maxSearch is the maximum number of history pages searched for a message.
-const maxSearch = 5
+const maxSearch = 5 // pages of a history
 
 // findSent returns the message in which a piece was sent; its id is empty if there is none.
 func (d *Discord) findSent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
@@ -150,8 +149,7 @@ func nonceOf(conversation string, p channel.Piece) string {
 	return nonce(conversation, p.Reply, p.Part)
 }
 
-// summarizedReaction marks messages that were summarized.
-const summarizedReaction = "📚"
+const summarizedReaction = "📚" // marks messages that were summarized
 
 // React adds the reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
@@ -179,8 +177,7 @@ func (d *Discord) Split(text string) []string {
 	return pieces
 }
 
-// maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
-const maxCustomID = 100
+const maxCustomID = 100 // bytes (Discord, Components: Custom ID)
 
 // customID returns the id of a button that shows a page of a command's answer; empty if the line is too long for one.
 func customID(line string, page int) string {

@@ -43,8 +43,7 @@ func (s *Slack) repeated(kind, a, b string) bool {
 	return s.Handled.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
-// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30 minutes.
-const runTimeout = 25 * time.Minute
+const runTimeout = 25 * time.Minute // of a command and the work that it starts: a response_url is valid for 30 minutes
 
 // start runs and answers a command. Admins may manage everything, and everyone their direct messages with the bot.
 func (s *Slack) start(c command, answer answerer) {

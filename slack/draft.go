@@ -103,8 +103,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	return false, err
 }
 
-// finished is the claim on a message that is no draft any more.
-const finished = "finished"
+const finished = "finished" // the claim on a message that is no draft any more
 
 // claim reports whether a draft belongs to this answer. A stream has no mark until it is stopped, and
 // two answers may be written in one thread: the first of them to claim a draft has it.

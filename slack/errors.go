@@ -23,7 +23,6 @@ const (
 	clickSocketMode = "see that it is switched on at api.slack.com/apps → your app → Socket Mode"
 )
 
-// invalidTokenCodes are the error codes for an invalid token.
 var invalidTokenCodes = []string{
 	"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "user_removed_from_team",
 }
@@ -65,20 +64,18 @@ func isRefused(err error) bool {
 
 // mayHaveTakenEffect reports whether a failed request may have taken effect.
 func mayHaveTakenEffect(err error) bool {
-	if err == nil {
+	var status slackgo.StatusCodeError
+	var dial *net.OpError
+	switch {
+	case err == nil:
 		return false
-	}
-	if code := codeOf(err); code != "" {
-		return slices.Contains(uncertainCodes, code)
-	}
-	if _, limited := rateLimit(err); limited {
-		return false
-	}
-	if status, ok := errors.AsType[slackgo.StatusCodeError](err); ok {
+	case codeOf(err) != "":
+		return slices.Contains(uncertainCodes, codeOf(err))
+	case errors.As(err, &status):
 		return status.Code >= http.StatusInternalServerError
 	}
-	var dial *net.OpError
-	return !errors.As(err, &dial) || dial.Op != "dial"
+	_, limited := rateLimit(err)
+	return !limited && (!errors.As(err, &dial) || dial.Op != "dial")
 }
 
 // defaultRateLimitWait is how long to wait after a rate limit error that does not say.

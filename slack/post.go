@@ -114,8 +114,7 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 	return ts, err
 }
 
-// maxSearchPages is the maximum number of history pages searched for the bot's messages.
-const maxSearchPages = 10
+const maxSearchPages = 10 // of a history, for the bot's messages
 
 // matchesMark reports whether a message of the bot is the one with this mark. It compares texts if
 // the message has no mark, as on compatible servers that drop metadata, and belongs to no other piece.
@@ -157,8 +156,7 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 	return own, nil
 }
 
-// summarizedReaction marks messages that were summarized.
-const summarizedReaction = "books"
+const summarizedReaction = "books" // marks messages that were summarized
 
 // React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
 // logs that once and returns nil.

@@ -21,10 +21,10 @@ import (
 // errReplaced is returned when a socket ends because Slack asks for another one in its place.
 var errReplaced = errors.New("Slack asks for another socket")
 
-// drainTime is how long a socket is read after Slack asked for another one, which takes it some 10 seconds to close.
-const drainTime = 30 * time.Second
-
-const helloTimeout = 45 * time.Second // how long a new socket waits for hello
+const (
+	drainTime    = 30 * time.Second // how long a socket is read after Slack asked for another one; Slack closes it after some 10 s
+	helloTimeout = 45 * time.Second // how long a new socket waits for hello
+)
 
 // socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
 type socket struct {

@@ -160,8 +160,7 @@ func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15")
 // nameOf returns a cached name of a person or a channel.
 func (s *Slack) nameOf(id string) (name string, ok bool) { return s.names.Find(nameKey(id)) }
 
-// lookupTimeout is how long one lookup may take.
-const lookupTimeout = 5 * time.Second
+const lookupTimeout = 5 * time.Second // of one person
 
 // lookUp returns the name of a person or a channel from the cache or from Slack; the id if it cannot be found.
 func (s *Slack) lookUp(ctx context.Context, id string) string {

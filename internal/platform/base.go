@@ -149,8 +149,7 @@ func (g *Group) Close() {
 // Show shows the answer to a command.
 type Show = func(ctx context.Context, answer channel.Answer) error
 
-// lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
-const lastTimeout = 5 * time.Second
+const lastTimeout = 5 * time.Second // of the last answer to a command, for which a shutdown waits
 
 // RunCommand runs a command line such as "/compact prices". It calls show with the answer, and again with the text that
 // replaces it once what the command started has ended, or the connector ends. A written command of a person who is not

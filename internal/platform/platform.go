@@ -89,8 +89,7 @@ func (i *Incident) End() {
 	i.open = false
 }
 
-// maxGeneration is the maximum number of entries in a generation.
-const maxGeneration = 5000
+const maxGeneration = 5000 // entries
 
 // Cache evicts the entries that were written longest ago: once the young generation is full it becomes the old one, which is
 // dropped. So it has at most 10 000 entries, and always the latest 5 000. The zero value is an empty cache.
