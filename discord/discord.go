@@ -111,7 +111,6 @@ func channelID(conversation string) string {
 // Flags): of a verified one, and of one in fewer than 100 servers.
 const contentFlags = 1<<18 | 1<<19
 
-// invitePermissions are the permissions that InviteURL asks for.
 const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
 	discordgo.PermissionReadMessageHistory | discordgo.PermissionAddReactions
 

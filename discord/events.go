@@ -167,7 +167,6 @@ func (d *Discord) edit(m message) {
 	})
 }
 
-// deletion is an event about one message or several.
 type deletion struct {
 	ChannelID string `json:"channel_id"`
 	GuildID   string `json:"guild_id"`

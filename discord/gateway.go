@@ -43,8 +43,7 @@ type session struct {
 	pending     bool          // the last heartbeat was not acknowledged yet
 }
 
-// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that responds, before it is given up.
-const maxFailedResumes = 3
+const maxFailedResumes = 3 // in a row, on a gateway that responds, before the session is given up
 
 // connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
 func (s *session) connect(ctx context.Context) error {
@@ -119,7 +118,6 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// errInvalid is why a connection ends whose session cannot be resumed.
 var errInvalid = errors.New("the gateway called the session invalid")
 
 // run handles the gateway's messages until the connection or ctx ends, and returns the reason.
@@ -141,7 +139,6 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	return err
 }
 
-// packet is a message from the gateway.
 type packet struct {
 	Op       int             `json:"op"`
 	Data     json.RawMessage `json:"d"`

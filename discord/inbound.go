@@ -161,7 +161,6 @@ func (e embed) text() string {
 	return ""
 }
 
-// leadingMention matches a mention of a user or a role at the start of a text.
 var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
 
 // stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A

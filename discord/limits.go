@@ -20,7 +20,6 @@ const (
 	slowPerSecond       = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
 )
 
-// limits keeps requests below Discord's rate limits.
 type limits struct {
 	all, background, slow *rate.Limiter
 	invalid               *rate.Limiter // of responses 401, 403 and 429

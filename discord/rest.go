@@ -168,7 +168,6 @@ func decode(data []byte, into any) error {
 	return err
 }
 
-// refusal is an error response of the REST API.
 type refusal struct {
 	request     string // what was requested; see call.describe
 	status      int    // HTTP status

@@ -160,7 +160,6 @@ func (s *stateCache) hidden(id string) bool {
 	return g.permissions(g.botRoles)&discordgo.PermissionAdministrator == 0 && can&toRead != toRead
 }
 
-// place is a channel or a thread.
 type place struct {
 	ID, Name   string
 	Type       discordgo.ChannelType
@@ -241,7 +240,6 @@ func manages(permissions bitset) bool {
 	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }
 
-// toRead are the permissions needed to read a channel.
 const toRead = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
 
 // changed applies the overwrites for some roles or a person (Discord, Permissions: Permission Overwrites).

@@ -22,7 +22,6 @@ const (
 	streamRetry   = 2 * time.Second  // after a failed request
 )
 
-// writer sends one reply.
 type writer struct {
 	*platform.Stream
 	d            *Discord

@@ -63,7 +63,6 @@ func newAPI(o Options) *api {
 	}
 }
 
-// withoutURLs is a client whose errors contain no URL.
 type withoutURLs struct{ *http.Client }
 
 func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
@@ -205,7 +204,6 @@ func readable(raw json.RawMessage) (cleaned json.RawMessage, m slackgo.Message, 
 	return cleaned, m, err == nil && json.Unmarshal(cleaned, &m) == nil
 }
 
-// messageMethods are the methods whose responses contain messages.
 var messageMethods = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
 
 // readableTransport makes the messages in responses of the Web API readable.

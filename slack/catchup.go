@@ -198,7 +198,6 @@ func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time
 	}
 }
 
-// kinds are the types of conversations that a bot can be in.
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the channels that the bot is in; after an error, those found before it.

@@ -15,7 +15,6 @@ import (
 	"cairn/internal/platform"
 )
 
-// command is one command, and the person who sent it.
 type command struct {
 	place channel.Place
 	line  string // "/compact prices"
@@ -79,7 +78,6 @@ func (s *Slack) Spell(conversation, line string) string {
 	return "@" + name + " " + line
 }
 
-// buttonValue is the value of a button, as JSON.
 type buttonValue struct {
 	Line   string `json:"line"`
 	Page   int    `json:"page"`

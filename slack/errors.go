@@ -27,7 +27,6 @@ var invalidTokenCodes = []string{
 	"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "user_removed_from_team",
 }
 
-// temporaryCodes are error codes for which a retry may help.
 var temporaryCodes = []string{
 	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "org_login_required",
 	"ratelimited", "rate_limited", "message_limit_exceeded", "accesslimited", "external_channel_migrating", "streaming_state_conflict",
@@ -78,8 +77,7 @@ func mayHaveTakenEffect(err error) bool {
 	return !limited && (!errors.As(err, &dial) || dial.Op != "dial")
 }
 
-// defaultRateLimitWait is how long to wait after a rate limit error that does not say.
-const defaultRateLimitWait = 5 * time.Second
+const defaultRateLimitWait = 5 * time.Second // where a rate limit error does not say
 
 // rateLimit reports whether err is a rate limit, and how long to wait then.
 func rateLimit(err error) (time.Duration, bool) {

@@ -39,7 +39,6 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
 	return m, ok && m.Channel != ""
 }
 
-// event is a queued event about a message.
 type event struct {
 	slackgo.Message
 	kind string // of its channel, see kindOf

@@ -48,7 +48,6 @@ var noMarkdownCodes = []string{
 	"no_text", "invalid_arguments", "invalid_arg_name", "markdown_text_conflict", "invalid_blocks", "invalid_blocks_format",
 }
 
-// errBlank is returned for a message that is blank although markdown_text was not.
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
 // write posts a text, or edits the message edits to it: as Markdown, or as plain text if the server

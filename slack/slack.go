@@ -47,7 +47,6 @@ type Slack struct {
 	firstHello time.Time // when a bot without earlier conversations first connected
 }
 
-// self is who the bot is.
 type self struct {
 	team, user, bot, name string
 	workspace             string    // name of the team

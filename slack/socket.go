@@ -18,7 +18,6 @@ import (
 	"cairn/internal/platform"
 )
 
-// errReplaced is returned when a socket ends because Slack asks for another one in its place.
 var errReplaced = errors.New("Slack asks for another socket")
 
 const (

@@ -26,7 +26,6 @@ const (
 	MaxText     = 1 << 20 // the first bytes of a text file; the token budget is smaller
 )
 
-// pictureTypes are the types that models can see.
 var pictureTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // textTypes are the media types of text other than text/*, and the file extensions that mean text whatever the media type says.
