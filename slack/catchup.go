@@ -66,17 +66,12 @@ func (s *Slack) handleHello(ctx context.Context) error {
 
 // offer hands a listing to backfillAll. It never blocks.
 func (s *Slack) offer(gaps []channel.Gap, since time.Time) {
-	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
-	l := &listing{gaps: gaps, known: make(map[string]bool), since: since}
-	for _, gap := range gaps {
-		l.known[gap.Conversation] = true
-	}
-	for {
+	for l := (listing{gaps, since}); ; {
 		select {
 		case s.hello <- l:
 			return
 		case untaken := <-s.hello:
-			l.since = earlier(l.since, untaken.since)
+			l = listing{append(l.gaps, untaken.gaps...), earlier(l.since, untaken.since)}
 		}
 	}
 }
@@ -106,9 +101,8 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 
 // listing is what a hello, or the end of a minute with dropped events, found.
 type listing struct {
-	gaps  []channel.Gap   // the most recently active conversation first
-	known map[string]bool // conversations, by name
-	since time.Time       // of the messages to read in unknown channels
+	gaps  []channel.Gap
+	since time.Time // of the messages to read in unknown channels
 }
 
 // missedSince returns since when unknown channels may have missed messages.
@@ -129,40 +123,39 @@ const (
 )
 
 // backfillAll backfills after each hello. A hello in the meantime takes effect afterwards, however often sockets die.
-// If the channels cannot be listed, it tries again later; a hello before that also covers their period.
+// If the channels cannot be listed, all are read later, as unknown ones.
 func (s *Slack) backfillAll(ctx context.Context) {
 	incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
 	pace := rate.NewLimiter(rate.Every(pagePause), maxImmediate)
-	var l *listing // nil: all were backfilled
-	var again <-chan time.Time
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
-		case <-again:
-		case next := <-s.hello:
-			if l != nil {
-				next.since = earlier(next.since, l.since)
+		case l := <-s.hello:
+			switch err := s.backfill(ctx, pace, l); {
+			case err == nil:
+				incident.End()
+				pause.Reset()
+			case ctx.Err() == nil:
+				incident.Begin(err)
+				wait := pause.Next()
+				s.Work.Start(func(ctx context.Context) {
+					if platform.Sleep(ctx, wait) == nil {
+						s.offer(nil, l.since)
+					}
+				})
 			}
-			l = next
-			pause.Reset()
-		}
-		again = nil
-		switch err := s.backfill(ctx, pace, l); {
-		case err == nil:
-			incident.End()
-			l = nil
-		case ctx.Err() == nil:
-			incident.Begin(err)
-			again = time.After(pause.Next())
 		}
 	}
 }
 
-// backfill backfills what has a gap, the most recent first, and unknown channels. An error leaves the rest to the next call.
-func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) error {
-	first := min(len(l.gaps), maxImmediate)
+// backfill backfills what has a gap, the most recently active first, and unknown channels.
+func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l listing) error {
+	slices.SortStableFunc(l.gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
+	first, known := min(len(l.gaps), maxImmediate), make(map[string]bool)
+	for _, gap := range l.gaps {
+		known[gap.Conversation] = true
+	}
 	s.catchUp(ctx, pace, l.since, l.gaps[:first])
 	if err := pace.Wait(ctx); err != nil {
 		return err
@@ -172,13 +165,11 @@ func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) er
 	cancel()
 	var unknown []channel.Gap
 	for _, id := range channels {
-		if name := s.place(id, "").String(); !l.known[name] {
-			l.known[name] = true
+		if name := s.place(id, "").String(); !known[name] {
 			unknown = append(unknown, channel.Gap{Conversation: name})
 		}
 	}
 	s.catchUp(ctx, pace, l.since, slices.Concat(unknown, l.gaps[first:]))
-	l.gaps = nil
 	return err
 }
 

@@ -37,7 +37,7 @@ type Slack struct {
 	deletions   platform.Cache              // deleted messages, by channel and ts
 	cannotReact atomic.Bool                 // the app lacks the scope
 	unread      sync.Map                    // historyPages of histories longer than a page, by place
-	hello       chan *listing               // those that backfillAll has not taken, at most one
+	hello       chan listing                // those that backfillAll has not taken, at most one
 	plain       atomic.Bool                 // the server does not support Markdown
 	self        self                        // set before the group of goroutines is opened
 
@@ -113,7 +113,7 @@ func New(o Options) (*Slack, error) {
 	base := platform.NewBase(Name, o.Log, codeOf)
 	base.Link.Pause, base.Link.Wait, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, waitAfter, 5*time.Second
 	s := &Slack{
-		Base: base, o: o, api: newAPI(o), hello: make(chan *listing, 1),
+		Base: base, o: o, api: newAPI(o), hello: make(chan listing, 1),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
 			list: time.Minute, retry: 5 * time.Second, complete: 10 * time.Second,

@@ -151,13 +151,25 @@ type Show = func(ctx context.Context, answer channel.Answer) error
 
 const lastTimeout = 5 * time.Second // of the last answer to a command, for which a shutdown waits
 
-// RunCommand runs a command line such as "/compact prices". It calls show with the answer, and again with the text that
-// replaces it once what the command started has ended, or the connector ends. A written command of a person who is not
-// heard there is not answered, as other messages are not.
+// RunCommand runs a command line such as "/compact prices". It calls show with the answer, which is private if the command
+// fails, and again with the text that replaces it once what the command started has ended, or the connector ends. A written
+// command of a person who is not heard there is not answered, as other messages are not.
 func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, line string, written bool, show Show) error {
-	answer, refused, err := b.answer(ctx, name, who, line)
-	if refused && written {
+	answer, known, err := b.Hub.Run(ctx, name, who, line)
+	if err == nil && !known {
+		answer, _, err = b.Hub.Run(ctx, name, who, "/help")
+		answer = answer.Fenced()
+		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
+	}
+	switch refused := errors.Is(err, channel.ErrRefused); {
+	case refused && written:
 		return nil
+	case refused:
+		answer, err = channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, nil
+	case err != nil:
+		answer.Private = true
+	case answer.String() == "":
+		answer.Text = channel.Translated(answer.Language, channel.TextDone)
 	}
 	if err := errors.Join(err, show(ctx, answer)); err != nil || answer.Then == nil {
 		return err
@@ -171,25 +183,6 @@ func showEnd(ctx context.Context, then func(ctx context.Context) string, show Sh
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	return show(ctx, channel.Answer{Text: text})
-}
-
-// answer returns the answer to a command; there always is one. It is private if the person is refused or the command fails.
-func (b *Base) answer(ctx context.Context, name string, who channel.Person, line string) (a channel.Answer, refused bool, err error) {
-	a, known, err := b.Hub.Run(ctx, name, who, line)
-	if err == nil && !known {
-		a, _, err = b.Hub.Run(ctx, name, who, "/help")
-		a = a.Fenced()
-		a.Text = channel.Translated(a.Language, channel.TextUnknown) + "\n" + a.Text
-	}
-	switch refused = errors.Is(err, channel.ErrRefused); {
-	case refused:
-		return channel.Answer{Text: channel.Translated(a.Language, channel.TextRefused), Private: true}, true, nil
-	case err != nil:
-		a.Private = true
-	case a.String() == "":
-		a.Text = channel.Translated(a.Language, channel.TextDone)
-	}
-	return a, false, err
 }
 
 // IsCommand reports whether a message is a command to the bot.
