@@ -1,4 +1,4 @@
-// The client of the REST API, and its errors.
+// The client of the REST API, its errors, and its rate limits: requests are delayed before Discord refuses them.
 
 package discord
 
@@ -10,13 +10,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -76,11 +79,8 @@ func (r *rest) do(ctx context.Context, c call) error {
 		default:
 			tries++
 		}
-		if tries > maxTries || waits > maxWaits {
-			return err
-		}
-		if err := platform.Sleep(ctx, wait); err != nil {
-			return err
+		if tries > maxTries || waits > maxWaits || platform.Sleep(ctx, wait) != nil {
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }
@@ -105,10 +105,10 @@ func (r *rest) try(ctx context.Context, c call) error {
 	}
 	response := refusalOf(c, resp, body)
 	r.limits.learn(c, response, resp.Header)
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return response
-	}
-	if c.into == nil || len(body) == 0 {
+	case c.into == nil || len(body) == 0:
 		return nil
 	}
 	if err := decode(body, c.into); err != nil {
@@ -237,4 +237,65 @@ func refusalIn(err error) (r refusal) {
 func hadNoEffect(err error) bool {
 	status := refusalIn(err).status
 	return status > 0 && status < 500
+}
+
+const (
+	perSecond           = 40   // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
+	burst               = 10   // requests at once
+	backgroundPerSecond = 25   // requests in the background, so that there is room for others
+	slowAfter           = 2000 // invalid requests in 10 minutes before slowPerSecond applies
+	slowPerSecond       = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
+)
+
+type limits struct {
+	all, background, slow *rate.Limiter
+	invalid               *rate.Limiter // of responses 401, 403 and 429
+
+	mu    sync.Mutex           // guards until
+	until map[string]time.Time // when Discord accepts requests again, by route; "": on all routes
+}
+
+func newLimits() *limits {
+	return &limits{
+		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), slow: rate.NewLimiter(slowPerSecond, 1),
+		invalid: rate.NewLimiter(rate.Every(10*time.Minute/slowAfter), slowAfter), until: make(map[string]time.Time),
+	}
+}
+
+// refused returns how long Discord refuses a request after a 429. The global limit applies to the bot's token only.
+func (l *limits) refused(c call) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wait := max(0, time.Until(l.until[c.route()]))
+	if !c.ownToken {
+		wait = max(wait, time.Until(l.until[""]))
+	}
+	return wait
+}
+
+// wait waits for the global limit. It returns an error if ctx ends first.
+func (l *limits) wait(ctx context.Context, c call) (err error) {
+	for _, limit := range []struct {
+		*rate.Limiter
+		applies bool
+	}{{l.slow, l.invalid.Tokens() < 1}, {l.background, c.background}, {l.all, !c.ownToken}} {
+		if limit.applies && err == nil {
+			err = limit.Wait(ctx)
+		}
+	}
+	return err
+}
+
+func (l *limits) learn(c call, r refusal, header http.Header) {
+	limited, shared := r.after > 0, header.Get("X-RateLimit-Scope") == "shared"
+	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && !shared {
+		l.invalid.Reserve()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return time.Now().After(until) }); r.global {
+		l.until[""] = time.Now().Add(r.after)
+	} else if limited {
+		l.until[c.route()] = time.Now().Add(r.after)
+	}
 }
