@@ -42,8 +42,8 @@ type rest struct {
 func newREST(base, token string) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	// The API does not redirect, so redirects are not followed.
-	client := &http.Client{Transport: platform.Bounded{Transport: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the API does not redirect
+	client := &http.Client{Transport: platform.Bounded{Transport: transport}, CheckRedirect: last}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
@@ -233,7 +233,7 @@ func refusalIn(err error) (r refusal) {
 	return r
 }
 
-// hadNoEffect reports whether err means that the request certainly had no effect.
+// hadNoEffect reports whether a request certainly had no effect.
 func hadNoEffect(err error) bool {
 	status := refusalIn(err).status
 	return status > 0 && status < 500
@@ -273,7 +273,6 @@ func (l *limits) refused(c call) time.Duration {
 	return wait
 }
 
-// wait waits for the global limit. It returns an error if ctx ends first.
 func (l *limits) wait(ctx context.Context, c call) (err error) {
 	for _, limit := range []struct {
 		*rate.Limiter
