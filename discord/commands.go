@@ -134,7 +134,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 		return err
 	}
 	show := func(ctx context.Context, answer channel.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
-	return d.RunCommand(ctx, d.conversationOf(ctx, i), i.person(), line, false, show)
+	return d.RunCommand(ctx, d.locate(ctx, i.ChannelID, i.GuildID).conversation(), i.person(), line, false, show)
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }
@@ -145,10 +145,6 @@ func (i interaction) flags() int {
 		return 0
 	}
 	return int(discordgo.MessageFlagsEphemeral)
-}
-
-func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
-	return d.locate(ctx, i.ChannelID, i.GuildID).conversation()
 }
 
 func (i interaction) person() channel.Person {
@@ -187,7 +183,8 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, suggestTimeout)
 	defer cancel()
-	found, err := d.Hub.Suggest(limited, d.conversationOf(limited, i), i.person(), i.Data.Name, typed)
+	name := d.locate(limited, i.ChannelID, i.GuildID).conversation()
+	found, err := d.Hub.Suggest(limited, name, i.person(), i.Data.Name, typed)
 	if errors.Is(err, channel.ErrRefused) {
 		err = nil
 	}
