@@ -118,9 +118,8 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 	return page, nil
 }
 
-// readable reports whether the bot may read a channel whose history came back empty. Without the
-// permission Discord returns an empty list too (Message: Get Channel Messages). It does report a
-// single message as unknown only if the bot may read the channel.
+// readable reports whether the bot may read a channel whose history came back empty, as it does without the permission (Discord,
+// Message: Get Channel Messages). A single message is reported as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
 	p, _ := d.state.place(id)
 	if d.state.hidden(id) || d.state.hidden(p.Parent) {

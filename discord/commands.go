@@ -72,8 +72,7 @@ const (
 	suggestTimeout = 2 * time.Second  // of the 3 seconds in which Discord accepts suggestions
 )
 
-// interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
-// type cannot be decoded if a single field has an unknown form.
+// interaction is the use of a command or a button, or a request for suggestions. discordgo's does not decode if one field is odd.
 type interaction struct {
 	ID, Token string
 	Type      discordgo.InteractionType

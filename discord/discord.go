@@ -107,8 +107,7 @@ func channelID(conversation string) string {
 	return cmp.Or(p.Thread, p.Channel)
 }
 
-// contentFlags are those of an application that may read message content (Discord, Application: Application
-// Flags): of a verified one, and of one in fewer than 100 servers.
+// contentFlags are those of an app, verified or not, that may read message content (Discord, Application: Application Flags).
 const contentFlags = 1<<18 | 1<<19
 
 const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |

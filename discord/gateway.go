@@ -19,9 +19,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// session is one session with the gateway: it starts with IDENTIFY and is resumed on further
-// connections as long as the gateway knows it. discordgo's session deadlocks on op 7, hides close
-// codes, and waits for HELLO and READY forever. Only one goroutine may use a session.
+// session starts with IDENTIFY and is resumed on further connections as long as the gateway knows it. discordgo's deadlocks on
+// op 7, hides close codes, and waits for HELLO and READY forever. Only one goroutine may use a session.
 type session struct {
 	token   string
 	gateway string // address at which the session starts
@@ -187,8 +186,7 @@ func (s *session) hello(data json.RawMessage) error {
 	})
 }
 
-// checkedHeartbeat sends a heartbeat if the last one was acknowledged. Otherwise the connection is dead, although
-// something may still arrive (Discord, Gateway: Heartbeat ACK Event).
+// checkedHeartbeat sends one unless the last is unacknowledged: the connection is dead (Discord, Gateway: Heartbeat ACK Event).
 func (s *session) checkedHeartbeat() error {
 	if s.pending {
 		return errors.New("the gateway did not acknowledge the last heartbeat")
@@ -208,8 +206,7 @@ const (
 	steadyAfter = time.Minute     // a connection that lasted this long resets the backoff
 )
 
-// fatalMessages say what to do about errors that do not go away by themselves, by the gateway's
-// close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
+// fatalMessages say what to do, by close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: outdated,

@@ -109,8 +109,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	return data, platform.WithoutURL(err)
 }
 
-// markup matches the control sequences that Discord shows as something else: mentions, custom
-// emoji, timestamps and commands (Discord, Reference: Message Formatting).
+// markup matches what Discord shows as something else, such as mentions (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in

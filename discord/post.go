@@ -111,9 +111,8 @@ func (m message) repliesTo(to []string) bool {
 	return m.Reference != nil && slices.Contains(to, m.Reference.MessageID)
 }
 
-// find returns the bot's first message for which is returns true; its id is empty if there is none.
-// It searches after the oldest message in to, or among the newest messages if to is empty, and skips
-// those of which the hub knows that they belong to another reply, such as a notice posted in between.
+// find returns the bot's first message for which is returns true; its id is empty if there is none. It searches after the oldest
+// message in to, or among the newest, and skips those that the hub knows to be of another reply, such as a notice in between.
 func (d *Discord) find(ctx context.Context, conversation, reply string, to []string, is func(message) bool) (message, error) {
 	after := ""
 	if len(to) > 0 {

@@ -209,8 +209,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	return made.ID, w.edit(ctx, &posted, piece.Text, false)
 }
 
-// existing returns the streamed piece of a part, with the message that already exists for it: the streamed one of this
-// or an earlier process, or the piece itself if it may have been sent.
+// existing returns the streamed piece of a part, with its message: streamed by this or an earlier process, or sent.
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPiece, error) {
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {

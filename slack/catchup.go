@@ -19,8 +19,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// overlap is how much history before the newest known message is read again, because Slack sends events in any order.
-// It repeats unacknowledged ones, but for minutes at most and not to a bot that is down.
+// overlap is how much history before the newest known message is read again: Slack sends events in any order.
 const overlap = 10 * time.Second
 
 // gapAfter returns where a gap begins: before the newest message and since, but not before the first: the bot was not there yet.
@@ -76,8 +75,7 @@ func (s *Slack) offer(gaps []channel.Gap, since time.Time) {
 	}
 }
 
-// noteDropped handles Slack's notice that the workspace has more events than an app is sent in a minute, so that some
-// are dropped: once the minute is over, their messages are read from history.
+// noteDropped handles Slack's notice that events of a minute are dropped: after it, their messages are read from history.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {

@@ -143,8 +143,7 @@ func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
 	}
 }
 
-// asMessage answers a written command with a message, which everyone sees unless the answer is private. A private one has
-// no ts and cannot be edited.
+// asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
 func (s *Slack) asMessage(place channel.Place, written string) answerer {
 	ts, m, write := "", mark{reply: "command-" + written}, s.api.write
 	return func(ctx context.Context, c command, a channel.Answer) error {

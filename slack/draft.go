@@ -173,9 +173,8 @@ func (w *writer) working(ctx context.Context) {
 	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
 }
 
-// status keeps the status set until the writer stops. It returns false where Slack shows none:
-// Slack shows it in threads and direct messages, and clears it when the bot posts in the thread. It
-// is not set in a thread that the reply itself starts, where no one would see it.
+// status keeps the status set until the writer stops. It returns false where Slack shows none, which is not in threads and
+// direct messages. It is not set in a thread that the reply itself starts, where no one would see it.
 func (w *writer) status(ctx context.Context) bool {
 	if w.conversation.Thread == "" && (!w.conversation.Direct() || w.answers == "") {
 		return false

@@ -92,9 +92,8 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 	return found, r, nil
 }
 
-// readAfter reads all messages after after into r, and notes the threads that may have missed
-// messages. After an error it can be called again with r to continue. The pages of a channel are
-// read from the newest message back to one that is not newer than after.
+// readAfter reads all messages after after into r, and notes the threads that may have missed messages; of a channel from the
+// newest back to one that is not newer than after. After an error it can be called again with r to continue.
 func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
 	p := span{}
 	if place.Thread != "" {

@@ -67,8 +67,7 @@ func (s *Slack) inbound(place channel.Place, m slackgo.Msg) (in channel.Inbound,
 	return in, true
 }
 
-// placeOf returns the place of a message: the thread for a reply, the channel for the message at
-// the top of a thread. The event of a deletion may leave the thread out, so it is cached.
+// placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
 func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	thread := m.ThreadTimestamp
 	if thread == "" {
@@ -84,9 +83,8 @@ func (s *Slack) isOwn(m slackgo.Msg) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
-// repliesToBot reports whether a message is the first reply in a thread under a message of the bot,
-// or under one that the bot answers in the thread. Only the first one counts: after it the hub
-// knows that the bot was addressed in the thread, and people can tell it to stop.
+// repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
+// there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	if place.Thread == "" {
 		return false

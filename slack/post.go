@@ -13,8 +13,7 @@ import (
 	"cairn/channel"
 )
 
-// mark is metadata of the bot's messages, invisible to people, by which they are found again: which
-// piece of which reply a message is, and what it answers.
+// mark is metadata of the bot's messages, invisible to people, by which they are found again.
 type mark struct {
 	reply   string // empty: the reply is still being written
 	part    int
@@ -50,8 +49,7 @@ var noMarkdownCodes = []string{
 
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
-// write posts a text, or edits the message edits to it: as Markdown, or as plain text if the server
-// refuses Markdown or does not show it, or if what Slack makes of it is too long.
+// write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, not shown or too long.
 func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
@@ -115,8 +113,7 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 
 const maxSearchPages = 10 // of a history, for the bot's messages
 
-// matchesMark reports whether a message of the bot is the one with this mark. It compares texts if
-// the message has no mark, as on compatible servers that drop metadata, and belongs to no other piece.
+// matchesMark reports whether a message has this mark; by its text if it has none, as on servers that drop metadata.
 func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	if found, marked := markOf(m); marked {
 		return found.reply == wanted.reply && found.part == wanted.part
@@ -125,8 +122,7 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	return !claimed && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
-// tooLongCodes are the error codes of a text that is too long, which may happen within the limits: Slack also counts
-// the blocks that it makes from a text.
+// tooLongCodes may come within the limits: Slack also counts the blocks that it makes from a text.
 var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
 // messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
@@ -157,8 +153,7 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 
 const summarizedReaction = "books" // marks messages that were summarized
 
-// React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
-// logs that once and returns nil.
+// React adds the reaction to a message. If the app lacks the scope, it logs that once and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	if s.cannotReact.Load() {
 		return nil

@@ -1,5 +1,4 @@
-// Connections, one after another, until an error that only a person can fix; each is a WebSocket, from which one
-// goroutine reads while another handles the messages.
+// Connections, one after another, until an error that only a person can fix; one goroutine reads, another handles the messages.
 
 package platform
 

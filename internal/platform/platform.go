@@ -1,6 +1,5 @@
-// Package platform contains what the connectors to chat platforms share: their base, keeping a WebSocket connected, queues whose
-// items are stored in order, a group of goroutines, streams of edits, retries with backoff, log incidents, a small
-// cache, attached files, commands, and the splitting of replies into messages.
+// Package platform contains what the connectors to chat platforms share: connections, goroutines and queues, commands, streams
+// and splitting of replies, retries with backoff, log incidents, a small cache, and attached files.
 package platform
 
 import (

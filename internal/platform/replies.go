@@ -15,9 +15,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Splitter splits replies into messages, preferably between paragraphs, else between lines, else
-// between words. A code block that is split is closed, and reopened with the same language. Apart
-// from these fences, and from empty lines at the splits, the messages add up to the text.
+// Splitter splits replies into messages: between paragraphs, else lines, else words. A code block is closed and reopened with
+// its language. Apart from these fences, and from empty lines at the splits, the messages add up to the text.
 type Splitter struct {
 	Limit int            // the most that a message may cost; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
@@ -202,9 +201,8 @@ func (s Splitter) cost(r rune) int {
 	return 1
 }
 
-// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another shows
-// the latest text. They wait until the group is opened: a reply that an earlier process started may
-// resume before the connector runs. One goroutine calls its methods, apart from Follow.
+// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the latest text. They wait until
+// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from Follow.
 type Stream struct {
 	Live context.Context // canceled when the stream ends; for work that may be abandoned
 
@@ -263,9 +261,8 @@ func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pau
 // UntilEdit returns how long to wait before the next edit.
 func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
 
-// Follow calls show with the latest text until the stream ends, after each change, but first after a
-// pause, and not before the next edit is allowed. show returns the delay until the next call (0:
-// after the next change); more is false if further calls are pointless.
+// Follow calls show with the latest text after each change, but first after a pause, and not before the next edit is allowed.
+// show returns the delay until the next call (0: after the next change); more is false if further calls are pointless.
 func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.Duration, more bool)) {
 	for {
 		select {
