@@ -10,8 +10,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// callback handles the first response: only once, and within 3 s (Discord, Receiving and
-// Responding: Responding to an Interaction).
+// callback: only one, and within 3 s (Discord, Receiving and Responding: Responding to an Interaction).
 func (w *world) callback(q query) any {
 	i := w.interactions[q.PathValue("interaction")]
 	refuseIf(i == nil || i.Token != q.PathValue("token") || i.Answered.IsZero() && time.Since(i.At) > w.options.AnswerWithin, unknown(10062, "interaction"))
@@ -81,8 +80,7 @@ func (w *world) update(m *Message, p payload) any {
 	return m
 }
 
-// interactionOf returns the interaction of a webhook's token, which is valid for 15 min, and only
-// after a first response (Discord, Receiving and Responding: Followup Messages).
+// interactionOf: a token is valid for 15 min, after a first response (Discord, Receiving and Responding: Followup Messages).
 func (w *world) interactionOf(q query) *Interaction {
 	for _, i := range w.interactions {
 		if i.Token != q.PathValue("token") || q.PathValue("app") != w.bot.ID || i.Answered.IsZero() || i.Type == discordgo.InteractionApplicationCommandAutocomplete {
@@ -111,8 +109,7 @@ func (w *world) deleteAnswer(q query) any {
 	return nil
 }
 
-// followUp adds a message; directly after a deferral it completes that instead (Discord, Receiving
-// and Responding: Create Followup Message).
+// followUp may complete a deferral instead (Discord, Receiving and Responding: Create Followup Message).
 func (w *world) followUp(q query) any {
 	i := w.interactionOf(q)
 	p := w.parsePayload(q, false, allowUsers)

@@ -76,8 +76,7 @@ func (m *Message) answerable() bool {
 	}, m.Type)
 }
 
-// sameNonce returns the bot's recent message with this nonce (Discord, Message: Create Message:
-// enforce_nonce is "unique in the past few minutes").
+// sameNonce: enforce_nonce is "unique in the past few minutes" (Discord, Message: Create Message).
 func (w *world) sameNonce(c *discordgo.Channel, p payload) *Message {
 	if !p.Enforce || len(p.Nonce) == 0 || string(p.Nonce) == "null" {
 		return nil
@@ -139,8 +138,7 @@ func (w *world) getMessage(q query) any {
 	return w.shown(w.messageOf(q))
 }
 
-// getMessages returns the newest messages first, whichever anchor is used, and none without
-// permission to read the history (Discord, Message: Get Channel Messages).
+// getMessages returns the newest first, and none without permission (Discord, Message: Get Channel Messages).
 func (w *world) getMessages(q query) any {
 	c := w.channelOf(q)
 	parameters := q.URL.Query()
@@ -171,8 +169,7 @@ func (w *world) startTyping(q query) any {
 // maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes: JSON Error Codes, 30010).
 const maxReactions = 20
 
-// emojiForm matches a standard emoji or a guild's, as name:id (Discord, Message: Create Reaction).
-// That standard ones contain no letters is judgement.
+// emojiForm matches name:id or, which is judgement, what has no letters (Discord, Message: Create Reaction).
 var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
 
 // addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request will fail with 10014: Unknown

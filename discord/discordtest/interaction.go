@@ -134,14 +134,12 @@ func (w *world) putCommands(q query) any {
 	return all
 }
 
-// nameForm: Discord, Application Commands: Application Command Naming. It is compiled on first use:
-// it is so large that a process which registers no command would start noticeably later.
+// nameForm: Discord, Application Commands: Application Command Naming. It is so large that it is compiled on first use.
 var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 })
 
-// checkNamed checks the name and the description of a command or an option, in all languages. used
-// has the names of its neighbours (Discord, Application Commands: Localization).
+// checkNamed checks names, which are unique in used, and descriptions (Discord, Application Commands: Localization).
 func checkNamed(used map[string]bool, name, description string, names, descriptions *map[discordgo.Locale]string) {
 	for locale, name := range localized(name, names) {
 		refuseIf(!nameForm().MatchString(name) || strings.ToLower(name) != name, invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"))
@@ -168,8 +166,7 @@ func localized(text string, others *map[discordgo.Locale]string) map[discordgo.L
 	return all
 }
 
-// checkOptions: Discord, Application Commands: Application Command Option Structure. The double
-// supports only options of strings and integers.
+// checkOptions: Discord, Application Commands: Application Command Option Structure. Only strings and integers are supported.
 func checkOptions(options []*discordgo.ApplicationCommandOption) {
 	wrong := func(format string, a ...any) *apiError {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
@@ -186,8 +183,7 @@ func checkOptions(options []*discordgo.ApplicationCommandOption) {
 	}
 }
 
-// checkChoices: up to 25, with names of 1 to 100 characters and strings of up to 100 (Discord,
-// Application Commands: Application Command Option Choice Structure).
+// checkChoices: Discord, Application Commands: Application Command Option Choice Structure.
 func checkChoices(choices []*discordgo.ApplicationCommandOptionChoice) {
 	refuseIf(len(choices) > 25, invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length."))
 	for _, c := range choices {

@@ -161,8 +161,7 @@ func (w *world) visibleTo(m Message, access bool) Message {
 
 var mentionForm = regexp.MustCompile(`<@([!&]?)(\d+)>`)
 
-// mention sets the users and roles that the content notifies, limited to the allowed ones (Discord,
-// Message: Allowed Mentions Object).
+// mention sets whom the content notifies (Discord, Message: Allowed Mentions Object).
 func (m *Message) mention(w *world, a discordgo.MessageAllowedMentions) {
 	m.Mentions, m.MentionRoles = []*discordgo.User{}, []string{}
 	for _, found := range mentionForm.FindAllStringSubmatch(m.Content, -1) {

@@ -30,8 +30,7 @@ func (s *Server) Deny(channel string, permissions int64) {
 	})
 }
 
-// permissionsIn returns the bot's permissions. Threads have those of their parent (Discord,
-// Permissions: Inherited Permissions (Threads)).
+// permissionsIn: threads have those of their parent (Discord, Permissions: Inherited Permissions (Threads)).
 func (w *world) permissionsIn(c *discordgo.Channel) int64 {
 	at := c.ID
 	if c.IsThread() {
@@ -43,8 +42,7 @@ func (w *world) permissionsIn(c *discordgo.Channel) int64 {
 	return defaultPermissions
 }
 
-// may reports whether the bot has a permission. Without VIEW_CHANNEL it has none (Discord,
-// Permissions: Implicit Permissions). In direct messages it has all.
+// may: without VIEW_CHANNEL there are none, in direct messages all (Discord, Permissions: Implicit Permissions).
 func (w *world) may(c *discordgo.Channel, permission int64) bool {
 	has := w.permissionsIn(c)
 	return c.Type == discordgo.ChannelTypeDM || has&discordgo.PermissionViewChannel != 0 && has&permission == permission
@@ -54,8 +52,7 @@ func (w *world) may(c *discordgo.Channel, permission int64) bool {
 // Opcodes and Status Codes: JSON Error Codes; which of the two is sent is judgement).
 var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
 
-// sendable refuses a request if the bot lacks a permission to send a message (Discord, Message:
-// Create Message; Permissions: Inherited Permissions (Threads)).
+// sendable: Discord, Message: Create Message; Permissions: Inherited Permissions (Threads).
 func (w *world) sendable(c *discordgo.Channel, p payload) {
 	needed := int64(discordgo.PermissionSendMessages)
 	if c.IsThread() {
@@ -153,8 +150,7 @@ func (w *world) archive(c *discordgo.Channel, archived, locked bool) {
 	w.announce(c, event{name: "THREAD_UPDATE", intent: discordgo.IntentGuilds, data: c})
 }
 
-// writable refuses a change that a thread's state forbids (Discord, Threads: Locked Threads; Opcodes
-// and Status Codes: JSON Error Codes).
+// writable: Discord, Threads: Locked Threads; Opcodes and Status Codes: JSON Error Codes.
 func writable(c *discordgo.Channel, edit bool) {
 	if !c.IsThread() {
 		return
@@ -248,8 +244,7 @@ type component struct {
 	Components []component             `json:"components"`
 }
 
-// checkComponents: up to 5 rows of up to 5 buttons, each with a unique id (Discord, Components:
-// Action Row, Button, Custom ID, Legacy Message Component Behavior).
+// checkComponents: Discord, Components: Action Row, Button, Custom ID, Legacy Message Component Behavior.
 func checkComponents(raw []json.RawMessage) {
 	wrong := func(reason string) *apiError { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
 	refuseIf(len(raw) > 5, wrong("Must be 5 or fewer rows."))

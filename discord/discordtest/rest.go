@@ -22,8 +22,7 @@ type query struct {
 	body []byte // the JSON
 }
 
-// endpoint handles a request and returns a value to send as JSON, or nil for 204. It refuses a
-// request by a panic with its answer. It is called with the world locked.
+// endpoint returns a value to send as JSON, or nil for 204, or panics with its answer. It is called with the world locked.
 type endpoint func(w *world, q query) any
 
 // routes returns the handler of all endpoints; open ones have their token in the path, or need none.
@@ -105,8 +104,7 @@ func refused(f Fault) answer {
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
-// checkRequest checks what every request requires (Discord, Reference: API Versioning,
-// Authentication, User Agent, HTTP API), and refuses a content type without a body.
+// checkRequest: Discord, Reference: API Versioning, Authentication, User Agent, HTTP API.
 func (w *world) checkRequest(q query, authorized bool) {
 	v := q.PathValue("version")
 	refuseIf(v != "v9" && v != "v10", &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"})

@@ -145,8 +145,7 @@ func (s *Server) Messages(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool { return !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) })
 }
 
-// Sent returns the client's messages in a channel, oldest first, each with its final content,
-// including deleted ones. Ephemeral responses and those still loading are only in Interaction.
+// Sent returns the client's messages in a channel, also deleted ones, but not ephemeral responses and those still loading.
 func (s *Server) Sent(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool {
 		return m.Author.ID == s.Bot.ID && !m.is(discordgo.MessageFlagsLoading|discordgo.MessageFlagsEphemeral)

@@ -97,8 +97,7 @@ func (w *world) resume(c *connection, s *session, seq int) {
 	w.send(s, event{name: "RESUMED", data: map[string]any{}})
 }
 
-// guildCreate returns a guild with the channels and active threads that the bot may see. Its only
-// member is the bot, as for bots without the members intent.
+// guildCreate shows the channels and active threads that the bot may see, and no other member, as without the members intent.
 func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 	g := *n
 	g.Members, g.MemberCount = []*discordgo.Member{member(n, w.bot.ID)}, len(n.Members)
@@ -114,8 +113,7 @@ func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 	return g
 }
 
-// received handles one packet and returns the close code to send (Discord, Opcodes and Status Codes:
-// Gateway Close Event Codes), or 0.
+// received returns the close code to send, or 0 (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.
 	var p discordgo.Event

@@ -89,8 +89,7 @@ func Encode(v any) json.RawMessage {
 	return raw
 }
 
-// Fault is how requests fail, or are late. Status, RetryAfter, Error, Body and Cut replace the response; without them
-// a Fault only delays it, or cuts it.
+// Fault is how requests fail, or are late. Without Status, RetryAfter, Error, Body and Cut it only delays a response, or cuts it.
 type Fault struct {
 	Of    string // the requests, as the double names them, as in path.Match; empty: all
 	Skip  int    // how many of them succeed first
@@ -164,8 +163,7 @@ func Matches(request, pattern string) bool {
 	return ok || pattern == ""
 }
 
-// Exchange responds to a request with the Reply that respond returns or panics with, which makes it take effect, or as
-// the fault that applies to it demands, in the words of refuse. done ends its waits. answered is called before the response is sent.
+// Exchange responds with what respond returns or panics with, or as a fault demands, by refuse. done ends its waits.
 func (s *Faults) Exchange(w http.ResponseWriter, r *http.Request, request string, done <-chan struct{}, respond func() Reply, refuse func(Fault) Reply, answered func()) {
 	f := s.of(request)
 	connected := f.Done || Sleep(r.Context(), done, f.Delay) || f.Late && Sleep(context.Background(), done, f.Delay)

@@ -73,8 +73,7 @@ func (s *Server) updateMessage(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS, "text": m.Text, "message": s.objectLocked(m, true)}
 }
 
-// deleteMessage rejects a message that is still being streamed (observed by others on Slack in
-// 2026; no document says so): chat.stopStream must come first.
+// deleteMessage rejects an open stream (observed by others on Slack in 2026; no document says so).
 func (s *Server) deleteMessage(a args) answer {
 	c, m := s.ownLocked(a, "cant_delete_message")
 	refuseIf(m.Streaming, "cant_delete_message")
@@ -150,8 +149,7 @@ func (m *Message) extend(text string) {
 	m.Text += text
 }
 
-// setStatus shows a line such as "is thinking…" in a thread until the app posts there (that Slack removes it after
-// two minutes is left out). An empty status clears it.
+// setStatus shows a line until the app posts; an empty one clears it. That Slack removes it after two minutes is left out.
 func (s *Server) setStatus(a args) answer {
 	c := s.channels[a["channel_id"]]
 	refuseIf(c == nil, "channel_not_found")

@@ -67,8 +67,7 @@ func (s *Server) watchPingsLocked(c content) {
 	}
 }
 
-// checkBlocks refuses with invalid_blocks and a JSON pointer, as Slack does, or with
-// invalid_blocks_format if raw is not a list of blocks.
+// checkBlocks refuses with invalid_blocks and a JSON pointer, or invalid_blocks_format if raw is no list of blocks.
 func checkBlocks(raw string) {
 	var blocks slack.Blocks
 	refuseIf(json.Unmarshal([]byte(raw), &blocks) != nil, "invalid_blocks_format")

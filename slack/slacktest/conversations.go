@@ -67,8 +67,7 @@ func (s *Server) conversationReplies(a args) answer {
 	return s.messagePageLocked(a, found, repliesDefault, repliesDefault)
 }
 
-// inRange reports whether a timestamp is between oldest and latest, which do not count; the argument inclusive is not
-// supported. Timestamps have the same length here, so they can be compared as strings.
+// inRange compares timestamps as strings: they have the same length here. The argument inclusive is not supported.
 func (a args) inRange(ts string) bool {
 	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
 }

@@ -169,8 +169,7 @@ func (s *Server) Deliveries() (found []Delivery) {
 	return found
 }
 
-// Complaints returns what Slack tolerates or silently ignores, but a good client avoids: late,
-// duplicate and oversized acknowledgements, texts longer than recommended, pings of everyone.
+// Complaints returns what Slack tolerates, but a good client avoids, such as late acknowledgements and pings of everyone.
 func (s *Server) Complaints() []string {
 	return locked(s, func() []string { return slices.Clone(s.complaints) })
 }

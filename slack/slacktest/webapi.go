@@ -100,8 +100,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// checkToken: a method requires the type of token that its page lists; any other type is rejected
-// with not_allowed_token_type (reference/methods/apps.connections.open, authentication/tokens).
+// checkToken: reference/methods/apps.connections.open, authentication/tokens.
 func checkToken(method, token string) {
 	wanted, prefix := BotToken, "xoxb-"
 	if method == "apps.connections.open" {
@@ -112,8 +111,7 @@ func checkToken(method, token string) {
 	refuseIf(token != wanted, "invalid_auth")
 }
 
-// arguments parses a form, as slack-go sends it; the token may be a field (apis/web-api#basics).
-// JSON is not supported. wrong is the error code of a form that cannot be read.
+// arguments parses a form, of which the token may be a field (apis/web-api#basics). wrong is an error code.
 func arguments(r *http.Request) (a args, token, wrong string) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodGet && r.ContentLength != 0 && kind != "application/x-www-form-urlencoded" {
@@ -137,8 +135,7 @@ func (a args) need(key string) {
 	refuseIf(a[key] == "", "invalid_arguments", "[ERROR] missing required field: "+key)
 }
 
-// page returns the bounds of one page of n items, and the cursor of the next one
-// (apis/web-api/pagination). A limit beyond maxSize is refused.
+// page returns the bounds of one page of n items, and the cursor of the next one (apis/web-api/pagination).
 func (a args) page(n, pageSize, maxSize int) (from, to int, more map[string]string) {
 	limit, next := pageSize, ""
 	var err error
@@ -201,8 +198,7 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 	}
 }
 
-// receives reports whether the app gets an event of a conversation, a message or an app_mention. Without the event's
-// scope Slack sends none (the Facts of each event's page).
+// receives: without the scope of an event Slack sends none (the Facts of each event's page).
 func (s *Server) receives(c *channel, event string) bool {
 	return s.granted(map[string]string{"message": families[c.kind] + ":history", "app_mention": "app_mentions:read"}[event])
 }
