@@ -18,24 +18,23 @@ import (
 	"cairn/internal/platform"
 )
 
-// onReady handles the start of a session: it stores which conversations may have a gap before it
-// lets any other event be delivered.
+// onReady handles the start of a session: it stores which conversations may have a gap before any other event is delivered.
 func (d *Discord) onReady(data json.RawMessage) error {
 	r := read[struct {
 		User        user
 		Application struct{ ID string }
 	}](data)
 	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
-	all, ok := d.noteGaps()
-	if !ok {
-		return errors.New("store the gaps of a new session: not possible in time")
+	all, err := d.noteGaps()
+	if err != nil {
+		return err
 	}
 	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
 	d.Link.Established()
 	d.Log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(d.Work.Context(), gap.Conversation, "") })
+			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
@@ -44,74 +43,51 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	return nil
 }
 
-// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in time.
-func (d *Discord) noteGaps() (all []channel.Gap, ok bool) {
+// noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
+func (d *Discord) noteGaps() (all []channel.Gap, err error) {
 	ctx, cancel := context.WithTimeout(d.Work.Context(), d.pauses.open)
 	defer cancel()
 	if !d.Store(ctx, func() (err error) {
 		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
 		return err
 	}) {
-		return nil, false
+		return nil, errors.New("store the gaps of a new session: not possible in time")
 	}
 	for _, gap := range all {
 		d.gaps.Store(gap.Conversation, gap.After)
 	}
-	return all, true
+	return all, nil
 }
 
-// backfillIfMissed queues a backfill if a place missed messages; joined reports whether the bot just
-// joined it. Messages from before the bot joined the server were not missed.
+// backfillIfMissed queues a backfill of a place; joined reports whether the bot just joined it.
 func (d *Discord) backfillIfMissed(p place, joined bool) {
-	if p.Guild == "" || !p.hasMessages() || d.state.hidden(p.ID) {
-		return
-	}
-	name := p.conversation()
-	_, open := d.gaps.Load(name)
-	horizon := d.horizon()
-	if since := d.state.guild(p.Guild).joined(); newer(since, horizon) {
-		horizon = since
-	}
-	switch {
-	case open:
-		d.queue.Add(p.ID, func() { d.fillGap(d.Work.Context(), name, p.Last) })
-	case (joined || d.notFirstStart) && newer(p.Last, horizon):
-		d.queue.Add(p.ID, func() { d.catchUp(d.Work.Context(), name, horizon) })
+	if missed := joined || d.notFirstStart; p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
+		d.queue.Add(p.ID, func() { d.fillGap(p.conversation(), p.Last, missed) })
 	}
 }
 
-// fillGap backfills a conversation if it has a gap, after which last is the newest message; "" if that is
-// unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer
-// than the start of the gap, and the one before it is too old to be checked for edits and deletions.
-func (d *Discord) fillGap(ctx context.Context, name, last string) {
+// fillGap backfills a conversation with a gap, or, if it may have missed messages, one whose last message is not too old; ""
+// if that is unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer than the
+// start of the gap, and the one before it is too old to be checked for edits and deletions.
+func (d *Discord) fillGap(name, last string, missed bool) {
 	gap, open := d.gaps.LoadAndDelete(name)
-	if !open {
+	if !open && !missed {
 		return
 	}
-	after, joined := gap.(string), d.state.guild(channel.ParsePlace(name).Server).joined()
+	after, _ := gap.(string)
+	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(time.Now().Add(-d.o.CatchUp))
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	ctx, since := d.Work.Context(), slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
 	if absent || quiet {
 		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
 	}
-	if absent {
-		after = joined
-	}
-	if !quiet {
-		d.catchUp(ctx, name, after)
+	if open && !quiet || !open && newer(last, since) {
+		d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, since) })
 	}
 }
 
-func (d *Discord) catchUp(ctx context.Context, name, after string) {
-	after = cmp.Or(after, d.horizon())
-	d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, after) })
-}
-
-// horizon returns the id after which unknown channels are read.
-func (d *Discord) horizon() string { return idAt(time.Now().Add(-d.o.CatchUp)) }
-
-// maxPage is the maximum number of messages in one page.
-const maxPage = 100
+const maxPage = 100 // messages
 
 // History returns a page of a conversation; see channel.Historian.
 func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
@@ -124,45 +100,42 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 	}
 	p := placeOf(conversation)
 	complete := len(found) > 0 || request.After == request.Missed || d.readable(ctx, id, background)
-	page.There = []string{}
-	for _, m := range found {
+	page.There, page.More = []string{}, len(found) == limit
+	for i, m := range found {
 		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
 			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited
 			page.Said = append(page.Said, in)
 		}
 		page.There = append(page.There, m.ID)
 		complete = complete && m.ID != ""
+		if i == 0 || request.After != "" { // otherwise older messages follow
+			page.Last = m.ID
+		}
 	}
 	if !complete {
 		page.There = nil
 	}
-	if len(found) > 0 {
-		page.Last = found[len(found)-1].ID
-		if request.After == "" { // continue with older messages
-			page.Last = found[0].ID
-		}
-	}
-	page.More = len(found) == limit
 	return page, nil
 }
 
-// readable reports whether the bot may read a channel whose history came back empty. Without the
-// permission Discord returns an empty list too (Message: Get Channel Messages). It does report a
-// single message as unknown only if the bot may read the channel.
+// readable reports whether the bot may read a channel whose history came back empty, as it does without the permission (Discord,
+// Message: Get Channel Messages). A single message is reported as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
 	p, _ := d.state.place(id)
 	if d.state.hidden(id) || d.state.hidden(p.Parent) {
 		return false
 	}
 	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
-	return err == nil || refusedWith(err, codeUnknownMessage)
+	return err == nil || refusalIn(err).code == codeUnknownMessage
 }
 
-// messages returns up to limit messages of a channel, oldest first: those after after, else the
-// newest before before, else the newest.
+// messages returns messages of a channel, oldest first: those after after, else the newest before before, else the newest.
 func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
-	if _, err := d.self(ctx); err != nil {
-		return nil, err
+	if me, _ := d.state.self(); me.ID == "" { // READY has not arrived yet
+		if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
+			return nil, err
+		}
+		d.state.setSelf(me, "")
 	}
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	switch {
@@ -179,17 +152,4 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 func (d *Discord) messageByID(ctx context.Context, channel, id string, background bool) (m message, err error) {
 	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: background})
 	return m, err
-}
-
-// self returns the bot's user, over REST if READY has not arrived yet.
-func (d *Discord) self(ctx context.Context) (user, error) {
-	if me, _ := d.state.self(); me.ID != "" {
-		return me, nil
-	}
-	var me user
-	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
-		return user{}, err
-	}
-	d.state.setSelf(me, "")
-	return me, nil
 }

@@ -17,8 +17,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// register registers all commands with Discord. They replace those registered before, so that
-// people see exactly the ones that are declared in package channel.
+// register replaces the commands known to Discord with those that package channel declares.
 func (d *Discord) register(ctx context.Context) {
 	_, app := d.state.self()
 	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
@@ -52,21 +51,18 @@ func slashCommands() []*discordgo.ApplicationCommand {
 }
 
 // locales are Discord's codes for the languages that the bot speaks.
-var locales = map[string]discordgo.Locale{
-	"de": discordgo.German, "es": discordgo.SpanishES, "fr": discordgo.French, "pt": discordgo.PortugueseBR, "ja": discordgo.Japanese, "zh": discordgo.ChineseCN,
+var locales = map[discordgo.Locale]string{
+	discordgo.German: "de", discordgo.SpanishES: "es", discordgo.SpanishLATAM: "es", discordgo.French: "fr",
+	discordgo.PortugueseBR: "pt", discordgo.Japanese: "ja", discordgo.ChineseCN: "zh",
 }
 
-// localized returns the translations of one of the bot's texts by Discord's locale. The text for
-// the name of a command is "command: " and that name.
+// localized translates one of the bot's texts into Discord's locales; "command: NAME" is the name of a command.
 func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
-	for language, locale := range locales {
+	for locale, language := range locales {
 		if translation := channel.Translated(language, text); translation != text {
 			all[locale] = platform.Short(translation, 100)
 		}
-	}
-	if spanish := all[discordgo.SpanishES]; spanish != "" {
-		all[discordgo.SpanishLATAM] = spanish
 	}
 	return all
 }
@@ -76,8 +72,7 @@ const (
 	suggestTimeout = 2 * time.Second  // of the 3 seconds in which Discord accepts suggestions
 )
 
-// interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
-// type cannot be decoded if a single field has an unknown form.
+// interaction is the use of a command or a button, or a request for suggestions. discordgo's does not decode if one field is odd.
 type interaction struct {
 	ID, Token string
 	Type      discordgo.InteractionType
@@ -99,7 +94,6 @@ type option struct {
 	Focused bool
 }
 
-// value returns the value as it was typed.
 func (o option) value() string {
 	var s string
 	if json.Unmarshal(o.Value, &s) == nil {
@@ -108,8 +102,7 @@ func (o option) value() string {
 	return string(o.Value)
 }
 
-// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord
-// waits only 3 seconds.
+// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits only 3 seconds.
 func (d *Discord) onInteraction(i interaction) {
 	if i.ID == "" || i.Token == "" || d.Handled.Seen(i.ID) {
 		return
@@ -139,16 +132,13 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	command := platform.Command{Conversation: d.conversationOf(ctx, i), Who: i.person(), Line: line}
-	return d.RunCommand(ctx, command, func(ctx context.Context, answer channel.Answer, _ bool) error {
-		return d.showAnswer(ctx, i, line, n, answer)
-	})
+	show := func(ctx context.Context, answer channel.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
+	return d.RunCommand(ctx, d.locate(ctx, i.ChannelID, i.GuildID).conversation(), i.person(), line, false, show)
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }
 
-// flags returns those of the answer: only the sender sees it, unless the command is public, or it replaces
-// the message with the button.
+// flags returns those of the answer: only the sender sees it, unless the command is public or a button is pressed.
 func (i interaction) flags() int {
 	if command, _ := channel.FindCommand(i.Data.Name); command.Public || i.isButton() {
 		return 0
@@ -156,36 +146,27 @@ func (i interaction) flags() int {
 	return int(discordgo.MessageFlagsEphemeral)
 }
 
-// conversationOf returns the name of the conversation that an interaction belongs to.
-func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
-	return d.locate(ctx, i.ChannelID, i.GuildID).conversation()
-}
-
-// person returns the person who caused the interaction.
 func (i interaction) person() channel.Person {
-	switch {
-	case i.Member != nil && i.Member.User != nil:
-		return channel.Person{
-			ID: i.Member.User.ID, Name: i.Member.User.name(i.GuildID, i.Member), Roles: i.Member.Roles, Manager: manages(i.Member.Permissions),
-		}
+	switch m := i.Member; {
+	case m != nil && m.User != nil:
+		return channel.Person{ID: m.User.ID, Name: m.User.name(i.GuildID, m), Roles: m.Roles, Manager: manages(m.Permissions)}
 	case i.User != nil:
 		return channel.Person{ID: i.User.ID, Name: i.User.name("", nil), Manager: i.GuildID == ""}
 	}
 	return channel.Person{}
 }
 
-// line returns the command as a person would type it.
 func (i interaction) line() string {
-	words := []string{"/" + i.Data.Name}
+	line := "/" + i.Data.Name
 	command, _ := channel.FindCommand(i.Data.Name)
 	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
 			if o.Name == a.Name {
-				words = append(words, strings.TrimSpace(o.value()))
+				line += " " + strings.TrimSpace(o.value())
 			}
 		}
 	}
-	return strings.Join(words, " ")
+	return line
 }
 
 // suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord shows an error.
@@ -201,7 +182,8 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, suggestTimeout)
 	defer cancel()
-	found, err := d.Hub.Suggest(limited, d.conversationOf(limited, i), i.person(), i.Data.Name, typed)
+	name := d.locate(limited, i.ChannelID, i.GuildID).conversation()
+	found, err := d.Hub.Suggest(limited, name, i.person(), i.Data.Name, typed)
 	if errors.Is(err, channel.ErrRefused) {
 		err = nil
 	}
@@ -220,12 +202,12 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 
 // callback sends the first response to an interaction. Discord accepts it only within 3 seconds.
 func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
-	body := map[string]any{"type": kind}
-	if data != nil {
-		body["data"] = data
-	}
+	body := struct {
+		Type discordgo.InteractionResponseType `json:"type"`
+		Data any                               `json:"data,omitempty"`
+	}{kind, data}
 	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
-	if refusedWith(err, codeAnswered) { // an earlier try got through
+	if refusalIn(err).code == codeAnswered { // an earlier try got through
 		return nil
 	}
 	return err

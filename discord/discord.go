@@ -31,7 +31,6 @@ type Discord struct {
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
-	overflowed      sync.Map                    // channels whose queue was full, until what it had no room for is read
 	gaps            sync.Map                    // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
 	hadSession      bool                        // this process had a session
@@ -61,11 +60,6 @@ type pauses struct {
 	review    time.Duration // how far back a quiet channel is checked for edits and deletions made while the bot was offline
 }
 
-var defaultPauses = pauses{
-	identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond,
-	typing: 8 * time.Second, review: 24 * time.Hour,
-}
-
 // Options are the settings of the connector.
 type Options struct {
 	Token            string        // of the bot, with or without the prefix "Bot "; never logged
@@ -91,7 +85,11 @@ func New(o Options) (*Discord, error) {
 	base := platform.NewBase(Name, o.Log, nil)
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
 	d := &Discord{
-		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(), pauses: defaultPauses,
+		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(),
+		pauses: pauses{
+			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
+			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
+		},
 		state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
 	}
@@ -99,26 +97,19 @@ func New(o Options) (*Discord, error) {
 	return d, nil
 }
 
-// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person has to fix
-// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
+// Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	return d.Serve(ctx, hub, d.rest.client, d.supervise)
 }
 
-// channelID returns the id of a conversation's channel or thread.
 func channelID(conversation string) string {
 	p := channel.ParsePlace(conversation)
 	return cmp.Or(p.Thread, p.Channel)
 }
 
-// The flags of an application that may read message content (Discord, Application: Application
-// Flags): of a verified one, and of one in fewer than 100 servers.
-const (
-	flagMessageContent        = 1 << 18
-	flagMessageContentLimited = 1 << 19
-)
+// contentFlags are those of an app, verified or not, that may read message content (Discord, Application: Application Flags).
+const contentFlags = 1<<18 | 1<<19
 
-// invitePermissions are the permissions that InviteURL asks for.
 const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
 	discordgo.PermissionReadMessageHistory | discordgo.PermissionAddReactions
 
@@ -138,8 +129,8 @@ type Application struct {
 // ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
 var ErrContentIntent = errors.New(fatalMessages[4014])
 
-// Application asks Discord whether the token is valid and what it belongs to, without connecting. The error says what
-// a person has to do, or that Discord cannot be reached; the result then contains what was found before it.
+// Application asks Discord what the token belongs to. The error says what a person has to do, or that Discord cannot be
+// reached; the result then contains what was found before it.
 func (d *Discord) Application(ctx context.Context) (found Application, err error) {
 	defer d.rest.client.CloseIdleConnections()
 	get := func(path string, into any) error {
@@ -153,13 +144,12 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	found.ID, found.Bot = self.ID, self.Username
 	var app discordgo.Application
 	err = get("/applications/@me", &app)
-	var refused *refusal
 	switch {
-	case errors.As(err, &refused) && refused.status == http.StatusNotFound: // a compatible server may not know this
+	case refusalIn(err).status == http.StatusNotFound: // a compatible server may not know this
 	case err != nil:
 		return found, err
 	default:
-		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&(flagMessageContent|flagMessageContentLimited) == 0
+		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&contentFlags == 0
 	}
 	var guilds []discordgo.UserGuild
 	err = get("/users/@me/guilds", &guilds)
@@ -167,8 +157,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	return found, err
 }
 
-// Check asks Discord whether the token is valid and what it allows, without connecting. It returns its findings, one
-// sentence each. The error says what a person has to do, or that Discord cannot be reached.
+// Check asks Discord what the token allows, and returns its findings, one sentence each. Errors are those of Application.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	app, err := d.Application(ctx)
 	if app.Bot != "" {

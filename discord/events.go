@@ -41,7 +41,6 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	return nil
 }
 
-// updateState updates the state cache from an event about servers, channels or roles.
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
@@ -93,33 +92,28 @@ func read[T any](data json.RawMessage) (v T) {
 	return v
 }
 
-// onMessageCreate queues a new message.
 func (d *Discord) onMessageCreate(m message) {
 	me, _ := d.state.self()
-	if m.Author == nil || !m.isChat() {
-		return
-	}
-	if m.Author.ID == me.ID {
+	switch {
+	case m.Author == nil || !m.isChat():
+	case m.Author.ID == me.ID:
 		d.own.Set(m.ID, "")
-		return
-	}
-	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
-		return
-	}
-	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued { // its place in the queue is that of the messages it reads
-		d.queue.Add(m.ChannelID, func() {
-			d.overflowed.Delete(m.ChannelID)
-			d.catchUp(d.Work.Context(), d.locate(d.Work.Context(), m.ChannelID, m.GuildID).conversation(), before(m.ID))
-		})
+	default:
+		d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { d.deliver(ctx, p, m) })
 	}
 }
 
-// deliver passes a message to the hub. It runs in the queue of the channel.
-func (d *Discord) deliver(m message) {
-	ctx := d.Work.Context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
+// enqueue queues work on an event about a channel, whose place it gets.
+func (d *Discord) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
+	d.queue.Add(channelID, func() {
+		ctx := d.Work.Context()
+		work(ctx, d.locate(ctx, channelID, guildID))
+	})
+}
+
+func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	name := p.conversation()
-	d.fillGap(ctx, name, "")
+	d.fillGap(name, "", false)
 	in, ok := d.inbound(m, p)
 	if !ok {
 		return
@@ -128,28 +122,26 @@ func (d *Discord) deliver(m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	if platform.IsCommand(in) {
-		if !d.Handled.Seen(in.ID) {
-			d.Work.Start(func(ctx context.Context) {
-				if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-					d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
-				}
-			})
-		}
-		return
+	switch {
+	case !platform.IsCommand(in):
+		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
+	case !d.Handled.Seen(in.ID):
+		d.Work.Start(func(ctx context.Context) {
+			if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
+				d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
+			}
+		})
 	}
-	d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 }
 
-// onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
-// omit the fields that did not change.
+// onMessageUpdate queues an edit. Updates also come for link previews, and some leave out what did not change.
 func (d *Discord) onMessageUpdate(m message) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
 	if m.Author != nil && m.Attachments != nil {
-		d.queue.Add(m.ChannelID, func() { d.edit(m) })
+		d.edit(m)
 		return
 	}
 	d.Work.Start(func(ctx context.Context) { // new messages must not wait for this
@@ -159,25 +151,22 @@ func (d *Discord) onMessageUpdate(m message) {
 			return
 		}
 		full.ChannelID, full.GuildID, full.Edited = m.ChannelID, m.GuildID, cmp.Or(full.Edited, m.Edited)
-		d.queue.Add(m.ChannelID, func() { d.edit(full) })
+		d.edit(full)
 	})
 }
 
 func (d *Discord) edit(m message) {
-	ctx := d.Work.Context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	in, ok := d.inbound(m, p)
-	if !ok {
-		return
-	}
-	if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
-		in.Time = t
-	}
-	name := p.conversation()
-	d.Store(ctx, func() error { return d.Hub.Edit(ctx, name, in) }) // which keeps the contents of the files
+	d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) {
+		in, ok := d.inbound(m, p)
+		if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
+			in.Time = t
+		}
+		if ok {
+			d.Store(ctx, func() error { return d.Hub.Edit(ctx, p.conversation(), in) }) // which keeps the contents of the files
+		}
+	})
 }
 
-// deletion is an event about one message or several.
 type deletion struct {
 	ChannelID string `json:"channel_id"`
 	GuildID   string `json:"guild_id"`
@@ -185,18 +174,12 @@ type deletion struct {
 	IDs       []string
 }
 
-// onMessageDelete queues deletions.
 func (d *Discord) onMessageDelete(e deletion) {
 	if e.ID != "" {
 		e.IDs = append(e.IDs, e.ID)
 	}
-	if len(e.IDs) == 0 {
-		return
-	}
-	d.queue.Add(e.ChannelID, func() {
-		ctx := d.Work.Context()
-		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation()
-		d.Store(ctx, func() error { return d.Hub.Delete(ctx, name, e.IDs...) })
+	d.enqueue(e.ChannelID, e.GuildID, func(ctx context.Context, p place) {
+		d.Store(ctx, func() error { return d.Hub.Delete(ctx, p.conversation(), e.IDs...) })
 	})
 }
 
@@ -215,9 +198,9 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
 		return err == nil || errors.Is(err, channel.ErrGone)
 	})
-	found := p.ID == id
-	if p.ID, p.Guild = id, guild; found {
-		p = d.state.add(p)
+	if p.ID != id {
+		return place{ID: id, Guild: guild}
 	}
-	return p
+	p.Guild = guild
+	return d.state.add(p)
 }

@@ -1,5 +1,5 @@
-// Sessions with the gateway: the handshake, heartbeats and events (Discord, Gateway), and the state that a
-// session keeps from one connection to the next.
+// Sessions with the gateway: the handshake, heartbeats and events (Discord, Gateway), the state that a session keeps
+// from one connection to the next, and the supervisor that keeps the bot connected.
 
 package discord
 
@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"time"
 
@@ -18,9 +19,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// session is one session with the gateway: it starts with IDENTIFY and is resumed on further
-// connections as long as the gateway knows it. discordgo's session deadlocks on op 7, hides close
-// codes, and waits for HELLO and READY forever. Only one goroutine may use a session.
+// session starts with IDENTIFY and is resumed on further connections as long as the gateway knows it. discordgo's deadlocks on
+// op 7, hides close codes, and waits for HELLO and READY forever. Only one goroutine may use a session.
 type session struct {
 	token   string
 	gateway string // address at which the session starts
@@ -42,27 +42,22 @@ type session struct {
 	pending     bool          // the last heartbeat was not acknowledged yet
 }
 
-// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
-// responds, before it is given up.
-const maxFailedResumes = 3
+const maxFailedResumes = 3 // in a row, on a gateway that responds, before the session is given up
 
 // connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
 func (s *session) connect(ctx context.Context) error {
 	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
-	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
-	switch {
-	case status != 0:
-		err = fmt.Errorf("the gateway answered HTTP %d", status)
-	case err != nil:
+	address := cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion // Discord, Gateway: Connecting
+	ws, err := platform.Dial(ctx, address, nil, s.timeout)
+	if err != nil {
 		err = fmt.Errorf("connect to the gateway: %w", err)
-	default:
+	} else {
 		err = s.run(ctx, ws)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if ctx.Err() == nil {
+		s.noteEnd(err)
 	}
-	s.noteEnd(err)
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // noteEnd updates the session from the way its connection ended.
@@ -89,29 +84,25 @@ func closeCode(err error) int {
 }
 
 // event passes an event to handle. A session must not be resumed unless its READY was handled.
-func (s *session) event(name string, sequence int64, data json.RawMessage) error {
-	if err := s.handle(name, data); err != nil {
+func (s *session) event(p packet) error {
+	if err := s.handle(p.Name, p.Data); err != nil {
 		return err
 	}
-	s.sequence = sequence
-	switch name {
-	case "READY":
+	s.sequence = p.Sequence
+	if p.Name == "READY" {
 		ready := read[struct {
 			ID        string `json:"session_id"`
 			ResumeURL string `json:"resume_gateway_url"`
-		}](data)
+		}](p.Data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
-		s.established, s.failedResumes = true, 0
-	case "RESUMED":
-		s.established, s.failedResumes = true, 0
 	}
-	return nil
-}
-
-// address returns the URL of the next connection, with the parameters that Discord requires
-// (Discord, Gateway: Connecting).
-func (s *session) address() string {
-	return cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion
+	if s.established || s.interval == 0 || p.Name != "READY" && p.Name != "RESUMED" {
+		return nil
+	}
+	s.established, s.failedResumes = true, 0
+	s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
+	s.beat.Reset(s.interval)
+	return s.heartbeat()
 }
 
 // Opcodes of the gateway (Discord, Opcodes and Status Codes: Gateway Opcodes).
@@ -126,7 +117,6 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// errInvalid is why a connection ends whose session cannot be resumed.
 var errInvalid = errors.New("the gateway called the session invalid")
 
 // run handles the gateway's messages until the connection or ctx ends, and returns the reason.
@@ -148,7 +138,6 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	return err
 }
 
-// packet is a message from the gateway.
 type packet struct {
 	Op       int             `json:"op"`
 	Data     json.RawMessage `json:"d"`
@@ -162,15 +151,7 @@ func (s *session) receive(p packet) error {
 	case opHello:
 		return s.hello(p.Data)
 	case opDispatch:
-		before := s.established
-		if err := s.event(p.Name, p.Sequence, p.Data); err != nil {
-			return err
-		}
-		if s.established && !before && s.interval > 0 {
-			s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
-			s.beat.Reset(s.interval)
-			return s.heartbeat()
-		}
+		return s.event(p)
 	case opHeartbeat:
 		return s.heartbeat()
 	case opHeartbeatAck:
@@ -205,8 +186,7 @@ func (s *session) hello(data json.RawMessage) error {
 	})
 }
 
-// checkedHeartbeat sends a heartbeat if the last one was acknowledged. Otherwise the connection is dead, although
-// something may still arrive (Discord, Gateway: Heartbeat ACK Event).
+// checkedHeartbeat sends one unless the last is unacknowledged: the connection is dead (Discord, Gateway: Heartbeat ACK Event).
 func (s *session) checkedHeartbeat() error {
 	if s.pending {
 		return errors.New("the gateway did not acknowledge the last heartbeat")
@@ -219,4 +199,84 @@ func (s *session) heartbeat() error { return s.send(opHeartbeat, s.sequence) }
 
 func (s *session) send(op int, data any) error {
 	return s.ws.Write(map[string]any{"op": op, "d": data})
+}
+
+const (
+	maxPause    = 2 * time.Minute // between two connections, so that the 1000 new sessions a day suffice
+	steadyAfter = time.Minute     // a connection that lasted this long resets the backoff
+)
+
+// fatalMessages say what to do, by close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
+var fatalMessages = map[int]string{
+	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
+	4010: outdated,
+	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
+	4012: outdated,
+	4013: outdated,
+	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
+}
+
+const outdated = "Discord no longer accepts how this version of Cairn connects (codes 4010, 4012, 4013): update cairn, or look at the server behind api_base"
+
+// fatal returns an error that says what to do about err, or nil if a retry may help.
+func fatal(err error) error {
+	if refusalIn(err).status == http.StatusUnauthorized {
+		return platform.SetupError(fatalMessages[4004])
+	}
+	if text := fatalMessages[closeCode(err)]; text != "" {
+		return platform.SetupError(text)
+	}
+	return nil
+}
+
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person has to fix.
+func (d *Discord) supervise(ctx context.Context) error {
+	d.Work.Open(ctx)
+	var s *session // the latest; nil: none yet, or it could not be prepared
+	return d.Link.Keep(d.Work.Context(), func(ctx context.Context) (err error) {
+		fresh := s == nil || s.id == ""
+		if fresh {
+			s, err = d.newSession(ctx)
+		}
+		if err == nil {
+			err = s.connect(ctx)
+			if fresh && !s.identified.IsZero() {
+				d.lastIdentify = s.identified
+			}
+		}
+		return cmp.Or(fatal(err), err)
+	})
+}
+
+// newSession waits until Discord accepts a new session (Discord, Gateway: Rate Limiting; Session Start Limit).
+func (d *Discord) newSession(ctx context.Context) (*session, error) {
+	var found struct {
+		URL   string
+		Start *struct {
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"` // ms
+		} `json:"session_start_limit"`
+	}
+	err := d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
+	if refusalIn(err).status == http.StatusNotFound { // a compatible server may know only the other path
+		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
+	}
+	wait := time.Until(d.lastIdentify.Add(d.pauses.identify))
+	switch {
+	case err != nil:
+		return nil, err
+	case found.URL == "":
+		return nil, errors.New("the server does not say where its gateway is")
+	case found.Start != nil && found.Start.Remaining < 1:
+		wait = max(wait, time.Duration(found.Start.ResetAfter)*time.Millisecond)
+		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
+	}
+	if err := platform.Sleep(ctx, wait); err != nil {
+		return nil, err
+	}
+	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	if !d.o.MentionOnly {
+		intents |= discordgo.IntentMessageContent
+	}
+	return &session{token: d.o.Token, gateway: found.URL, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
 }

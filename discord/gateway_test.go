@@ -1,16 +1,16 @@
-// Every way in which the gateway is known to fail, and how the connector gets over it; and the rules of the
-// double's gateway. That a gateway may fall silent is tested with sessions.
+// Every way in which the gateway is known to fail, and the rules of the double's gateway.
 
 package discord
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -18,6 +18,8 @@ import (
 
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/internal/loopback"
+	"cairn/internal/platform"
 )
 
 // eager makes the connector connect again soon, however often it lost the connection.
@@ -45,19 +47,28 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 	r.converse(r.square, "one", 1)
 	r.Say(direct, r.ann.ID, "hi")
 	r.answers(direct, 1)
+	session := func(resume string) { // the double knows none of this name
+		me := map[string]any{"id": r.Bot.ID, "username": "bot"}
+		r.Dispatch("READY", map[string]any{"user": me, "session_id": "x", "resume_gateway_url": resume})
+	}
+	refused := discordtest.Handshake{Close: 4003}
 	for i, c := range []struct {
-		claim           string
-		lose            func()
-		resumes, begins bool // with the session, and with a new one, whose gap is read
+		claim   string
+		lose    func()
+		resumes int  // how often, with the session
+		begins  bool // a new one, whose gap is read
 	}{
-		{"a cut", r.Cut, true, false},
-		{"op 7", r.Reconnect, true, false},
-		{"op 9 that allows to resume", func() { r.Invalidate(true) }, true, false},
-		{"a close code of no meaning", func() { r.Disconnect(1001) }, true, false},
-		{"4009", func() { r.Disconnect(4009) }, false, true},
-		{"4007", func() { r.Disconnect(4007) }, false, true},
-		{"op 9", func() { r.Invalidate(false) }, false, true},
-		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, true, true}, // it cannot know
+		{"a cut", r.Cut, 1, false},
+		{"op 7", r.Reconnect, 1, false},
+		{"op 9 that allows to resume", func() { r.Invalidate(true) }, 1, false},
+		{"a close code of no meaning", func() { r.Disconnect(1001) }, 1, false},
+		{"4009", func() { r.Disconnect(4009) }, 0, true},
+		{"4007", func() { r.Disconnect(4007) }, 0, true},
+		{"op 9", func() { r.Invalidate(false) }, 0, true},
+		{"a RESUME that gets op 9", func() { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() }, 1, true}, // it cannot know
+		{"a RESUME that is refused again and again", func() { r.Handshakes(refused, refused, refused); r.Cut() }, 3, true},
+		{"a READY that names no address to resume at", func() { session(""); r.Cut() }, 1, true},
+		{"a READY that names one where nobody is", func() { session("ws://127.0.0.1:1"); r.Cut() }, 1, true},
 	} {
 		before, read := len(r.Connections()), r.count("GET /channels/*/messages")
 		r.Drop(3)
@@ -69,9 +80,12 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 		r.answersLast(direct, i+2, "echo: missed too: "+c.claim)
 		r.answersLast(r.square, i+2, "echo: missed: "+c.claim)
 		check.Equal(t, c.claim+": it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
-		all, resumed, identified := r.Connections(), false, false
+		all, resumed, identified := r.Connections(), 0, false
 		for _, connection := range all[before:] {
-			resumed, identified = resumed || connection.Resume, identified || connection.Identify
+			if identified = identified || connection.Identify; connection.Resume {
+				resumed++
+			}
+			check.That(t, connection.Path == "/resume" || c.begins, "%s: it resumed at %s", c.claim, connection.Path)
 		}
 		check.That(t, resumed == c.resumes && identified == c.begins && all[before-1].ClientClose != 1000, "%s: it went on with %+v", c.claim, all[before-1:])
 		check.That(t, c.begins || r.count("GET /channels/*/messages") == read, "%s: it read the history, though nothing was lost", c.claim)
@@ -149,124 +163,133 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.converse(r.square, "still there?", 2)
 }
 
-// raw is a gateway connection without a library.
-type raw struct {
-	*websocket.Conn
-	t *testing.T
-}
+func (v *double) gateway() string { return "ws" + strings.TrimPrefix(v.URL, "http") }
 
-func (v *double) dial(query string) raw {
+// closes returns the code with which the gateway closes a connection on which this is said.
+func (v *double) closes(query string, packets ...string) int {
 	v.t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(v.URL, "http")+"/gateway-socket/?"+query, nil)
-	check.NoError(v.t, err)
-	v.t.Cleanup(func() { _ = ws.Close() })
-	_ = ws.SetReadDeadline(time.Now().Add(patience)) // a guard
-	return raw{ws, v.t}
-}
-
-func (r raw) say(op int, data string) {
-	r.t.Helper()
-	check.NoError(r.t, r.WriteJSON(map[string]any{"op": op, "d": json.RawMessage(data)}))
-}
-
-func (r raw) hear(op int) (p packet) {
-	r.t.Helper()
-	err := r.ReadJSON(&p)
-	check.Require(r.t, err == nil && p.Op == op, "got op %d (%v), want %d", p.Op, err, op)
-	return p
-}
-
-func (r raw) closedWith() int {
-	r.t.Helper()
-	for {
-		if _, _, err := r.ReadMessage(); err != nil {
-			var code *websocket.CloseError
-			check.Require(r.t, errors.As(err, &code), "no close code: %v", err)
-			return code.Code
-		}
+	s := check.Must(platform.Dial(v.t.Context(), v.gateway()+"?"+query, nil, patience))(v.t)
+	defer s.Close()
+	for _, p := range packets {
+		check.NoError(v.t, s.Write(json.RawMessage(p)))
 	}
+	return closeCode(s.Serve(v.t.Context(), nil, nil, func([]byte) error { return nil }))
 }
 
-const sound = `{"token":"Bot token","intents":33281,"properties":{"os":"x"}}` // guilds, messages, content
+const sound = `{"op":2,"d":{"token":"Bot token","intents":33281,"properties":{"os":"x"}}}` // guilds, messages, content
 
 func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{Forbidden: discordgo.IntentGuildMembers})
-	type said struct {
-		op   int
-		data string
-	}
 	for claim, c := range map[string]struct {
-		say  []said
+		say  []string
 		code int
 	}{
-		"an unknown op is 4001":                            {[]said{{99, `null`}}, 4001},
-		"broken data is 4002":                              {[]said{{2, `"x"`}}, 4002},
-		"a packet above 4096 bytes is 4002":                {[]said{{1, `"` + strings.Repeat("x", 4096) + `"`}}, 4002},
-		"a wrong token is 4004":                            {[]said{{2, strings.Replace(sound, "Bot token", "Bot other", 1)}}, 4004},
-		"a second IDENTIFY is 4005":                        {[]said{{2, sound}, {2, sound}}, 4005},
-		"more than 120 packets a minute are 4008":          {slices.Repeat([]said{{1, "null"}}, 121), 4008},
-		"a shard beyond the count is 4010":                 {[]said{{2, strings.Replace(sound, "{", `{"shard":[1,1],`, 1)}}, 4010},
-		"an intent that does not exist is 4013":            {[]said{{2, strings.Replace(sound, "33281", "1073741824", 1)}}, 4013},
-		"a privileged intent that is switched off is 4014": {[]said{{2, strings.Replace(sound, "33281", "3", 1)}}, 4014},
+		"an unknown op is 4001":                            {[]string{`{"op":99}`}, 4001},
+		"broken data is 4002":                              {[]string{`{"op":2,"d":"x"}`}, 4002},
+		"a packet above 4096 bytes is 4002":                {[]string{`{"op":1,"d":"` + strings.Repeat("x", 4096) + `"}`}, 4002},
+		"a wrong token is 4004":                            {[]string{strings.Replace(sound, "Bot token", "Bot other", 1)}, 4004},
+		"a second IDENTIFY is 4005":                        {[]string{sound, sound}, 4005},
+		"more than 120 packets a minute are 4008":          {slices.Repeat([]string{`{"op":1}`}, 121), 4008},
+		"a shard beyond the count is 4010":                 {[]string{strings.Replace(sound, `"token"`, `"shard":[1,1],"token"`, 1)}, 4010},
+		"an intent that does not exist is 4013":            {[]string{strings.Replace(sound, "33281", "1073741824", 1)}, 4013},
+		"a privileged intent that is switched off is 4014": {[]string{strings.Replace(sound, "33281", "3", 1)}, 4014},
 	} {
-		r := v.dial("v=10&encoding=json")
-		for _, s := range c.say {
-			r.say(s.op, s.data)
-		}
-		check.Equal(t, claim, r.closedWith(), c.code)
+		check.Equal(t, claim, v.closes("v=10&encoding=json", c.say...), c.code)
 	}
-	check.Equal(t, "API version 8", v.dial("v=8&encoding=json").closedWith(), 4012)
+	check.Equal(t, "API version 8", v.closes("v=8&encoding=json"), 4012)
+	v = &double{Server: discordtest.New(discordtest.Options{Heartbeat: 20 * time.Millisecond}), t: t}
+	defer v.Close()
+	check.Equal(t, "a client without heartbeats", v.closes("v=9&encoding=json"), 1006) // which is none
+}
+
+// session is one that ends where handle fails.
+func (v *double) session(handle func(name string) error) *session {
+	return &session{
+		token: "token", gateway: v.gateway(), intents: discordgo.IntentGuilds, timeout: patience,
+		handle: func(name string, _ json.RawMessage) error { return handle(name) },
+	}
 }
 
 func TestIdentifiesAreLimited(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{IdentifyEvery: time.Hour, IdentifyLimit: 2})
-	first, second, third := v.dial("v=9&encoding=json"), v.dial("v=9&encoding=json"), v.dial("v=9&encoding=json")
-	for _, r := range []raw{first, second, third} {
-		r.hear(10)
-	}
-	first.say(2, sound)
-	first.hear(0)
-	second.say(2, sound)
-	second.hear(9) // a second one within the interval
-	third.say(2, sound)
-	for _, r := range []raw{first, second, third} { // one too many resets the token
-		check.Equal(t, "closed with", r.closedWith(), 4004)
-	}
+	ready, ended := make(chan string, 2), make(chan error, 1)
+	go func() { ended <- v.session(func(name string) error { ready <- name; return nil }).connect(t.Context()) }()
+	<-ready
+	late := v.session(func(string) error { return nil })
+	check.Error(t, late.connect(t.Context()), errInvalid)                      // a second one within the interval
+	check.Equal(t, "one too many", closeCode(late.connect(t.Context())), 4004) // which resets the token
+	check.Equal(t, "the first ended with", closeCode(<-ended), 4004)
 	v.refused(v.ask("GET", "/users/@me", ""), 401, 0)
 }
 
 func TestResume(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{})
-	// begin identifies, and returns how to resume after a sequence number, plus more.
-	begin := func() (r raw, resume func(more int) raw) {
-		r = v.dial("v=9&encoding=json")
-		r.hear(10)
-		r.say(2, sound)
-		session := read[struct {
-			ID string `json:"session_id"`
-		}](r.hear(0).Data).ID
-		seq := int(r.hear(0).Sequence) // GUILD_CREATE
-		return r, func(more int) raw {
-			r := v.dial("v=9&encoding=json")
-			r.hear(10)
-			r.say(6, `{"token":"token","session_id":"`+session+`","seq":`+strconv.Itoa(seq+more)+`}`)
-			return r
-		}
-	}
-	r, resume := begin()
-	_ = r.Close()
-	check.Equal(t, "a sequence number not reached is closed with", resume(1).closedWith(), 4007)
-	r, resume = begin()
-	connections := len(v.Connections())
-	_ = r.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""))
-	check.Require(t, check.Soon(func() bool { return v.Connections()[connections-1].ClientClose == 1000 }), "the close did not come")
-	resume(0).hear(9)
+	enough := errors.New("enough")
+	cut := v.session(func(name string) error { return map[string]error{"GUILD_CREATE": enough}[name] })
+	check.Error(t, cut.connect(t.Context()), enough)
+	cut.sequence += 100
+	check.Equal(t, "a sequence number not reached is closed with", closeCode(cut.connect(t.Context())), 4007)
 
-	r = newDouble(t, discordtest.Options{Heartbeat: 20 * time.Millisecond}).dial("v=9&encoding=json")
-	r.hear(10)
-	_, _, err := r.ReadMessage()
-	check.That(t, err != nil, "a client without heartbeats lived on")
+	ctx, cancel := context.WithCancel(t.Context())
+	left := v.session(func(string) error { cancel(); return nil })
+	check.Error(t, left.connect(ctx), context.Canceled) // with a close frame
+	all := v.Connections()
+	gone := func() bool { return v.Connections()[len(all)-1].ClientClose == 1000 }
+	check.Require(t, check.Soon(gone), "the close did not come")
+	check.Error(t, left.connect(t.Context()), errInvalid)
+}
+
+const (
+	hello = `{"op":10,"d":{"heartbeat_interval":45000}}`
+	ready = `{"op":0,"s":1,"t":"READY","d":{"session_id":"s"}}`
+)
+
+// TestASilentGatewayIsLeftSoThatTheSessionIsResumed runs over a pipe: a network would stop the test's own clock.
+func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
+	for claim, c := range map[string]struct {
+		say   []string // what it says before it falls silent
+		goOn  bool     // but events still come: it only acknowledges no heartbeats
+		after time.Duration
+	}{
+		"which says nothing":               {nil, false, patience},
+		"without an answer to IDENTIFY":    {[]string{hello}, false, patience},
+		"half open":                        {[]string{hello, ready}, false, 67500 * time.Millisecond},
+		"which acknowledges no heartbeats": {[]string{hello, ready}, true, 90 * time.Second},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan error, 1)
+				ws := loopback.Pipe(func(ws *websocket.Conn) {
+					for _, text := range c.say {
+						_ = ws.WriteMessage(websocket.TextMessage, []byte(text))
+					}
+					if c.goOn {
+						go func() {
+							for ws.WriteMessage(websocket.TextMessage, []byte(`{"op":0,"s":3,"t":"TYPING_START","d":{}}`)) == nil {
+								time.Sleep(time.Second)
+							}
+						}()
+					}
+					for {
+						if _, _, err := ws.ReadMessage(); err != nil {
+							ended <- err
+							return
+						}
+					}
+				})
+				s, begin := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }}, time.Now()
+				err := s.run(t.Context(), platform.NewSocket(ws, s.timeout))
+				s.noteEnd(err)
+				check.That(t, err != nil && closeCode(err) == 0, "got %v", err)
+				check.Equal(t, "it was left after", time.Since(begin), c.after)
+				check.Equal(t, "it can be resumed", s.id != "", len(c.say) > 1)
+				check.That(t, !websocket.IsCloseError(<-ended, websocket.CloseNormalClosure), "it gave the session up")
+				time.Sleep(2 * time.Second) // the goroutines end
+				synctest.Wait()
+			})
+		})
+	}
 }

@@ -21,63 +21,21 @@ import (
 	"cairn/internal/platform"
 )
 
-// inbound converts a message. ok is false for system messages, the bot's own messages, and messages
-// without readable content.
+// inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: m.Author.ID, Author: m.Author.name(p.Guild, m.Member), Time: m.sentAt(),
+		ID: m.ID, AuthorID: cmp.Or(m.WebhookID, m.Author.ID), Author: m.Author.name(p.Guild, m.Member), Time: timeOf(m.ID),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
 	}
-	if m.WebhookID != "" {
-		in.AuthorID = m.WebhookID
+	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
+		in.Time = t
 	}
 	in.Text = d.textOf(m, p.Guild, me, in.Bot)
-	d.attach(&in, m)
-	if in.Text == "" && len(in.Attachments) == 0 {
-		return in, false // nothing is readable, e.g. without the message content intent
-	}
-	if m.Reference != nil && m.Reference.Type == discordgo.MessageReferenceTypeDefault {
-		in.ReplyTo = m.Reference.MessageID
-	}
-	if to := m.Referenced; to != nil && to.Author != nil {
-		in.Quote = d.quote(*to, p.Guild, me)
-	}
-	return in, true
-}
-
-// addresses reports whether a message in a server is addressed to the bot.
-func (d *Discord) addresses(m message, p place, me user) bool {
-	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
-		return true
-	}
-	if to := m.Referenced; to != nil && to.Author != nil && to.Author.ID == me.ID {
-		return true
-	}
-	// Discord may leave out the message that a reply refers to (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
-		if _, own := d.own.Find(to.MessageID); own {
-			return true
-		}
-	}
-	return d.state.guild(p.Guild).hasRole(m.Roles)
-}
-
-// quote returns what a reply to a message quotes.
-func (d *Discord) quote(m message, guild string, me user) string {
-	file := ""
-	if len(m.Attachments) > 0 {
-		file = m.Attachments[0].Filename
-	}
-	return platform.Quote(m.Author.name(guild, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
-}
-
-// attach adds descriptions of the files of a message, and of the messages that it forwards.
-func (d *Discord) attach(in *channel.Inbound, m message) {
 	files := m.Attachments
 	for _, s := range m.Snapshots {
 		files = slices.Concat(files, s.Message.Attachments)
@@ -88,6 +46,31 @@ func (d *Discord) attach(in *channel.Inbound, m message) {
 		in.Incomplete = in.Incomplete || d.files.Wanted(a)
 		in.Attachments = append(in.Attachments, a)
 	}
+	if in.Text == "" && len(in.Attachments) == 0 {
+		return in, false // nothing is readable, e.g. without the message content intent
+	}
+	if m.Reference != nil && m.Reference.Type == discordgo.MessageReferenceTypeDefault {
+		in.ReplyTo = m.Reference.MessageID
+	}
+	if to := m.Referenced; to != nil && to.Author != nil {
+		file := ""
+		if len(to.Attachments) > 0 {
+			file = to.Attachments[0].Filename
+		}
+		in.Quote = platform.Quote(to.Author.name(p.Guild, to.Member), d.textOf(*to, p.Guild, me, to.Author.Bot), file)
+	}
+	return in, true
+}
+
+func (d *Discord) addresses(m message, p place, me user) bool {
+	named := func(u mentioned) bool { return u.ID == me.ID } // or in the text, where a server tells no mentions
+	own := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
+	// Discord may leave out the message that a reply refers to (Message: Message Structure).
+	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
+		_, own = d.own.Find(to.MessageID)
+	}
+	return own || slices.ContainsFunc(m.Mentions, named) || strings.Contains(m.text(), "<@"+me.ID+">") ||
+		strings.Contains(m.text(), "<@!"+me.ID+">") || d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
 const completeTimeout = 10 * time.Second
@@ -101,8 +84,7 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 	return m, err
 }
 
-// fetch downloads at most limit bytes of a file. It returns nil without an error if the file is not
-// available. File URLs are signed, so the token is not sent.
+// fetch returns at most limit bytes of a file; none if it is not available. Its URL is signed, so the token is not sent.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {
@@ -121,24 +103,23 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 		return nil, nil
 	}
 	data, err := io.ReadAll(resp.Body)
-	if err != nil && !platform.TooLong(err) {
-		return nil, platform.WithoutURL(err)
+	if platform.TooLong(err) {
+		err = nil
 	}
-	return data, nil
+	return data, platform.WithoutURL(err)
 }
 
-// markup matches the control sequences that Discord shows as something else: mentions, custom
-// emoji, timestamps and commands (Discord, Reference: Message Formatting).
+// markup matches what Discord shows as something else, such as mentions (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
 // brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
-	parts := []string{said}
+	said, title := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me), ""
 	if post, _ := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
-		parts = []string{"[post: " + post.Name + "]", said}
+		title = "[post: " + post.Name + "]"
 	}
+	parts := []string{title, said}
 	for _, s := range m.Snapshots { // they do not say whether a program wrote them
 		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
 	}
@@ -157,17 +138,15 @@ func (d *Discord) textOf(m message, guild string, me user, program bool) string 
 			parts = append(parts, e.text())
 		}
 	}
-	parts = deleteEmpty(parts)
-	return strings.Join(parts, "\n")
+	return lines(parts)
 }
 
-func deleteEmpty(texts []string) (kept []string) {
-	for _, t := range texts {
-		if t = strings.TrimSpace(t); t != "" {
-			kept = append(kept, t)
-		}
+// lines joins the texts that are not blank.
+func lines(texts []string) string {
+	for i, t := range texts {
+		texts[i] = strings.TrimSpace(t)
 	}
-	return kept
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
 }
 
 func (e embed) text() string {
@@ -175,13 +154,12 @@ func (e embed) text() string {
 	for _, f := range e.Fields {
 		parts = append(parts, f.Name+": "+f.Value)
 	}
-	if parts = deleteEmpty(parts); len(parts) == 0 {
-		return ""
+	if text := lines(parts); text != "" {
+		return "[embed: " + text + "]"
 	}
-	return "[embed: " + strings.Join(parts, "\n") + "]"
+	return ""
 }
 
-// leadingMention matches a mention of a user or a role at the start of a text.
 var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
 
 // stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A
@@ -200,10 +178,6 @@ func (d *Discord) stripMentions(text, guild string, me user) string {
 			text = rest
 		}
 	}
-}
-
-func mentions(text, id string) bool {
-	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@!"+id+">"))
 }
 
 // replaceIDs replaces the markup in a text with what people see, such as names for ids.
@@ -230,13 +204,10 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 }
 
 func (d *Discord) userName(id string, m message, guild string, me user) string {
-	for _, u := range m.Mentions {
+	for _, u := range append(m.Mentions, mentioned{user: me}) {
 		if u.ID == id {
 			return u.name(guild, u.Member)
 		}
-	}
-	if id == me.ID {
-		return me.name("", nil)
 	}
 	return "unknown"
 }

@@ -30,7 +30,6 @@ func bot(t testing.TB) *Discord {
 }
 
 func TestAMessageIsToldInWords(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ message, text, author, quote string }{
 		"a plain text": {message: `"content":" hello "`, text: "hello", author: "Ada L."},
 		"the bot's mention at the begin is left out": {
@@ -81,7 +80,6 @@ func TestAMessageIsToldInWords(t *testing.T) {
 
 // The title of a post in a forum is often the question.
 func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
-	t.Parallel()
 	d := bot(t)
 	d.state.add(place{ID: "30", Guild: "9", Parent: "21", Type: discordgo.ChannelTypeGuildPublicThread, Name: "Exit code 137"})
 	for fields, want := range map[string]string{
@@ -96,7 +94,6 @@ func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
 }
 
 func TestWhoIsAddressed(t *testing.T) {
-	t.Parallel()
 	d := bot(t)
 	for fields, want := range map[string]bool{
 		`"content":"hello"`:                     false,
@@ -125,7 +122,6 @@ func TestWhoIsAddressed(t *testing.T) {
 }
 
 func TestPlacesAndNames(t *testing.T) {
-	t.Parallel()
 	for want, p := range map[string]place{
 		"discord:9/20": {ID: "20", Guild: "9"}, "discord:9/20/30": {ID: "30", Guild: "9", Parent: "20"}, "discord:@me/20": {ID: "20"},
 	} {
@@ -139,7 +135,6 @@ func TestPlacesAndNames(t *testing.T) {
 }
 
 func TestHiddenChannels(t *testing.T) {
-	t.Parallel()
 	d := bot(t)
 	view := bitset(1 << 10)
 	for name, c := range map[string]struct {
@@ -162,7 +157,6 @@ func TestHiddenChannels(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	t.Parallel()
 	for base, want := range map[string]string{
 		"": "https://discord.com", "http://localhost:8080": "http://localhost:8080", "http://localhost:8080/": "http://localhost:8080",
 		"https://chat.example/discord/": "https://chat.example/discord",
@@ -208,7 +202,6 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 }
 
 func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
-	t.Parallel()
 	d := bot(t)
 	for _, e := range []struct{ name, data string }{
 		{"CHANNEL_UPDATE", `{"id":"20","type":0,"name":"general"}`},
@@ -224,7 +217,6 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 }
 
 func TestWhoMayReadAPlace(t *testing.T) {
-	t.Parallel()
 	const seen = 1<<10 | 1<<16 // View Channel, Read Message History
 	d := bot(t)
 	d.updateState("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
@@ -269,7 +261,6 @@ func TestWhoMayReadAPlace(t *testing.T) {
 }
 
 func TestTheMapFollowsWhatChanges(t *testing.T) {
-	t.Parallel()
 	d := bot(t)
 	d.state.add(place{ID: "21", Guild: "9"})
 	for _, e := range []struct{ name, data, want string }{

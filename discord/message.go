@@ -5,7 +5,9 @@ package discord
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -50,6 +52,19 @@ type member struct {
 	Permissions bitset // in interactions only
 }
 
+// bitset is a set of permissions. In JSON it is a number, quoted or not, or null.
+type bitset int64
+
+// UnmarshalJSON decodes anything but a number as no permissions.
+func (b *bitset) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
+	if err != nil {
+		n = 0
+	}
+	*b = bitset(n)
+	return nil
+}
+
 type mentioned struct {
 	user
 	Member *member
@@ -73,7 +88,6 @@ type poll struct {
 	}
 }
 
-// text returns the content; empty if it is missing.
 func (m message) text() string {
 	if m.Content == nil {
 		return ""
@@ -81,21 +95,18 @@ func (m message) text() string {
 	return *m.Content
 }
 
-// sentAt returns when the message was sent.
-func (m message) sentAt() time.Time {
-	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
-		return t
-	}
-	return timeOf(m.ID)
+// nonce returns the nonce, if it is a string and the history tells it.
+func (m message) nonce() (nonce string) {
+	_ = json.Unmarshal(m.Nonce, &nonce) // fails if it is something else
+	return nonce
 }
 
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
-	switch m.Type {
-	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand:
-		return true
-	}
-	return false
+	return slices.Contains([]discordgo.MessageType{
+		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand,
+		discordgo.MessageTypeContextMenuCommand,
+	}, m.Type)
 }
 
 // name returns the user's display name in a server, or in direct messages if guild is empty; m may be nil.
@@ -120,16 +131,11 @@ func number(id string) uint64 {
 // newer reports whether a was created after b. An invalid snowflake is older than any valid one.
 func newer(a, b string) bool { return number(a) > number(b) }
 
-// byAge orders ids, oldest first.
 func byAge(a, b string) int { return cmp.Compare(number(a), number(b)) }
 
-// timeOf returns the time at which an id was created.
 func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
 
 // idAt returns the first id that could be created at a time.
 func idAt(t time.Time) string {
 	return strconv.FormatInt(max(t.UnixMilli()-epoch, 0)<<22, 10)
 }
-
-// before returns the id just below another.
-func before(id string) string { return strconv.FormatUint(max(number(id), 1)-1, 10) }

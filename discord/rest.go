@@ -1,20 +1,25 @@
-// The client of the REST API, and its errors.
+// The client of the REST API, its errors, and its rate limits: requests are delayed before Discord refuses them.
 
 package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -26,8 +31,7 @@ const (
 	maxWaits       = 6                // of a request that Discord refuses because of a rate limit
 )
 
-// rest is a client for Discord's REST API. discordgo's client ignores contexts while it waits for
-// rate limits, and repeats requests that may have taken effect.
+// rest is a REST client. discordgo's ignores contexts while it waits, and repeats requests that may have taken effect.
 type rest struct {
 	base   string // of the server, without path
 	token  string
@@ -38,8 +42,8 @@ type rest struct {
 func newREST(base, token string) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	// The API does not redirect, so redirects are not followed.
-	client := &http.Client{Transport: platform.Bounded{RoundTripper: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the API does not redirect
+	client := &http.Client{Transport: platform.Bounded{Transport: transport}, CheckRedirect: last}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
@@ -61,60 +65,50 @@ func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
 		err := r.try(ctx, c)
-		var refused *refusal
-		limited := errors.As(err, &refused) && refused.status == http.StatusTooManyRequests
-		wait := pause.Next()
+		refused, wait := refusalIn(err), pause.Next()
 		switch {
 		case err == nil || c.once || ctx.Err() != nil:
 			return err
-		case limited:
+		case refused.after > 0:
 			wait = refused.after
 			if !refused.unsent { // a request held back by limits will get its turn
 				waits++
 			}
-		case refused != nil && refused.status < 500, c.notIdempotent:
+		case hadNoEffect(err), c.notIdempotent:
 			return err
 		default:
 			tries++
 		}
-		if tries > maxTries || waits > maxWaits {
-			return err
-		}
-		if err := platform.Sleep(ctx, wait); err != nil {
-			return err
+		if tries > maxTries || waits > maxWaits || platform.Sleep(ctx, wait) != nil {
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }
 
-// try makes one attempt at a request.
 func (r *rest) try(ctx context.Context, c call) error {
 	if wait := r.limits.refused(c); wait > 0 {
-		return &refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}
+		return refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}
 	}
 	if err := r.limits.wait(ctx, c); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	q, err := r.request(ctx, c)
-	if err != nil {
-		return err
+	resp, err := r.send(ctx, c)
+	var body []byte
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }()
+		body, err = io.ReadAll(resp.Body)
 	}
-	resp, err := r.client.Do(q)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return fmt.Errorf("%s: read the answer: %w", c.describe(), platform.WithoutURL(err))
-	}
 	response := refusalOf(c, resp, body)
-	r.limits.learn(c, resp.StatusCode, resp.Header, response.after, response.global)
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	r.limits.learn(c, response, resp.Header)
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return response
-	}
-	if c.into == nil || len(body) == 0 {
+	case c.into == nil || len(body) == 0:
 		return nil
 	}
 	if err := decode(body, c.into); err != nil {
@@ -123,14 +117,14 @@ func (r *rest) try(ctx context.Context, c call) error {
 	return nil
 }
 
-func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
+func (r *rest) send(ctx context.Context, c call) (*http.Response, error) {
 	var body []byte
 	if c.body != nil {
 		body, _ = json.Marshal(c.body) // it can always be encoded
 	}
 	q, err := http.NewRequestWithContext(ctx, c.method, r.base+"/api/v"+discordgo.APIVersion+c.path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
+		return nil, err
 	}
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
@@ -139,14 +133,13 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 		q.Header.Set("Authorization", "Bot "+r.token)
 	}
 	q.Header.Set("User-Agent", userAgent)
-	return q, nil
+	return r.client.Do(q)
 }
 
 // userAgent has the form that Discord requires (Reference: User Agent).
 const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discordgo.VERSION + ") cairn"
 
-// route returns the key under which a request is rate limited: Discord limits each method per
-// channel, whichever message the request is about (Rate Limits).
+// route returns the key of a rate limit: each method per channel, whichever the message (Discord, Rate Limits).
 func (c call) route() string {
 	path, _, _ := strings.Cut(c.path, "?")
 	parts := strings.Split(path, "/")
@@ -175,13 +168,12 @@ func decode(data []byte, into any) error {
 	return err
 }
 
-// refusal is an error response of the REST API.
 type refusal struct {
 	request     string // what was requested; see call.describe
 	status      int    // HTTP status
 	code        int    // Discord's error code; 0: none, e.g. when a proxy responded
 	message     string
-	after       time.Duration // how long a 429 asks to wait
+	after       time.Duration // how long a 429 asks to wait; 0: it is none
 	global      bool          // the 429 is about all routes
 	fromDiscord bool          // Discord responded, not a proxy
 	unsent      bool          // limits held the request back
@@ -196,8 +188,8 @@ const (
 )
 
 // refusalOf reads a response into a refusal, as far as it has the expected form.
-func refusalOf(c call, resp *http.Response, body []byte) *refusal {
-	r := &refusal{request: c.describe(), status: resp.StatusCode}
+func refusalOf(c call, resp *http.Response, body []byte) refusal {
+	r := refusal{request: c.describe(), status: resp.StatusCode}
 	var answer struct {
 		Message    string  `json:"message"`
 		Code       int     `json:"code"`
@@ -210,18 +202,15 @@ func refusalOf(c call, resp *http.Response, body []byte) *refusal {
 	if resp.StatusCode == http.StatusTooManyRequests {
 		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
 		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
-		wait := answer.RetryAfter
-		if wait == 0 {
-			wait, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
-		}
-		if r.after = time.Duration(wait * float64(time.Second)); r.after <= 0 {
+		header, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
+		if r.after = time.Duration(cmp.Or(answer.RetryAfter, header) * float64(time.Second)); r.after <= 0 {
 			r.after = time.Second
 		}
 	}
 	return r
 }
 
-func (r *refusal) Error() string {
+func (r refusal) Error() string {
 	text := fmt.Sprintf("%s: HTTP %d", r.request, r.status)
 	if r.code != 0 {
 		text += fmt.Sprintf(", code %d", r.code)
@@ -233,31 +222,79 @@ func (r *refusal) Error() string {
 }
 
 // Is makes a refusal by Discord itself that would recur on a retry match channel.ErrGone.
-func (r *refusal) Is(target error) bool {
-	final := r.status >= 400 && r.status < 500 && r.fromDiscord
-	switch r.status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		final = false
+func (r refusal) Is(target error) bool {
+	passing := []int{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests}
+	return target == channel.ErrGone && r.fromDiscord && r.status >= 400 && r.status < 500 && !slices.Contains(passing, r.status)
+}
+
+// refusalIn returns the refusal in err; the zero value if there is none.
+func refusalIn(err error) (r refusal) {
+	errors.As(err, &r)
+	return r
+}
+
+// hadNoEffect reports whether a request certainly had no effect.
+func hadNoEffect(err error) bool {
+	status := refusalIn(err).status
+	return status > 0 && status < 500
+}
+
+const (
+	perSecond           = 40   // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
+	burst               = 10   // requests at once
+	backgroundPerSecond = 25   // requests in the background, so that there is room for others
+	slowAfter           = 2000 // invalid requests in 10 minutes before slowPerSecond applies
+	slowPerSecond       = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
+)
+
+type limits struct {
+	all, background, slow *rate.Limiter
+	invalid               *rate.Limiter // of responses 401, 403 and 429
+
+	mu    sync.Mutex           // guards until
+	until map[string]time.Time // when Discord accepts requests again, by route; "": on all routes
+}
+
+func newLimits() *limits {
+	return &limits{
+		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), slow: rate.NewLimiter(slowPerSecond, 1),
+		invalid: rate.NewLimiter(rate.Every(10*time.Minute/slowAfter), slowAfter), until: make(map[string]time.Time),
 	}
-	return target == channel.ErrGone && final
 }
 
-// refusedWith reports whether err is a refusal with this error code of Discord's.
-func refusedWith(err error, code int) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.code == code
-}
-
-// rateLimitWait returns how long to wait if err is a 429, else 0.
-func rateLimitWait(err error) time.Duration {
-	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusTooManyRequests {
-		return max(r.after, time.Millisecond)
+// refused returns how long Discord refuses a request after a 429. The global limit applies to the bot's token only.
+func (l *limits) refused(c call) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wait := max(0, time.Until(l.until[c.route()]))
+	if !c.ownToken {
+		wait = max(wait, time.Until(l.until[""]))
 	}
-	return 0
+	return wait
 }
 
-// isRefusal reports whether err means that the request certainly had no effect.
-func isRefusal(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.status < 500
+func (l *limits) wait(ctx context.Context, c call) (err error) {
+	for _, limit := range []struct {
+		*rate.Limiter
+		applies bool
+	}{{l.slow, l.invalid.Tokens() < 1}, {l.background, c.background}, {l.all, !c.ownToken}} {
+		if limit.applies && err == nil {
+			err = limit.Wait(ctx)
+		}
+	}
+	return err
+}
+
+func (l *limits) learn(c call, r refusal, header http.Header) {
+	limited, shared := r.after > 0, header.Get("X-RateLimit-Scope") == "shared"
+	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && !shared {
+		l.invalid.Reserve()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return time.Now().After(until) }); r.global {
+		l.until[""] = time.Now().Add(r.after)
+	} else if limited {
+		l.until[c.route()] = time.Now().Add(r.after)
+	}
 }

@@ -59,14 +59,13 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 		check.Error(t, check.ErrorOf(d.create(ctx, "20", newPost("20", "hello", "", "n"), false)), context.DeadlineExceeded)
 		// Others wait too, and make no request meanwhile.
 		err := d.rest.do(t.Context(), call{method: http.MethodPost, path: "/channels/20/messages", once: true})
-		check.Equal(t, "the next waits", rateLimitWait(err), 59*time.Minute)
+		check.Equal(t, "the next waits", refusalIn(err).after, 59*time.Minute)
 		check.Equal(t, "requests", requests, 1)
 	})
 }
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	refused := http.Header{}
 	a, b := call{path: "/channels/1/messages"}, call{path: "/channels/2/messages"}
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimits()
@@ -83,10 +82,10 @@ func TestLimits(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimits()
-		l.learn(a, 429, refused, 3*time.Second, false)
+		l.learn(a, refusal{status: 429, after: 3 * time.Second}, nil)
 		check.Equal(t, "a 429 for one route stops that", l.refused(a), 3*time.Second)
 		check.Equal(t, "and no other", l.refused(b), 0)
-		l.learn(b, 429, refused, 2*time.Second, true)
+		l.learn(b, refusal{status: 429, after: 2 * time.Second, global: true}, nil)
 		check.Equal(t, "a 429 for all routes stops others", l.refused(call{path: "/users/@me"}), 2*time.Second)
 		check.Equal(t, "but no answer to an interaction", l.refused(call{path: "/interactions/1", ownToken: true}), 0)
 		time.Sleep(3 * time.Second)
@@ -94,20 +93,18 @@ func TestLimits(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // the ban for 10 000 invalid requests is out of reach
 		l := newLimits()
-		l.learn(a, 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false)
+		l.learn(a, refusal{status: 429, after: time.Second}, http.Header{"X-Ratelimit-Scope": {"shared"}})
 		check.Equal(t, "a shared limit is not held against the bot", l.invalid.Tokens(), slowAfter)
 		invalid := 0
 		for begin := time.Now(); time.Since(begin) < 10*time.Minute; invalid++ {
 			check.NoError(t, l.wait(t.Context(), b))
-			l.learn(b, 403, refused, 0, false)
+			l.learn(b, refusal{status: 403}, nil)
 		}
 		check.That(t, invalid < 9000, "%d invalid requests in 10 minutes", invalid)
 	})
-	t.Run("the messages of a channel share one", func(t *testing.T) {
-		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
-		check.Equal(t, "they count for and", a, (call{method: "PATCH", path: "/channels/1/messages/3"}).route())
-		check.That(t, a != (call{method: "PATCH", path: "/channels/4/messages/2"}).route(), "two channels count for %s", a)
-	})
+	route := func(path string) string { return call{method: "PATCH", path: path}.route() }
+	check.Equal(t, "the messages of a channel count for", route("/channels/1/messages/2"), route("/channels/1/messages/3"))
+	check.That(t, route("/channels/1/messages/2") != route("/channels/4/messages/2"), "two channels share a limit")
 }
 
 // What is refused for a while is refused on one route, or by a ban of the address on all.
@@ -137,7 +134,7 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 			err := rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true})
 			check.Lacks(t, "the error", fmt.Sprint(err), "SECRET", token)
 			check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone && tries == c.tries, "%s: %v after %d tries", name, err, tries)
-			check.Equal(t, name+": it waits", rateLimitWait(err), c.wait)
+			check.Equal(t, name+": it waits", refusalIn(err).after, c.wait)
 			check.Equal(t, name+": another route waits", rest.limits.refused(call{path: "/another"}), c.all)
 		})
 	}
@@ -170,8 +167,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 	}
 }
 
-// TestAPieceThatMayHaveArrivedIsLookedUp is the crash between sending and the note
-// that it was sent, long after Discord forgot the nonce.
+// It is the crash between sending and the note that it was sent, long after Discord forgot the nonce.
 func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
 	place := r.place(r.square)

@@ -71,7 +71,6 @@ func echo(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say("echo: " + strings.TrimSpace(text)), nil
 }
 
-// start opens the connector, and waits until it is connected.
 func (r *rig) start() *rig {
 	r.T.Helper()
 	r.open()
@@ -86,7 +85,6 @@ func (r *rig) connected(n int) {
 	r.until("a connection", func() bool { all := r.Connections(); return len(all) >= n && all[len(all)-1].Heartbeats > 0 })
 }
 
-// open makes hub and connector.
 func (r *rig) open() {
 	r.T.Helper()
 	r.connector = r.newConnector()
@@ -129,13 +127,11 @@ func (r *rig) restart(meanwhile ...func()) {
 	r.connected(before + 1)
 }
 
-// until waits until ok.
 func (r *rig) until(what string, ok func() bool) {
 	r.T.Helper()
 	check.Require(r.T, check.Soon(ok), "waited in vain for %s", what)
 }
 
-// ask says something to the bot.
 func (r *rig) ask(place, text string) discordtest.Message {
 	return r.Say(place, r.ann.ID, "<@"+r.Bot.ID+"> "+text)
 }
@@ -162,7 +158,6 @@ func (r *rig) converse(place, text string, n int) (question discordtest.Message)
 	return question
 }
 
-// contents are what the bot's messages say in a place.
 func (r *rig) contents(place string) (all []string) {
 	for _, m := range r.sent(place) {
 		all = append(all, m.Content)
@@ -177,7 +172,6 @@ func (r *rig) sent(place string) []discordtest.Message {
 
 func (r *rig) place(id string) string { return "discord:" + r.guild.ID + "/" + id }
 
-// count is the number of requests for a route.
 func (r *rig) count(route string) int { return len(r.Requests(route)) }
 
 // heard waits until so many messages of people stand in a conversation's transcript.
@@ -194,7 +188,9 @@ func (r *rig) heard(name string, n int) (all []chat.Message) {
 func (r *rig) texts(name string, n int) (all []string) {
 	r.T.Helper()
 	for _, m := range r.heard(name, n) {
-		all = append(all, m.Text)
+		if m.Text != "" {
+			all = append(all, m.Text)
+		}
 	}
-	return deleteEmpty(all)
+	return all
 }

@@ -1,4 +1,4 @@
-// The state cache: servers, channels, threads and roles, from gateway events.
+// Servers, channels, threads and roles, as gateway events describe them, and who may read a channel.
 
 package discord
 
@@ -7,14 +7,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 )
 
-// stateCache contains the servers, channels, threads and roles that gateway events describe. It has
-// no messages and no members.
+// stateCache has no messages and no members.
 type stateCache struct {
 	mu     sync.Mutex // guards everything below
 	me     user
@@ -23,7 +23,6 @@ type stateCache struct {
 	guilds map[string]guild
 }
 
-// do calls f with the cache locked.
 func (s *stateCache) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +81,6 @@ func (s *stateCache) addLocked(p place) place {
 
 func (s *stateCache) remove(id string) { s.do(func() { delete(s.places, id) }) }
 
-// removeGuild removes a server that the bot was removed from.
 func (s *stateCache) removeGuild(id string) {
 	s.do(func() {
 		delete(s.guilds, id)
@@ -90,7 +88,6 @@ func (s *stateCache) removeGuild(id string) {
 	})
 }
 
-// updateGuild changes a server if it is known.
 func (s *stateCache) updateGuild(id string, change func(g *guild)) {
 	s.do(func() {
 		if g, known := s.guilds[id]; known {
@@ -115,12 +112,12 @@ func (s *stateCache) place(id string) (p place, known bool) {
 func (s *stateCache) label(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.places[id]
+	p, thread := s.places[id], ""
 	server := s.guilds[p.Guild].Name
 	if p.Parent != "" {
-		return channel.Label(p.Name, s.places[p.Parent].Name, server)
+		p, thread = s.places[p.Parent], p.Name
 	}
-	return channel.Label("", p.Name, server)
+	return channel.Label(thread, p.Name, server)
 }
 
 // audience returns who may read a place; empty if unknown.
@@ -153,8 +150,7 @@ func (s *stateCache) openLocked(p place) channel.Audience {
 	return channel.ServerWide
 }
 
-// hidden reports whether a channel's overwrites keep the bot from reading it. It assumes that the
-// server's roles allow reading: a wrong guess costs one refused request.
+// hidden reports whether a channel's overwrites hide it from the bot, if its roles do not: a wrong guess costs a request.
 func (s *stateCache) hidden(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,4 +158,125 @@ func (s *stateCache) hidden(id string) bool {
 	g := s.guilds[p.Guild]
 	can := p.changed(p.changed(p.changed(toRead, p.Guild), g.botRoles...), s.me.ID)
 	return g.permissions(g.botRoles)&discordgo.PermissionAdministrator == 0 && can&toRead != toRead
+}
+
+type place struct {
+	ID, Name   string
+	Type       discordgo.ChannelType
+	Guild      string      `json:"guild_id"`
+	Parent     string      `json:"parent_id"` // in the state cache only of threads: the channel
+	Last       string      `json:"last_message_id"`
+	Overwrites []overwrite `json:"permission_overwrites"` // nil: unknown
+}
+
+type overwrite struct {
+	ID          string
+	Allow, Deny bitset
+}
+
+// guild is a server. The state cache has no members, and no channels in it.
+type guild struct {
+	ID, Name          string
+	Unavailable       bool
+	GuildID           string `json:"guild_id"` // the id of a list of threads
+	OwnerID           string `json:"owner_id"`
+	Joined            string `json:"joined_at"` // when the bot joined
+	Roles             []role // replaced, not changed
+	Channels, Threads []place
+	Members           []member
+
+	botRoles []string // ids of the bot's roles
+}
+
+type role struct {
+	ID, Name    string
+	Permissions bitset
+	Tags        struct {
+		BotID string `json:"bot_id"`
+	}
+}
+
+// joined returns the id that a message would have had when the bot joined.
+func (g guild) joined() string {
+	t, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
+	return idAt(t)
+}
+
+func (g guild) role(id string) role {
+	for _, r := range g.Roles {
+		if r.ID == id {
+			return r
+		}
+	}
+	return role{}
+}
+
+// setRole adds or replaces a role; a role without a name is deleted.
+func (g *guild) setRole(r role) {
+	g.Roles = slices.DeleteFunc(slices.Clone(g.Roles), func(old role) bool { return old.ID == r.ID })
+	if r.Name != "" {
+		g.Roles = append(g.Roles, r)
+	}
+}
+
+func (g guild) permissions(roles []string) (all bitset) {
+	for _, id := range roles {
+		all |= g.role(id).Permissions
+	}
+	return all
+}
+
+// hasRole reports whether the bot has one of these roles.
+func (g guild) hasRole(roles []string) bool {
+	return slices.ContainsFunc(g.botRoles, func(id string) bool { return slices.Contains(roles, id) })
+}
+
+func (g guild) trusts(user string, roles []string) bool {
+	everyone := g.role(g.ID).Permissions
+	return g.OwnerID != "" && g.OwnerID == user || manages(everyone|g.permissions(roles))
+}
+
+func manages(permissions bitset) bool {
+	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
+}
+
+const toRead = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
+
+// changed applies the overwrites for some roles or a person (Discord, Permissions: Permission Overwrites).
+func (p place) changed(permissions bitset, whose ...string) bitset {
+	var deny, allow bitset
+	for _, o := range p.Overwrites {
+		if slices.Contains(whose, o.ID) {
+			deny |= o.Deny
+			allow |= o.Allow
+		}
+	}
+	return permissions&^deny | allow
+}
+
+func (p place) hasMessages() bool {
+	return !slices.Contains([]discordgo.ChannelType{
+		discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
+		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory,
+	}, p.Type)
+}
+
+func (p place) conversation() string {
+	name := channel.Place{Connector: Name, Server: cmp.Or(p.Guild, channel.DirectServer), Channel: p.ID}
+	if p.Guild != "" && p.Parent != "" {
+		name.Channel, name.Thread = p.Parent, p.ID
+	}
+	return name.String()
+}
+
+func placeOf(conversation string) place {
+	p := channel.ParsePlace(conversation)
+	at := place{Guild: p.Server}
+	if p.Direct() {
+		at.Guild = ""
+	}
+	if p.Thread != "" {
+		at.Parent = p.Channel
+	}
+	return at
 }

@@ -26,7 +26,6 @@ import (
 	"cairn/store"
 )
 
-// slowly makes a model write words one by one.
 func slowly(r *rig, words int, delay time.Duration) (text string) {
 	text = wordsOf(words)
 	r.Model.Delay = delay
@@ -63,7 +62,6 @@ func recorded(t *testing.T) *recording {
 	return r
 }
 
-// came is when requests came.
 func (r *recording) came(kind string) []time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +176,6 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	}
 }
 
-// wordsOf makes a text of so many words.
 func wordsOf(n int) string {
 	var all []string
 	for i := range n {
@@ -193,7 +190,6 @@ func (r *rig) shows(place, text string) {
 	r.until("all pieces", func() bool { return slices.Equal(r.contents(place), r.connector.Split(text)) })
 }
 
-// sendAll has a writer send all pieces of a text.
 func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 	r.T.Helper()
 	pieces := r.connector.Split(text)

@@ -1,5 +1,4 @@
-// Writers: first the bot is typing, then a reply grows by edits while it is written; at the end it is sent piece by
-// piece.
+// Writers: first the bot is typing, then a reply grows by edits while it is written; at the end it is sent piece by piece.
 
 package discord
 
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/internal/platform"
 )
@@ -21,7 +22,6 @@ const (
 	streamRetry   = 2 * time.Second  // after a failed request
 )
 
-// writer sends one reply.
 type writer struct {
 	*platform.Stream
 	d            *Discord
@@ -71,7 +71,6 @@ func (w *writer) typing(ctx context.Context) {
 	}
 }
 
-// piece returns the streamed piece of a part.
 func (w *writer) piece(part int) *streamedPiece {
 	for len(w.pieces) <= part {
 		w.pieces = append(w.pieces, streamedPiece{})
@@ -79,8 +78,7 @@ func (w *writer) piece(part int) *streamedPiece {
 	return &w.pieces[part]
 }
 
-// showText updates the messages to show text, waiting between requests. It returns the delay until
-// the next call (0: all of text is shown), and more is false if nothing can be shown here.
+// showText shows text, or a part of it. It returns the delay until the next call (0: all is shown), and whether one is of use.
 func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true
@@ -96,7 +94,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 		} else if err == nil {
 			err = w.edit(ctx, p, piece, true)
 		}
-		switch after := rateLimitWait(err); {
+		switch after := refusalIn(err).after; {
 		case errors.Is(err, channel.ErrGone):
 			return 0, false
 		case after > 0:
@@ -110,10 +108,10 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 	return 0, true
 }
 
-// adopt takes over the messages in which an earlier process showed the reply, whose id is empty while
-// it is written. It does so once.
+// adopt takes over, once, the messages in which an earlier process showed the reply, whose id is empty while it is written.
 func (w *writer) adopt(ctx context.Context, reply string) error {
-	if w.adopted || !w.d.mayHaveStarted(w.to) {
+	newest := replyTarget(0, w.to)
+	if w.adopted || newest == "" || !timeOf(newest).Before(w.d.started) { // this process was there before the question
 		return nil
 	}
 	found, err := w.d.findStarted(ctx, w.conversation, reply, w.to)
@@ -133,7 +131,7 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
 	made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
-	if p.unsure = err != nil && (p.unsure || !isRefusal(err)); err == nil {
+	if p.unsure = err != nil && (p.unsure || !hadNoEffect(err)); err == nil {
 		p.note(made, text)
 		w.NoteEdit(w.d.pauses.edit)
 	}
@@ -153,9 +151,9 @@ func (w *writer) edit(ctx context.Context, p *streamedPiece, text string, once b
 	switch {
 	case err == nil:
 		p.text = text
-	case refusedWith(err, codeUnknownMessage): // it was deleted; showText gives up, and deliver posts a new one
+	case refusalIn(err).code == codeUnknownMessage: // it was deleted; showText gives up, and deliver posts a new one
 		p.id = ""
-	case !isRefusal(err):
+	case !hadNoEffect(err):
 		p.text = "" // unknown
 	}
 	return err
@@ -188,14 +186,16 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		return "", err
 	}
 	if id := p.id; id != "" {
-		err := w.edit(ctx, p, piece.Text, false)
-		if !errors.Is(err, channel.ErrGone) {
+		if err := w.edit(ctx, p, piece.Text, false); !errors.Is(err, channel.ErrGone) {
 			return id, err
-		}
-		// It was deleted or its thread archived, so a new message may succeed.
+		} // It was deleted or its thread archived, so a new message may succeed.
 	}
 	message := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	message.Components = buttons(channel.Buttons(piece))
+	var buttons []discordgo.MessageComponent
+	for _, b := range channel.Buttons(piece) {
+		buttons = append(buttons, button(b.Label, customID(b.Line, 0), false))
+	}
+	message.add(buttons...)
 	made, err := w.d.create(ctx, w.channel, message, false)
 	if err != nil {
 		return "", err
@@ -209,8 +209,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	return made.ID, w.edit(ctx, &posted, piece.Text, false)
 }
 
-// existing returns the streamed piece of a part, with the message that already exists for it: the streamed one of this
-// or an earlier process, or the piece itself if it may have been sent.
+// existing returns the streamed piece of a part, with its message: streamed by this or an earlier process, or sent.
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPiece, error) {
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
@@ -257,26 +256,10 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	}
 }
 
-// mayHaveStarted reports whether an earlier process may have started the reply to these messages,
-// because they are older than this process.
-func (d *Discord) mayHaveStarted(to []string) bool {
-	newest := newestOf(to)
-	return newest != "" && timeOf(newest).Before(d.started)
-}
-
-// replyTarget returns the message that a part of a reply references: the newest one for the first part, none for the
-// others.
+// replyTarget returns the message that a part of a reply references: the newest of to for the first part, none for the others.
 func replyTarget(part int, to []string) string {
 	if part > 0 {
 		return ""
 	}
-	return newestOf(to)
-}
-
-// newestOf returns the newest of some message ids; empty if there are none.
-func newestOf(to []string) string {
-	if len(to) == 0 {
-		return ""
-	}
-	return slices.MaxFunc(to, byAge)
+	return slices.MaxFunc(append([]string{""}, to...), byAge)
 }

@@ -19,12 +19,10 @@ import (
 	"cairn/internal/platform"
 )
 
-// overlap is how much history before the newest known message is read again, because Slack sends events in any order.
-// It repeats unacknowledged ones, but for minutes at most and not to a bot that is down.
+// overlap is how much history before the newest known message is read again: Slack sends events in any order.
 const overlap = 10 * time.Second
 
-// gapAfter returns where a gap begins: before the newest message and before since, but not before the
-// first known message: the bot was not there yet.
+// gapAfter returns where a gap begins: before the newest message and since, but not before the first: the bot was not there yet.
 func gapAfter(since time.Time) func(newest, first string) string {
 	return func(newest, first string) string {
 		if !isTS(newest) {
@@ -41,8 +39,7 @@ func gapAfter(since time.Time) func(newest, first string) string {
 	}
 }
 
-// handleHello handles the start of a socket: it stores which conversations may have a gap before it
-// returns and the first event is read, then backfills them in the background.
+// handleHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
 func (s *Slack) handleHello(ctx context.Context) error {
 	gaps, err := s.Hub.Away(ctx, Name, gapAfter(time.Now()))
 	if err != nil {
@@ -68,34 +65,23 @@ func (s *Slack) handleHello(ctx context.Context) error {
 
 // offer hands a listing to backfillAll. It never blocks.
 func (s *Slack) offer(gaps []channel.Gap, since time.Time) {
-	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
-	l := &listing{gaps: gaps, known: make(map[string]bool), since: since}
-	for _, gap := range gaps {
-		l.known[gap.Conversation] = true
-	}
-	for {
+	for l := (listing{gaps, since}); ; {
 		select {
 		case s.hello <- l:
 			return
 		case untaken := <-s.hello:
-			l.since = earlier(l.since, untaken.since)
+			l = listing{append(l.gaps, untaken.gaps...), earlier(l.since, untaken.since)}
 		}
 	}
 }
 
-// noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped.
+// noteDropped handles Slack's notice that events of a minute are dropped: after it, their messages are read from history.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
-}
-
-// readDropped has the messages whose events are dropped for a minute from since on read from history,
-// once the minute is over.
-func (s *Slack) readDropped(since time.Time) {
+	since := time.Unix(int64(notice.MinuteRateLimited), 0)
 	s.Log.Warn("events_dropped", "since", since)
 	s.Work.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
@@ -106,18 +92,15 @@ func (s *Slack) readDropped(since time.Time) {
 			gaps, err = s.Hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
-			s.overflowed.Store(false)
-			s.offer(gaps, since.Add(-overlap)) // since may be the time of a dropped message, and a history is read after it
+			s.offer(gaps, since)
 		}
 	})
 }
 
-// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a
-// gap, and since when unknown channels may have missed messages.
+// listing is what a hello, or the end of a minute with dropped events, found.
 type listing struct {
-	gaps  []channel.Gap   // the most recently active conversation first
-	known map[string]bool // conversations, by name
-	since time.Time       // of the messages to read in unknown channels
+	gaps  []channel.Gap
+	since time.Time // of the messages to read in unknown channels
 }
 
 // missedSince returns since when unknown channels may have missed messages.
@@ -138,41 +121,39 @@ const (
 )
 
 // backfillAll backfills after each hello. A hello in the meantime takes effect afterwards, however often sockets die.
-// If the channels cannot be listed, it tries again later; a hello before that also covers their period.
+// If the channels cannot be listed, all are read later, as unknown ones.
 func (s *Slack) backfillAll(ctx context.Context) {
 	incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
 	pace := rate.NewLimiter(rate.Every(pagePause), maxImmediate)
-	var l *listing // nil: all were backfilled
-	var again <-chan time.Time
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
-		case <-again:
-		case next := <-s.hello:
-			if l != nil {
-				next.since = earlier(next.since, l.since)
+		case l := <-s.hello:
+			switch err := s.backfill(ctx, pace, l); {
+			case err == nil:
+				incident.End()
+				pause.Reset()
+			case ctx.Err() == nil:
+				incident.Begin(err)
+				wait := pause.Next()
+				s.Work.Start(func(ctx context.Context) {
+					if platform.Sleep(ctx, wait) == nil {
+						s.offer(nil, l.since)
+					}
+				})
 			}
-			l = next
-			pause.Reset()
-		}
-		again = nil
-		switch err := s.backfill(ctx, pace, l); {
-		case err == nil:
-			incident.End()
-			l = nil
-		case ctx.Err() == nil:
-			incident.Begin(err)
-			again = time.After(pause.Next())
 		}
 	}
 }
 
-// backfill backfills all conversations with a gap, the most recently active first, and unknown
-// channels. After an error, the next call backfills the channels that were not found.
-func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) error {
-	first := min(len(l.gaps), maxImmediate)
+// backfill backfills what has a gap, the most recently active first, and unknown channels.
+func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l listing) error {
+	slices.SortStableFunc(l.gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
+	first, known := min(len(l.gaps), maxImmediate), make(map[string]bool)
+	for _, gap := range l.gaps {
+		known[gap.Conversation] = true
+	}
 	s.catchUp(ctx, pace, l.since, l.gaps[:first])
 	if err := pace.Wait(ctx); err != nil {
 		return err
@@ -182,13 +163,11 @@ func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) er
 	cancel()
 	var unknown []channel.Gap
 	for _, id := range channels {
-		if name := s.place(id, "").String(); !l.known[name] {
-			l.known[name] = true
+		if name := s.place(id, "").String(); !known[name] {
 			unknown = append(unknown, channel.Gap{Conversation: name})
 		}
 	}
 	s.catchUp(ctx, pace, l.since, slices.Concat(unknown, l.gaps[first:]))
-	l.gaps = nil
 	return err
 }
 
@@ -208,10 +187,9 @@ func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time
 	}
 }
 
-// kinds are the types of conversations that a bot can be in.
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
-// memberships returns the ids of the channels that the bot is in; after an error, those found before it.
+// memberships returns the channels that the bot is in; after an error, those found before it.
 func (s *Slack) memberships(ctx context.Context) (ids []string, err error) {
 	for cursor := ""; ; {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{

@@ -16,14 +16,12 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// ok answers everything with "ok".
 func ok(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("ok"), nil }
 
 // unhelpful is a Slack that sends nothing again.
 func unhelpful() slacktest.Options { return slacktest.Options{Redeliver: []time.Duration{}} }
 
 func TestWhatWasMissedIsRead(t *testing.T) {
-	t.Parallel()
 	r, _, _ := connectedRig(t, unhelpful(), ok)
 	for claim, away := range map[string]func() (back func()){
 		"while the bot was down":    func() func() { r.end(); return r.begin },
@@ -62,7 +60,6 @@ func TestWhatWasMissedIsRead(t *testing.T) {
 }
 
 func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
 	late := r.w.AddChannel("late", ann)
@@ -77,6 +74,10 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
 	}
 	r.eventually("what came is kept", r.acknowledged) // before anybody looks: that alone makes a conversation, which may have missed something
+	// What came has its place by then, too: what was lost would be put in before it.
+	for _, name := range []string{conversation(general), conversation(general, thread)} {
+		r.stored(name, "user: came", "user: came too")
+	}
 	old := r.w.Sockets()[0]
 	old.Cut()
 	r.eventually("another socket", func() bool { all := r.w.Sockets(); return len(all) == 1 && all[0] != old })
@@ -88,7 +89,6 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 }
 
 func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before it was there"})
 	r.begin()
@@ -103,7 +103,6 @@ func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
 }
 
 func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")
@@ -128,7 +127,6 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 }
 
 func TestHistoryOfAThread(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	replies := r.w.Burst(220, slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply"})
@@ -156,7 +154,6 @@ func TestHistoryOfAThread(t *testing.T) {
 
 // A gap is closed once its page is stored: by then its threads must be noted.
 func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, unhelpful(), ok)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.stored(conversation(general), "user: root")
@@ -171,7 +168,6 @@ func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
 }
 
 func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	hushed := r.w.AddChannel("hushed", ann)
 	r.tune = func(s *Slack) { s.times.dropped, s.times.list = 100*time.Millisecond, 50*time.Millisecond }

@@ -1,4 +1,4 @@
-// Commands: with /cairn, as a message, or by a button.
+// Commands, with /cairn, as a message, or by a button, and their answers, over a response_url or as messages.
 
 package slack
 
@@ -15,7 +15,6 @@ import (
 	"cairn/internal/platform"
 )
 
-// command is one command, and the person who sent it.
 type command struct {
 	place channel.Place
 	line  string // "/compact prices"
@@ -25,8 +24,7 @@ type command struct {
 	written bool // as a message
 }
 
-// onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
-// does not repeat commands on purpose, but one may arrive twice.
+// onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
 func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	var p slackgo.SlashCommand
 	_ = json.Unmarshal(payload, &p) // fields in an unknown form stay empty
@@ -44,11 +42,9 @@ func (s *Slack) repeated(kind, a, b string) bool {
 	return s.Handled.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
-// runTimeout is how long a command may take, with the work that it starts: a response_url is valid for 30 minutes.
-const runTimeout = 25 * time.Minute
+const runTimeout = 25 * time.Minute // of a command and the work that it starts: a response_url is valid for 30 minutes
 
-// start runs a command in a goroutine of its own, and answers it. Admins may manage everything, and everyone their direct
-// messages with the bot.
+// start runs and answers a command. Admins may manage everything, and everyone their direct messages with the bot.
 func (s *Slack) start(c command, answer answerer) {
 	s.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, runTimeout)
@@ -58,21 +54,15 @@ func (s *Slack) start(c command, answer answerer) {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
-		run := platform.Command{Conversation: c.place.String(), Who: c.who, Line: c.line}
-		err = s.RunCommand(ctx, run, func(ctx context.Context, a channel.Answer, refused bool) error {
-			if c.written && refused { // as for other messages
-				return nil
-			}
-			return answer(ctx, c, a)
-		})
+		show := func(ctx context.Context, a channel.Answer) error { return answer(ctx, c, a) }
+		err = s.RunCommand(ctx, c.place.String(), c.who, c.line, c.written, show)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
 }
 
-// Spell returns how people write a command in a conversation: after /cairn, or in a thread, where
-// Slack has no slash commands, after a mention of the bot.
+// Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
 	place := channel.ParsePlace(conversation)
 	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
@@ -81,31 +71,19 @@ func (s *Slack) Spell(conversation, line string) string {
 	}
 	name := "Cairn"
 	select {
-	case <-s.Work.Opened():
+	case <-s.Work.Opened:
 		name = cmp.Or(s.self.name, name)
 	default: // not authenticated yet
 	}
 	return "@" + name + " " + line
 }
 
-// onTextCommand runs a command that was written as a message: Slack has no slash commands in
-// threads. It arrives twice, as a message and as a mention.
-func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
-	if s.repeated("line", place.Channel, in.ID) {
-		return
-	}
-	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
-	s.start(c, s.asMessage(place, in.ID))
-}
-
-// buttonValue is the value of a button, as JSON.
 type buttonValue struct {
 	Line   string `json:"line"`
 	Page   int    `json:"page"`
 	Thread string `json:"thread,omitempty"`
 }
 
-// onButton runs the command of a button, for the person who pressed it.
 func (s *Slack) onButton(payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`
@@ -125,12 +103,9 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	if err := json.Unmarshal(payload, &p); err != nil || p.Type != "block_actions" || len(p.Actions) == 0 || p.Channel.ID == "" {
 		return
 	}
-	action := p.Actions[0]
 	var value buttonValue
-	if !strings.HasPrefix(action.ActionID, actionPrefix) || json.Unmarshal([]byte(action.Value), &value) != nil {
-		return
-	}
-	if s.repeated("press", p.Trigger, p.URL) {
+	own := strings.HasPrefix(p.Actions[0].ActionID, actionPrefix) && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil
+	if !own || s.repeated("press", p.Trigger, p.URL) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
@@ -138,4 +113,154 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.start(c, s.overURL(p.URL, thread, false, true))
+}
+
+// answerer sends the answer to a command. A further answer replaces the first.
+type answerer func(ctx context.Context, c command, a channel.Answer) error
+
+// overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
+// message whose button was pressed, in this thread.
+func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
+	return func(ctx context.Context, c command, a channel.Answer) error {
+		public = public && !a.Private
+		text, all := blocks(c, a)
+		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
+		if public {
+			m.ResponseType = slackgo.ResponseTypeInChannel
+		}
+		if !m.ReplaceOriginal {
+			m.ThreadTimestamp = thread
+		}
+		if len(all) > 0 {
+			m.Blocks = &slackgo.Blocks{BlockSet: all}
+		}
+		first := !replaces
+		replaces = true
+		return s.retry(ctx, func(failed error) error {
+			m.ReplaceOriginal = m.ReplaceOriginal || first && mayHaveTakenEffect(failed)
+			return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, url, s.api.http, m))
+		})
+	}
+}
+
+// asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
+func (s *Slack) asMessage(place channel.Place, written string) answerer {
+	ts, m, write := "", mark{reply: "command-" + written}, s.api.write
+	return func(ctx context.Context, c command, a channel.Answer) error {
+		options := optionsOf(blocks(c, a))
+		return s.retry(ctx, func(failed error) (err error) {
+			if ts != "" {
+				_, _, _, err = write.UpdateMessageContext(ctx, place.Channel, ts, options...)
+				return err
+			}
+			options := options
+			if place.Thread != "" {
+				options = append(options, slackgo.MsgOptionTS(place.Thread))
+			}
+			if a.Private && !place.Direct() {
+				_, err = write.PostEphemeralContext(ctx, place.Channel, c.who.ID, options...)
+				return err
+			}
+			if mayHaveTakenEffect(failed) {
+				own, err := s.messagesSince(ctx, place, written)
+				for _, answer := range own {
+					if found, _ := markOf(answer); found == m {
+						ts = answer.Timestamp
+					}
+				}
+				if err != nil || ts != "" {
+					return err
+				}
+			}
+			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+				s.claims.Set(place.Channel+"/"+ts, finished)
+			}
+			return err
+		})
+	}
+}
+
+const maxTries = 3 // of an answer
+
+// retry calls try until it succeeds, is refused for good, or has failed maxTries times. failed is the error of the previous time.
+func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
+	for tries := 1; ; tries++ {
+		err = try(err)
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.answer, err)) != nil {
+			return err
+		}
+	}
+}
+
+// optionsOf returns a message of blocks; text is what notifications show, and all of it if there are no blocks.
+func optionsOf(text string, all []slackgo.Block) []slackgo.MsgOption {
+	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
+	if len(all) > 0 {
+		options = append(options, slackgo.MsgOptionBlocks(all...))
+	}
+	return options
+}
+
+const (
+	maxBlocks    = 50           // of a message
+	maxBytes     = 12_000       // of its blocks; Slack documents no limit, but was seen to refuse some 13 000
+	maxValue     = 2_000        // characters of a button's value
+	actionPrefix = "cairn_page" // prefix of the action ids of buttons that run a command
+)
+
+// blocks renders one page of an answer, shortened to fit, with buttons for its neighbours; text is what notifications show.
+func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
+	a = a.Fenced()
+	shown := a.Page(c.page)
+	buttons := pageButtons(c, a)
+	if a.Pages() > 1 && buttons == nil {
+		shown = a.String() // the line is too long for a button
+	}
+	encoded, _ := json.Marshal(buttons) // they can always be encoded
+	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
+	switch {
+	case buttons != nil:
+		all = append(all, slackgo.NewActionBlock("", buttons...))
+	case len(all) == 1:
+		all = nil // the text is enough
+	}
+	return text, all
+}
+
+// sections renders a text as blocks, with room for one more; first is the text of the first one.
+func sections(text string) (first string, all []slackgo.Block) {
+	pieces := section.Texts(text, "")
+	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
+		if strings.TrimSpace(piece) != "" {
+			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))
+		}
+	}
+	return escape(pieces[0]), all
+}
+
+func pageButtons(c command, a channel.Answer) (buttons []slackgo.BlockElement) {
+	page := min(max(c.page, 0), a.Pages()-1)
+	for _, b := range []struct {
+		label string
+		page  int
+	}{{channel.TextPrevious, page - 1}, {channel.TextNext, page + 1}} {
+		if b.page < 0 || b.page >= a.Pages() {
+			continue
+		}
+		button := buttonOf(channel.Translated(a.Language, b.label), buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		if button == nil {
+			return nil
+		}
+		buttons = append(buttons, button)
+	}
+	return buttons
+}
+
+// buttonOf returns a button that runs a command; nil if the command line is too long.
+func buttonOf(label string, value buttonValue) slackgo.BlockElement {
+	encoded, err := json.Marshal(value)
+	if err != nil || len(encoded) > maxValue {
+		return nil
+	}
+	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }

@@ -34,7 +34,6 @@ func (r *rig) command(channelID, who, text string) string {
 	return r.told(channelID, who, n+1).Shown()
 }
 
-// run has a manager run a command in a channel.
 func (r *rig) run(channelID, who, line string) channel.Answer {
 	r.T.Helper()
 	answer, _, err := r.Hub.Run(r.T.Context(), conversation(channelID), channel.Person{ID: who, Name: "ann", Manager: true}, line)
@@ -44,7 +43,6 @@ func (r *rig) run(channelID, who, line string) channel.Answer {
 
 // How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	answers := 0
@@ -80,7 +78,6 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 }
 
 func TestSlashCommands(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	tell := func(text string) string { return r.command(general, ann, text) }
 	tell("remember only once")
@@ -104,7 +101,6 @@ func TestSlashCommands(t *testing.T) {
 
 // Slack has no /compact: it refuses to send it.
 func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
@@ -138,7 +134,6 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 }
 
 func TestACommandAsAMessage(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
@@ -154,7 +149,6 @@ func TestACommandAsAMessage(t *testing.T) {
 }
 
 func TestListsHavePages(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for i := range 25 {
 		r.run(general, ann, fmt.Sprintf("/remember thing %d of them", i+1))
@@ -201,7 +195,6 @@ func TestListsHavePages(t *testing.T) {
 }
 
 func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
-	t.Parallel()
 	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
 	dm := r.w.DM(ann)
 	for i := range 8 {

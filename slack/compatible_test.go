@@ -16,7 +16,6 @@ import (
 )
 
 func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
-	t.Parallel()
 	o := unhelpful()
 	o.Histories = func(message map[string]any) {
 		switch text, _ := message["text"].(string); {
@@ -40,7 +39,6 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 }
 
 func TestEventsThatSayLittle(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	name := conversation(general)
 	say := func(text string) string { return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text}) }
@@ -94,7 +92,6 @@ func TestEventsThatSayLittle(t *testing.T) {
 }
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
-	t.Parallel()
 	r, _, _ := connectedRig(t, slacktest.Options{Histories: func(message map[string]any) { delete(message, "metadata") }}, nil)
 	for _, inThread := range []bool{false, true} {
 		q := r.question(inThread)
@@ -111,7 +108,6 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 }
 
 func TestAnswersNeedNoHistory(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for _, method := range []string{"conversations.history", "conversations.replies"} {
 		r.w.Fail(slacktest.Fault{Of: method, Error: "missing_scope", Times: -1})
@@ -123,7 +119,6 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
-	t.Parallel()
 	o, odd := unhelpful(), atomic.Value{}
 	o.Histories = func(message map[string]any) {
 		if message["ts"] == odd.Load() {

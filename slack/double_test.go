@@ -1,5 +1,4 @@
-// How strict the workspace of the other tests is, how it delivers events over sockets, and judges acknowledgements, asked
-// by bare clients: linked into their program, these tests cost no program of their own.
+// How strict the double is, asked by bare clients: linked into the bot's tests, these cost no program of their own.
 
 package slack
 
@@ -20,7 +19,6 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// double is a workspace with ann in a channel, and a bare client.
 type double struct {
 	*slacktest.Server
 	t            *testing.T

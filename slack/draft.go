@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -79,8 +80,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	return nil
 }
 
-// startStream starts a stream where Slack allows it: in threads, for the author of the answered
-// message. Otherwise started is false.
+// startStream starts a stream where Slack allows it: in a thread, for the author of the answered message.
 func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
 	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
@@ -103,8 +103,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	return false, err
 }
 
-// finished is the claim on a message that is no draft any more.
-const finished = "finished"
+const finished = "finished" // the claim on a message that is no draft any more
 
 // claim reports whether a draft belongs to this answer. A stream has no mark until it is stopped, and
 // two answers may be written in one thread: the first of them to claim a draft has it.
@@ -128,8 +127,9 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 
 // finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
+	metadata := slackgo.MsgOptionMetadata(m.metadata())
 	if more, grows := strings.CutPrefix(defuseMentions(text), d.text); d.streaming && grows && !d.unsure {
-		options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
+		options := []slackgo.MsgOption{metadata}
 		if more != "" {
 			options = append(options, slackgo.MsgOptionMarkdownText(more))
 		}
@@ -140,17 +140,16 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 		}
 		w.s.Log.Debug("stop_stream_failed", "error", err)
 	}
-	err := w.s.edit(ctx, w.place, d.ts, text, m)
+	_, err := w.s.write(ctx, w.s.api.write, w.place.Channel, d.ts, text, metadata)
 	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process
 		if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
-		err = w.s.edit(ctx, w.place, d.ts, text, m)
+		_, err = w.s.write(ctx, w.s.api.write, w.place.Channel, d.ts, text, metadata)
 	}
 	return err
 }
 
-// stopStream stops the stream without adding text.
 func (d *draft) stopStream(ctx context.Context, w *writer) error {
 	_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 	if err == nil || isPermanent(err) || unknownMethod(err) { // it has stopped already, or the edit will fail
@@ -165,20 +164,19 @@ const (
 	placeholder  = "Thinking…"
 )
 
-// working shows that the bot is working on a reply: by a status, which it renews until the writer
-// stops, or by a reaction where Slack shows no status.
+// working shows that the bot is working: by a status until the writer stops, or by a reaction where Slack shows none.
 func (w *writer) working(ctx context.Context) {
-	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
+	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) || !isTS(w.answers) {
 		return
 	}
-	w.react(ctx)
+	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
+	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
 }
 
-// status keeps the status set until the writer stops. It returns false where Slack shows none:
-// Slack shows it in threads and direct messages, and clears it when the bot posts in the thread. It
-// is not set in a thread that the reply itself starts, where no one would see it.
+// status keeps the status set until the writer stops. It returns false where Slack shows none, which is not in threads and
+// direct messages. It is not set in a thread that the reply itself starts, where no one would see it.
 func (w *writer) status(ctx context.Context) bool {
-	if w.conversation.Thread == "" && !w.conversation.Direct() || w.statusThread() == "" {
+	if w.conversation.Thread == "" && (!w.conversation.Direct() || w.answers == "") {
 		return false
 	}
 	for {
@@ -191,44 +189,18 @@ func (w *writer) status(ctx context.Context) bool {
 	}
 }
 
-// statusThread returns the thread in which the status is set.
-func (w *writer) statusThread() string {
-	if w.conversation.Thread != "" {
-		return w.conversation.Thread
-	}
-	return w.answers
-}
-
 // setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
-		ChannelID: w.place.Channel, ThreadTS: w.statusThread(), Status: text,
+		ChannelID: w.place.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
 	})
 	return !isRefused(err)
 }
 
-// react adds a reaction to the answered message.
-func (w *writer) react(ctx context.Context) {
-	if !isTS(w.answers) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
-}
-
 // clear removes the status and the reaction, if any. It waits for that only if the connector is not running.
 func (w *writer) clear() {
-	if w.conversation.Thread != "" {
-		w.hasStatus = false // Slack clears the status of a thread
-	}
-	status, reacted := w.hasStatus, w.reacted
-	if w.hasStatus, w.reacted = false, false; !status && !reacted {
-		return
-	}
+	status, reacted := w.hasStatus && w.conversation.Thread == "", w.reacted // Slack clears the status of a thread
+	w.hasStatus, w.reacted = false, false
 	remove := func(ctx context.Context) {
 		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)

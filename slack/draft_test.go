@@ -20,7 +20,6 @@ var steps = map[bool][3]string{
 
 // both runs a test of a reply in a channel, which is edited, and of one in a thread, which is streamed.
 func both(t *testing.T, run func(t *testing.T, r *rig, inThread bool)) {
-	t.Parallel()
 	r := idle(t)
 	for claim, inThread := range map[string]bool{"in a channel": false, "in a thread": true} {
 		t.Run(claim, func(t *testing.T) { run(t, r, inThread) })
@@ -72,7 +71,6 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	})
 }
 
-// failures are ways in which a post may go wrong.
 var failures = map[string]slacktest.Fault{
 	"refused by a proxy":             {Status: 502, Body: "<html>bad gateway</html>"},
 	"done, and the answer lost":      {Status: 502, Body: "<html>bad gateway</html>", Done: true},
@@ -145,7 +143,6 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 // A question in a channel and one in the thread under it are answered in the same thread. While the bot
 // is young, each answer looks for what an earlier process left of it.
 func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
-	t.Parallel()
 	r, _, _ := town(t, slacktest.Options{}, nil)
 	r.opts.ReplyIn = replyThread
 	r.begin()
@@ -185,7 +182,6 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 }
 
 func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	for claim, fault := range map[string]slacktest.Fault{
 		"in this kind of channel":    {Error: "channel_type_not_supported"},
@@ -211,7 +207,6 @@ func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
 }
 
 func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	goesOn := func(w channel.Writer) {
 		calls := len(r.w.Calls("chat.appendStream"))

@@ -49,7 +49,8 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		if m.SubType == "tombstone" {
 			p.Gone = append(p.Gone, m.Timestamp)
 		}
-		if belongs, in, relevant := s.inbound(place.Channel, m); relevant && belongs == place && !platform.IsCommand(in) {
+		at := s.placeOf(place.Channel, m.Msg)
+		if in, relevant := s.inbound(at, m.Msg); relevant && at == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.Timestamp)
 			}
@@ -62,9 +63,8 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	return p, nil
 }
 
-// messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack
-// returns the newest messages of a channel first, so a long gap is read completely, and unread keeps
-// the part that was not requested yet.
+// messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack returns the newest messages of
+// a channel first, so a long gap is read completely, and unread keeps the part that was not requested yet.
 func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
 	after := request.After
 	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(historyPages).after == after {
@@ -92,20 +92,20 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 	return found, r, nil
 }
 
-// readAfter reads all messages after after into r, and notes the threads that may have missed
-// messages. After an error it can be called again with r to continue. The pages of a channel are
-// read from the newest message back to one that is not newer than after.
+// readAfter reads all messages after after into r, and notes the threads that may have missed messages; of a channel from the
+// newest back to one that is not newer than after. After an error it can be called again with r to continue.
 func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
-	p := span{cursor: r.cursor}
+	p := span{}
 	if place.Thread != "" {
-		p.oldest = after
+		p.Oldest = after
 	}
 	for !r.complete {
+		p.Cursor = r.cursor
 		found, next, err := s.page(ctx, place, p)
+		if codeOf(err) == "invalid_cursor" {
+			*r = historyPages{}
+		}
 		if err != nil {
-			if codeOf(err) == "invalid_cursor" {
-				*r = historyPages{}
-			}
 			return err
 		}
 		for _, m := range found {
@@ -128,19 +128,17 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 		if len(r.messages) > 2*maxKept {
 			r.sort()
 		}
-		r.complete = r.complete || next == "" || next == p.cursor
-		p.cursor, r.cursor = next, next
+		r.complete, r.cursor = r.complete || next == "", next
 	}
 	r.sort()
 	return nil
 }
 
-// messagesBefore returns the newest messages before before, or of all if that is empty, oldest
-// first. A thread is read from its beginning.
+// messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
 func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []slackgo.Message, err error) {
-	p := span{latest: before}
+	p := span{Latest: before}
 	if place.Thread == "" {
-		p.limit = min(limit, pageSize)
+		p.Limit = min(limit, pageSize)
 	}
 	for more := true; more; {
 		found, next, err := s.page(ctx, place, p)
@@ -153,8 +151,7 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 		newest = append(newest, found...)
 		slices.SortStableFunc(newest, byTime)
 		newest = newest[max(len(newest)-limit, 0):]
-		more = place.Thread != "" && next != "" && next != p.cursor
-		p.cursor = next
+		more, p.Cursor = place.Thread != "" && next != "", next
 	}
 	return newest, nil
 }
@@ -173,33 +170,27 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
 }
 
-// span is the part of a history between two messages, exclusive.
-type span struct {
-	oldest, latest, cursor string
-	limit                  int  // 0: pageSize
-	metadata               bool // include that of the bot's messages
-}
+// span is the part of a history between two messages, exclusive. page sets its place.
+type span = slackgo.GetConversationRepliesParameters
 
-// page reads one page of a channel, newest first, or of a thread, oldest first.
+// page reads one page of a channel, newest first, or of a thread, oldest first. next is empty if it is the last.
 func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []slackgo.Message, next string, err error) {
-	if p.limit == 0 {
-		p.limit = pageSize
-	}
+	p.ChannelID, p.Timestamp, p.Limit = place.Channel, place.Thread, cmp.Or(p.Limit, pageSize)
 	if place.Thread != "" {
-		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
-			ChannelID: place.Channel, Timestamp: place.Thread, Oldest: p.oldest, Latest: p.latest,
-			Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
-		})
-		return found, next, err
+		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
+	} else {
+		var answer *slackgo.GetConversationHistoryResponse
+		if answer, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
+			IncludeAllMetadata: p.IncludeAllMetadata,
+		}); err == nil {
+			found, next = answer.Messages, answer.ResponseMetaData.NextCursor
+		}
 	}
-	answer, err := s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-		ChannelID: place.Channel, Oldest: p.oldest, Latest: p.latest,
-		Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
-	})
-	if err != nil {
-		return nil, "", err
+	if next == p.Cursor { // it would be the same page again
+		next = ""
 	}
-	return answer.Messages, answer.ResponseMetaData.NextCursor, nil
+	return found, next, err
 }
 
 // historyPages is the part of a history that was read but not requested yet.

@@ -18,41 +18,43 @@ import (
 	"cairn/internal/platform"
 )
 
-// inbound converts a message. relevant is false for what the bot ignores: joins, topics, its own
-// messages. It makes no requests; what is not cached is left to Complete.
-func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, relevant bool) {
-	place = s.placeOf(channelID, m.Msg)
-	switch m.SubType {
-	case "", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
-		slackgo.MsgSubTypeMeMessage, slackgo.MsgSubTypeBotMessage:
-	default:
-		return place, in, false
-	}
-	if s.isOwn(m.Msg) {
+// kept are the subtypes of messages that people or apps wrote: not joins or topics.
+var kept = []string{
+	"", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
+	slackgo.MsgSubTypeMeMessage, slackgo.MsgSubTypeBotMessage,
+}
+
+// inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
+// no requests; what is not cached is left to Complete.
+func (s *Slack) inbound(place channel.Place, m slackgo.Msg) (in channel.Inbound, relevant bool) {
+	switch {
+	case timeOf(m.Timestamp).IsZero():
+		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.Timestamp)
+		return in, false
+	case s.isOwn(m):
 		s.noteOwnMessage(place, m.Timestamp)
-		return place, in, false
-	}
-	if m.User == "" && m.BotID == "" {
-		return place, in, false
+		return in, false
+	case !slices.Contains(kept, m.SubType) || m.User == "" && m.BotID == "":
+		return in, false
 	}
 	in = channel.Inbound{
 		ID: m.Timestamp, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.Timestamp),
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
 	if place.Thread != "" {
-		s.replies.Set(channelID+"/"+in.ID, place.Thread)
+		s.replies.Set(place.Channel+"/"+in.ID, place.Thread)
 	}
 	if m.User != "" {
-		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
+		s.authors.Set(place.Channel+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
 	// Only the message's own text counts here: a forwarded one addresses no one.
-	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
+	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m)
 	var namesKnown, authorKnown bool // are all of them cached?
-	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m.Msg)))
-	in.Author, authorKnown = s.authorName(m.Msg)
+	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m)))
+	in.Author, authorKnown = s.authorName(m)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
-		return place, in, false
+		return in, false
 	}
 	// The first message seen in a thread replies to the one at its top, which belongs to the channel's conversation.
 	if place.Thread != "" {
@@ -61,12 +63,11 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		}
 	}
 	_, channelKnown := s.nameOf(place.Channel) // for the label
-	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
-	return place, in, true
+	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != ""
+	return in, true
 }
 
-// placeOf returns the place of a message: the thread for a reply, the channel for the message at
-// the top of a thread. The event of a deletion may leave the thread out, so it is cached.
+// placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
 func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	thread := m.ThreadTimestamp
 	if thread == "" {
@@ -78,14 +79,12 @@ func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	return s.place(channelID, thread)
 }
 
-// isOwn reports whether the bot wrote a message.
 func (s *Slack) isOwn(m slackgo.Msg) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
-// repliesToBot reports whether a message is the first reply in a thread under a message of the bot,
-// or under one that the bot answers in the thread. Only the first one counts: after it the hub
-// knows that the bot was addressed in the thread, and people can tell it to stop.
+// repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
+// there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	if place.Thread == "" {
 		return false
@@ -102,8 +101,7 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	return first == m.Timestamp
 }
 
-// answersInThread reports whether a thread is under a message that addressed the bot, so that the
-// bot answers in the thread. If that cannot be found out, it returns false.
+// answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
 func (s *Slack) answersInThread(place channel.Place) bool {
 	above := s.place(place.Channel, "")
 	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
@@ -115,14 +113,10 @@ func (s *Slack) answersInThread(place channel.Place) bool {
 	return err == nil && asked
 }
 
-// firstReplyKey returns the cache key for the first reply to the bot in a thread.
 func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
-// noteOwnMessage records that the bot wrote a message.
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
-	if ts != "" {
-		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
-	}
+	s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 }
 
 // authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
@@ -161,7 +155,6 @@ func withForwarded(m slackgo.Msg) string {
 	return text
 }
 
-// blocksText returns the texts in blocks, each block's on a line.
 func blocksText(blocks slackgo.Blocks) string {
 	var all []any
 	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
@@ -234,32 +227,30 @@ func isTS(id string) bool {
 	return fraction != "" && !timeOf(id).IsZero()
 }
 
-// members describes who is in a channel, as far as an event says.
-type members struct {
-	kind   string // channel, group, im, mpim; empty: unknown, as in app_mention
-	shared bool   // with another organization
-}
-
-func membersOf(payload json.RawMessage) members {
+// kindOf returns the kind of an event's channel: channel, group, im, mpim, or shared with another organization; empty if the
+// event does not say, as an app_mention.
+func kindOf(payload json.RawMessage) string {
 	var outer struct {
 		Shared bool `json:"is_ext_shared_channel"`
 		Event  struct {
 			Kind string `json:"channel_type"`
 		}
 	}
-	if json.Unmarshal(payload, &outer) != nil {
-		return members{}
+	switch err := json.Unmarshal(payload, &outer); {
+	case err != nil:
+		return ""
+	case outer.Shared:
+		return "shared"
 	}
-	return members{outer.Event.Kind, outer.Shared}
+	return outer.Event.Kind
 }
 
-// audience returns who may read a place; empty if unknown. A thread has the readers of its channel.
-// A channel shared with another organization is not public.
-func (m members) audience(p channel.Place) channel.Audience {
+// audience returns who may read a place in a channel of this kind; empty if unknown.
+func audience(kind string, p channel.Place) channel.Audience {
 	switch {
-	case m.kind == "":
+	case kind == "":
 		return ""
-	case m.kind == "channel" && !m.shared:
+	case kind == "channel":
 		return channel.ServerWide
 	case p.Thread != "":
 		return channel.ChannelWide

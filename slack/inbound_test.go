@@ -21,7 +21,6 @@ import (
 )
 
 func TestOtherMessages(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bot, stranger := r.w.AddBot("helper"), r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
@@ -77,7 +76,6 @@ func TestOtherMessages(t *testing.T) {
 }
 
 func TestAReplyToTheBotBeginsAThread(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	r.ask(general, ann, 1)
 	answer := r.own(general)[0].TS
@@ -98,7 +96,6 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 }
 
 func TestEditsAndDeletions(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
@@ -129,11 +126,9 @@ func TestEditsAndDeletions(t *testing.T) {
 	r.stored(name, "user: question 1", "assistant: answer 1", "user: next")
 }
 
-// png is a picture of one pixel.
 var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 func TestFiles(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.opts.AttachmentTokens, r.opts.Pictures = 1000, true
 	r.begin()
@@ -172,7 +167,6 @@ func TestFiles(t *testing.T) {
 }
 
 func TestTheTokenGoesToSlackAlone(t *testing.T) {
-	t.Parallel()
 	shown := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) }
 	other := httptest.NewServer(http.HandlerFunc(shown))
 	defer other.Close()
@@ -183,7 +177,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 	mux.Handle("/home", http.RedirectHandler(slack.URL+"/file", http.StatusFound))
 	mux.Handle("/away", http.RedirectHandler(other.URL+"/file", http.StatusFound))
 	s := check.Must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
-	defer s.api.close()
+	defer s.api.http.CloseIdleConnections()
 	for address, want := range map[string]string{
 		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
 		slack.URL + "/away": "", other.URL + "/file": "", "http://files.slack.com/file": "", "https://slack.com.evil.dev/x": "", "": "",
@@ -195,7 +189,6 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 }
 
 func TestNamesThatCannotBeLookedUp(t *testing.T) {
-	t.Parallel()
 	r, _, _ := town(t, slacktest.Options{}, answerN)
 	r.tune = func(s *Slack) { s.times.complete = 300 * time.Millisecond }
 	r.begin()
@@ -213,7 +206,6 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 }
 
 func TestConversationsAreListedByTheirNames(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	r.ask(general, ann, 1)
 	board := r.w.AddPrivateChannel("board", ann) // whose name is not known yet, though ann's is

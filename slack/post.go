@@ -13,8 +13,7 @@ import (
 	"cairn/channel"
 )
 
-// mark is metadata of the bot's messages, invisible to people, by which they are found again: which
-// piece of which reply a message is, and what it answers.
+// mark is metadata of the bot's messages, invisible to people, by which they are found again.
 type mark struct {
 	reply   string // empty: the reply is still being written
 	part    int
@@ -36,10 +35,9 @@ func markOf(m slackgo.Message) (found mark, ok bool) {
 	if m.Metadata.EventType != replyType {
 		return found, false
 	}
-	payload := m.Metadata.EventPayload
-	found.reply, _ = payload["reply"].(string)
-	found.answers, _ = payload["answers"].(string)
-	part, _ := payload["part"].(float64)
+	found.reply, _ = m.Metadata.EventPayload["reply"].(string)
+	found.answers, _ = m.Metadata.EventPayload["answers"].(string)
+	part, _ := m.Metadata.EventPayload["part"].(float64)
 	found.part = int(part)
 	return found, true
 }
@@ -49,11 +47,9 @@ var noMarkdownCodes = []string{
 	"no_text", "invalid_arguments", "invalid_arg_name", "markdown_text_conflict", "invalid_blocks", "invalid_blocks_format",
 }
 
-// errBlank is returned for a message that is blank although markdown_text was not.
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
-// write posts a text, or edits the message edits to it: as Markdown, or as plain text if the server
-// refuses Markdown or does not show it, or if what Slack makes of it is too long.
+// write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, not shown or too long.
 func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
@@ -72,7 +68,8 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 				s.remove(ctx, channelID, ts)
 			}
 		}
-		refused, long = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err)), tooLong(err)
+		refused = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err))
+		long = slices.Contains(tooLongCodes, codeOf(err))
 	}
 	if refused || long || s.plain.Load() {
 		var plainErr error
@@ -88,7 +85,6 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 	return ts, err
 }
 
-// remove deletes a message of the bot. It is best effort.
 func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 	_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
@@ -115,17 +111,9 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 	return ts, err
 }
 
-// edit replaces the text and the mark of one of the bot's messages.
-func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
-	_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
-	return err
-}
+const maxSearchPages = 10 // of a history, for the bot's messages
 
-// maxSearchPages is the maximum number of history pages searched for the bot's messages.
-const maxSearchPages = 10
-
-// matchesMark reports whether a message of the bot is the one with this mark. It compares texts if
-// the message has no mark, as on compatible servers that drop metadata, and belongs to no other piece.
+// matchesMark reports whether a message has this mark; by its text if it has none, as on servers that drop metadata.
 func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	if found, marked := markOf(m); marked {
 		return found.reply == wanted.reply && found.part == wanted.part
@@ -134,53 +122,44 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	return !claimed && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
-// tooLong reports whether Slack refused a text as too long. That may happen within the limits,
-// because Slack also counts the blocks that it makes from a text.
-func tooLong(err error) bool {
-	code := codeOf(err)
-	return code == "msg_too_long" || code == "msg_blocks_too_long"
-}
+// tooLongCodes may come within the limits: Slack also counts the blocks that it makes from a text.
+var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
-// messagesSince returns the bot's messages after the one with the ts answers, oldest first; those
-// of the last hour if answers is no ts.
+// messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
 func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
 	if !isTS(answers) {
 		answers = tsOf(time.Now().Add(-time.Hour))
 	}
 	var own []slackgo.Message
-	cursor := ""
+	p := span{Oldest: answers, IncludeAllMetadata: true}
 	for range maxSearchPages {
-		found, next, err := s.page(ctx, place, span{oldest: answers, cursor: cursor, metadata: true})
+		found, next, err := s.page(ctx, place, p)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range found {
-			belongs := s.placeOf(place.Channel, m.Msg) == place
-			if belongs && s.isOwn(m.Msg) && timeOf(m.Timestamp).After(timeOf(answers)) {
+			if s.isOwn(m.Msg) && s.placeOf(place.Channel, m.Msg) == place && timeOf(m.Timestamp).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				own = append(own, m)
 			}
 		}
-		if next == "" || next == cursor {
+		if p.Cursor = next; next == "" {
 			break
 		}
-		cursor = next
 	}
 	slices.SortStableFunc(own, byTime)
 	return own, nil
 }
 
-// summarizedReaction marks messages that were summarized.
-const summarizedReaction = "books"
+const summarizedReaction = "books" // marks messages that were summarized
 
-// React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
-// logs that once and returns nil.
+// React adds the reaction to a message. If the app lacks the scope, it logs that once and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
-	place := channel.ParsePlace(conversation)
 	if s.cannotReact.Load() {
 		return nil
 	}
-	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
+	message := slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id)
+	err := s.api.write.AddReactionContext(ctx, summarizedReaction, message)
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil

@@ -46,16 +46,20 @@ type rig struct {
 	connector *Slack
 }
 
-// answerN answers the n-th request with "answer n".
 func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprint("answer ", n)), nil
 }
 
-// script is what a model answers to its n-th request.
 type script = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
-// town is a rig that has not started, with a channel in which ann is.
-func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
+// town is a rig that has not started, with a channel in which ann is. Its test runs beside others.
+func town(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
+	t.Helper()
+	t.Parallel()
+	return lonelyTown(t, w, model)
+}
+
+func lonelyTown(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
 	t.Helper()
 	if w.Scopes == nil {
 		w.Scopes = manifestScopes() // no test needs more
@@ -76,14 +80,12 @@ func town(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann
 	return r, general, ann
 }
 
-// connectedRig is a town whose bot is connected.
-func connectedRig(t testing.TB, w slacktest.Options, model script) (r *rig, general, ann string) {
+func connectedRig(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
 	r, general, ann = town(t, w, model)
 	r.begin()
 	return r, general, ann
 }
 
-// place is a general channel with ann in it.
 func (r *rig) place() (general, ann string) {
 	ann = r.w.AddUser("ann")
 	return r.w.AddChannel("general", ann), ann
@@ -106,14 +108,12 @@ func (r *rig) awaitAnswers(channelID string, n int) {
 	r.answered(channelID, want...)
 }
 
-// begin starts the bot and waits until it is connected.
 func (r *rig) begin() {
 	r.T.Helper()
 	r.launch()
 	r.eventually("the bot is connected, and no earlier one", func() bool { return r.connector.Connected() && len(r.w.Sockets()) == 1 })
 }
 
-// launch starts the bot.
 func (r *rig) launch() {
 	r.T.Helper()
 	r.connector = check.Must(New(r.opts))(r.T)
@@ -126,10 +126,9 @@ func (r *rig) launch() {
 	r.Run()
 }
 
-// end ends the bot as a shutdown does.
 func (r *rig) end() {
 	if r.Close(); r.connector != nil {
-		r.connector.api.close()
+		r.connector.api.http.CloseIdleConnections()
 	}
 }
 
@@ -138,7 +137,6 @@ func (r *rig) eventually(what string, condition func() bool) {
 	check.Require(r.T, check.Soon(condition), "never: %s\n%s", what, &r.Log)
 }
 
-// own are the bot's messages in a channel.
 func (r *rig) own(channelID string) []slacktest.Message { return r.from("", channelID) }
 
 // private are the messages that one person alone sees in a channel.
@@ -150,7 +148,6 @@ func (r *rig) from(onlyFor, channelID string) []slacktest.Message {
 	return slices.DeleteFunc(r.w.Messages(channelID), func(m slacktest.Message) bool { return m.BotID != slacktest.BotID || m.OnlyFor != onlyFor })
 }
 
-// told waits for the n-th private message, and returns it.
 func (r *rig) told(channelID, person string, n int) slacktest.Message {
 	r.T.Helper()
 	r.eventually(fmt.Sprintf("%s is told %d times", person, n), func() bool { return len(r.private(channelID, person)) >= n })
@@ -174,7 +171,6 @@ func (r *rig) answered(channelID string, want ...string) {
 	check.Require(r.T, there, "the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
 }
 
-// reactions are the bot's on a message.
 func (r *rig) reactions(channelID, ts string) []string {
 	all := r.w.Messages(channelID)
 	i := slices.IndexFunc(all, func(m slacktest.Message) bool { return m.TS == ts })

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -30,7 +34,6 @@ type Slack struct {
 	files platform.Files
 
 	queue       platform.KeyedQueue[*event] // message events, by channel
-	overflowed  atomic.Bool                 // a queue was full, until readDropped has noted the gap
 	names       platform.Cache              // of people and channels, by nameKey
 	authors     platform.Cache              // authors of messages, by channel and ts
 	replies     platform.Cache              // threads of messages, by channel and ts
@@ -39,7 +42,7 @@ type Slack struct {
 	deletions   platform.Cache              // deleted messages, by channel and ts
 	cannotReact atomic.Bool                 // the app lacks the scope
 	unread      sync.Map                    // historyPages of histories longer than a page, by place
-	hello       chan *listing               // those that backfillAll has not taken, at most one
+	hello       chan listing                // those that backfillAll has not taken, at most one
 	plain       atomic.Bool                 // the server does not support Markdown
 	self        self                        // set before the group of goroutines is opened
 
@@ -49,7 +52,6 @@ type Slack struct {
 	firstHello time.Time // when a bot without earlier conversations first connected
 }
 
-// self is who the bot is.
 type self struct {
 	team, user, bot, name string
 	workspace             string    // name of the team
@@ -90,12 +92,10 @@ type Options struct {
 	Log              *slog.Logger  // nil: slog.Default()
 }
 
-// Workings are the values of Options.Working. Where Slack shows no status, as in a channel or
-// without the scope, "status" means "reaction".
+// Workings are the values of Options.Working. Where Slack shows no status, "status" means "reaction".
 var Workings = []string{workingStatus, workingReaction, workingPlaceholder, workingOff}
 
-// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but
-// no thread in direct messages.
+// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but no thread in direct messages.
 var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
 
 const (
@@ -118,7 +118,7 @@ func New(o Options) (*Slack, error) {
 	base := platform.NewBase(Name, o.Log, codeOf)
 	base.Link.Pause, base.Link.Wait, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, waitAfter, 5*time.Second
 	s := &Slack{
-		Base: base, o: o, api: newAPI(o), hello: make(chan *listing, 1),
+		Base: base, o: o, api: newAPI(o), hello: make(chan listing, 1),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
 			list: time.Minute, retry: 5 * time.Second, complete: 10 * time.Second,
@@ -129,8 +129,7 @@ func New(o Options) (*Slack, error) {
 	return s, nil
 }
 
-// check validates the options and returns them with defaults filled in. The error says what is
-// wrong, and where to find a missing token.
+// check returns the options with defaults. The error says what is wrong, and where to find a missing token.
 func (o Options) check() (Options, error) {
 	switch {
 	case o.BotToken == "":
@@ -152,24 +151,121 @@ func (o Options) check() (Options, error) {
 		}
 		o.APIBase = base.String()
 	}
-	o.Working, o.ReplyIn = cmp.Or(o.Working, workingStatus), cmp.Or(o.ReplyIn, replyAuto)
-	if !slices.Contains(Workings, o.Working) {
-		return o, fmt.Errorf("working = %q: must be one of %s", o.Working, strings.Join(Workings, ", "))
-	}
-	if !slices.Contains(ReplyPlaces, o.ReplyIn) {
-		return o, fmt.Errorf("reply_in = %q: must be one of %s", o.ReplyIn, strings.Join(ReplyPlaces, ", "))
-	}
+	o.Working, o.ReplyIn = cmp.Or(o.Working, workingStatus), cmp.Or(o.ReplyIn, replyAuto) // package config has checked them
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	return o, nil
 }
 
-// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person has to fix
-// something; the error says what. All goroutines have ended when Run returns. It can be called only once.
+// Run serves Slack until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }
 
-// place returns the place of a channel, or of a thread in it.
 func (s *Slack) place(channelID, thread string) channel.Place {
 	return channel.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
 }
+
+// Instructions for setup errors.
+const (
+	clickBotToken   = "take it at api.slack.com/apps → your app → OAuth & Permissions → Bot User OAuth Token (xoxb-…)"
+	clickAppToken   = "make one at api.slack.com/apps → your app → Basic Information → App-Level Tokens, with the scope connections:write (xapp-…)"
+	clickScope      = "add it at api.slack.com/apps → your app → OAuth & Permissions → Scopes → Bot Token Scopes, then install the app again"
+	clickSocketMode = "see that it is switched on at api.slack.com/apps → your app → Socket Mode"
+)
+
+var invalidTokenCodes = []string{
+	"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "user_removed_from_team",
+}
+
+var temporaryCodes = []string{
+	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "org_login_required",
+	"ratelimited", "rate_limited", "message_limit_exceeded", "accesslimited", "external_channel_migrating", "streaming_state_conflict",
+}
+
+// uncertainCodes are error codes of requests that may have taken effect.
+var uncertainCodes = []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+
+// codeOf returns the Slack error code of err; empty if it has none.
+func codeOf(err error) string {
+	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok {
+		return answer.Err
+	}
+	return ""
+}
+
+// isPermanent reports whether Slack refused a request for a reason that neither a retry nor a change of the app's setup removes.
+func isPermanent(err error) bool {
+	code := codeOf(err)
+	return code != "" && code != "missing_scope" && !slices.Contains(temporaryCodes, code) && !slices.Contains(invalidTokenCodes, code)
+}
+
+// unknownMethod reports whether the server lacks a method: Slack has an error code, a compatible server maybe a status.
+func unknownMethod(err error) bool {
+	var status slackgo.StatusCodeError
+	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound
+}
+
+// isRefused reports whether a retry of a request is pointless as long as the app's setup is the same.
+func isRefused(err error) bool {
+	code := codeOf(err)
+	return isPermanent(err) || unknownMethod(err) || code == "missing_scope" || code == "not_allowed_token_type"
+}
+
+// mayHaveTakenEffect reports whether a failed request may have taken effect.
+func mayHaveTakenEffect(err error) bool {
+	var status slackgo.StatusCodeError
+	var dial *net.OpError
+	switch {
+	case err == nil:
+		return false
+	case codeOf(err) != "":
+		return slices.Contains(uncertainCodes, codeOf(err))
+	case errors.As(err, &status):
+		return status.Code >= http.StatusInternalServerError
+	}
+	_, limited := rateLimit(err)
+	return !limited && (!errors.As(err, &dial) || dial.Op != "dial")
+}
+
+const defaultRateLimitWait = 5 * time.Second // where a rate limit error does not say
+
+// rateLimit reports whether err is a rate limit, and how long to wait then.
+func rateLimit(err error) (time.Duration, bool) {
+	var limited *slackgo.RateLimitedError
+	var status slackgo.StatusCodeError
+	switch {
+	case errors.As(err, &limited):
+		return max(limited.RetryAfter, 100*time.Millisecond), true
+	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests, codeOf(err) == "ratelimited", codeOf(err) == "rate_limited":
+		return defaultRateLimitWait, true
+	}
+	return 0, false
+}
+
+// explainBotError returns a platform.SetupError if err is about the bot token.
+func explainBotError(err error) error {
+	switch code := codeOf(err); {
+	case code == "missing_scope":
+		answer, _ := errors.AsType[slackgo.SlackErrorResponse](err)
+		return platform.SetupError(fmt.Sprintf("the app lacks the scope %s: %s", answer.Needed, clickScope))
+	case slices.Contains(invalidTokenCodes, code):
+		return platform.SetupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
+	}
+	return err
+}
+
+// stopIfSetupError ends Run if err is about the bot token, and explains it then.
+func (s *Slack) stopIfSetupError(err error) error {
+	err = explainBotError(err)
+	if setup, ok := errors.AsType[platform.SetupError](err); ok {
+		s.Work.Cancel(setup)
+	}
+	return err
+}
+
+// Error codes for a message that cannot be replied to in a thread, and for one that cannot be edited, so that a new
+// one is needed.
+var (
+	noReplyCodes = []string{"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel"}
+	noEditCodes  = []string{"message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict"}
+)

@@ -1,5 +1,6 @@
-// Sockets of Socket Mode, one after another. slack-go's client would drop events while a socket
-// ends, reconnect by itself, and hide PINGs and messages that it cannot decode.
+// Sockets of Socket Mode, one after another, and their events, which are queued by channel and acknowledged when they are
+// stored. slack-go's client would drop events while a socket ends, reconnect by itself, and hide PINGs and messages that it
+// cannot decode.
 
 package slack
 
@@ -13,21 +14,21 @@ import (
 	"sync/atomic"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
 
+	"cairn/channel"
 	"cairn/internal/platform"
 )
 
-// errReplaced is returned when a socket ends because Slack asks for another one in its place.
 var errReplaced = errors.New("Slack asks for another socket")
 
-// drainTime is how long a socket is read after Slack asked for another one, which takes it some 10 seconds to close.
-const drainTime = 30 * time.Second
+const (
+	drainTime    = 30 * time.Second // how long a socket is read after Slack asked for another one; Slack closes it after some 10 s
+	helloTimeout = 45 * time.Second // how long a new socket waits for hello
+)
 
-const helloTimeout = 45 * time.Second // how long a new socket waits for hello
-
-// socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
-// only the goroutine in run uses it.
+// socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
 type socket struct {
 	s      *Slack
 	ws     *platform.Socket
@@ -41,7 +42,7 @@ type socket struct {
 func (k *socket) run(ctx context.Context) (err error) {
 	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
 	if err == nil {
-		k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
+		k.ws, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
 	}
 	if err != nil {
 		return explainSocketError(err)
@@ -125,13 +126,12 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// supervise keeps a socket open until ctx is done, or until an error that only a person can fix. Before
-// the first one it checks the tokens and learns who the bot is.
+// supervise keeps a socket open until ctx is done, or a person has to fix something. First it finds out who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
 	var before *socket
 	return s.Link.Keep(ctx, func(ctx context.Context) error {
 		if before == nil {
-			if err := s.probe(ctx); err != nil {
+			if err := s.probeBot(ctx); err != nil {
 				return err
 			}
 			s.Work.Open(ctx)
@@ -146,4 +146,137 @@ func (s *Slack) supervise(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// queueEvent queues an event. ack is called when the event is on disk, or there is nothing to store.
+func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
+	m, ok := readEvent(payload)
+	if !ok {
+		s.noteDropped(payload)
+	}
+	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
+		ack()
+		return
+	}
+	s.queue.Add(m.Channel, &event{Message: m, kind: kindOf(payload), ack: ack})
+}
+
+// readEvent decodes the message of an event. It ignores fields in an unknown form.
+func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
+	var outer struct {
+		Event json.RawMessage `json:"event"`
+	}
+	if json.Unmarshal(payload, &outer) != nil {
+		return m, false
+	}
+	_, m, ok = readable(outer.Event)
+	return m, ok && m.Channel != ""
+}
+
+type event struct {
+	slackgo.Message
+	kind string // of its channel, see kindOf
+	ack  func() // acknowledges it
+}
+
+// handle handles queued events of one channel in order, and acknowledges them.
+func (s *Slack) handle(batch []*event) {
+	ctx := s.Work.Context()
+	for len(batch) > 0 {
+		n, store := s.next(ctx, batch)
+		if store == nil || s.Store(ctx, store) {
+			for _, e := range batch[:n] {
+				e.ack()
+			}
+		}
+		batch = batch[n:]
+	}
+}
+
+// next returns how to store the first event, and with it the messages of the same conversation that follow: a burst would be
+// acknowledged too late if each was stored alone. n is the number of these events; store is nil if there is nothing to store.
+func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() error) {
+	first := batch[0]
+	place := s.placeOf(first.Channel, first.Msg)
+	const changed, deleted = slackgo.MsgSubTypeMessageChanged, slackgo.MsgSubTypeMessageDeleted
+	switch {
+	case first.SubType == changed:
+		return 1, s.edited(ctx, first.Message)
+	case first.SubType == deleted && first.DeletedTimestamp != "":
+		gone := slackgo.Msg{}
+		if first.PreviousMessage != nil {
+			gone = *first.PreviousMessage
+		}
+		gone.Timestamp = first.DeletedTimestamp
+		return 1, s.deletion(ctx, first.Channel, gone)
+	case first.SubType == deleted:
+		return 1, nil
+	}
+	var messages []channel.Inbound
+	for _, e := range batch {
+		if e.SubType == changed || e.SubType == deleted || s.placeOf(e.Channel, e.Msg) != place {
+			break
+		}
+		in, relevant := s.inbound(place, e.Msg)
+		_, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp)
+		relevant = relevant && !gone
+		if relevant && platform.IsCommand(in) {
+			if n > 0 {
+				break
+			}
+			if !s.repeated("line", place.Channel, in.ID) { // it comes as a message and as a mention
+				who := channel.Person{ID: in.AuthorID, Name: in.Author}
+				s.start(command{place: place, line: in.Text, who: who, written: true}, s.asMessage(place, in.ID))
+			}
+			return 1, nil
+		}
+		if relevant {
+			in.Audience = audience(e.kind, place)
+			if !in.Incomplete { // otherwise Complete finds out the names
+				in.Label = s.label(place, in.Author)
+			}
+			messages = append(messages, in)
+		}
+		n++
+	}
+	if len(messages) == 0 {
+		return n, nil
+	}
+	return n, func() error { return s.Deliver(ctx, place.String(), messages...) }
+}
+
+// edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
+func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() error) {
+	now, before := m.SubMessage, m.PreviousMessage
+	switch {
+	case now == nil || now.Timestamp == "":
+		return nil
+	case now.SubType == "tombstone":
+		return s.deletion(ctx, m.Channel, *now)
+	case before != nil && withForwarded(*before) == withForwarded(*now) && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
+		return nil
+	}
+	place := s.placeOf(m.Channel, *now)
+	in, relevant := s.inbound(place, *now)
+	if !relevant {
+		return nil
+	}
+	in.Time = timeOf(m.Timestamp) // now.Edited has whole seconds, but someone may edit twice within one
+	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
+	limited, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	in.Text = s.resolveNames(limited, in.Text)
+	return func() error { return s.Hub.Edit(ctx, place.String(), in) }
+}
+
+// sameFiles compares the files of two versions of a message; a deleted one gets another mode.
+func sameFiles(a, b []slackgo.File) bool {
+	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
+}
+
+// deletion caches a deletion, so that a late event does not bring the message back: Slack does not guarantee the order.
+func (s *Slack) deletion(ctx context.Context, channelID string, m slackgo.Msg) (store func() error) {
+	s.deletions.Set(channelID+"/"+m.Timestamp, "")
+	name := s.placeOf(channelID, m).String()
+	return func() error { return s.Hub.Delete(ctx, name, m.Timestamp) }
 }

@@ -29,7 +29,6 @@ func (r *rig) loseSocket() (back func()) {
 }
 
 func TestAFrozenSocketIsReplaced(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{PingEvery: 100 * time.Millisecond}, answerN)
 	r.tune = func(s *Slack) { s.times.silence = time.Second }
 	r.begin()
@@ -43,10 +42,8 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 	r.uncomplaining()
 }
 
-// TestASocketIsReadUntilAnotherReplacesIt: Slack repeats no commands and no presses of buttons. Nothing was
-// missed, so no history is read.
+// Slack repeats no commands and no presses of buttons. Nothing was missed, so no history is read.
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{WarnFor: soon}, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: time.Second, Times: 1})
@@ -62,10 +59,10 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.uncomplaining()
 }
 
-// A connector that lives for months connects again and again. This runs alone: goroutines of
-// other tests would be counted too.
+// A connector that lives for months connects again and again. This runs alone: goroutines of other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	r, general, ann := lonelyTown(t, slacktest.Options{}, answerN)
+	r.begin()
 	asked := 0
 	lose := func(times int) {
 		for range times {
@@ -82,7 +79,7 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	// A burst of requests leaves idle connections, however many it took.
 	count := func() (goroutines int) {
 		r.Idle(conversation(general))
-		r.connector.api.close()
+		r.connector.api.http.CloseIdleConnections()
 		return runtime.NumGoroutine()
 	}
 	lose(2) // what is made once is there then
@@ -92,7 +89,6 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 }
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
-	t.Parallel()
 	const bot, app = slacktest.BotToken, slacktest.AppToken
 	for claim, c := range map[string]struct {
 		bot, app string
@@ -123,13 +119,11 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	}
 }
 
-// without are the scopes of the manifest but for one.
 func without(scope string) []string {
 	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
 }
 
 func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{Scopes: without("users:read")}, answerN) // without which it can do
 	r.ask(general, ann, 1)
 	check.Contains(t, "the log", r.Log.String(), "scopes=users:read", "OAuth & Permissions")
@@ -148,7 +142,6 @@ func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
 }
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.w.SocketMode(false)
 	r.w.Fail(slacktest.Fault{Of: "auth.test", Status: 503, Times: 2})

@@ -33,7 +33,6 @@ func thinking(t *testing.T) (r *rig, letGo func()) {
 }
 
 func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
-	t.Parallel()
 	r, letGo := thinking(t)
 	r.begin()
 	signs := func() int { return len(r.w.Calls("assistant.threads.setStatus")) + len(r.w.Calls("reactions.add")) }
@@ -88,7 +87,6 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 }
 
 func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
-	t.Parallel()
 	r, _, _ := town(t, slacktest.Options{}, nil)
 	r.tune = func(s *Slack) { s.times.status = 20 * time.Millisecond }
 	r.begin()
@@ -117,7 +115,6 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 }
 
 func TestWhereAnAnswerStands(t *testing.T) {
-	t.Parallel()
 	for replyIn, threads := range map[string]string{replyAuto: "C1", replyThread: "C1 D1", replyChannel: ""} {
 		for _, id := range []string{"C1", "D1"} {
 			s := &Slack{Base: platform.NewBase(Name, nil, nil), o: Options{ReplyIn: replyIn}}
@@ -148,10 +145,8 @@ func TestWhereAnAnswerStands(t *testing.T) {
 	r.Idle(conversation(general))
 }
 
-// A thread that hangs on a question has a conversation of its own, which knows the
-// question and the answer, and goes on without the bot's name.
+// Its conversation knows the question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
-	t.Parallel()
 	r, _, _ := town(t, slacktest.Options{}, answerN)
 	r.opts.ReplyIn = replyAuto
 	r.begin()
@@ -183,18 +178,19 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 }
 
 func TestACompactionIsMarkedOnAMessage(t *testing.T) {
-	t.Parallel()
 	for scope, want := range map[string][]string{"": {summarizedReaction}, "reactions:write": nil} {
-		r, _, _ := connectedRig(t, slacktest.Options{Scopes: without(scope)}, nil)
-		q := r.question(false)
-		for range 3 { // it may have been marked so
-			check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
-		}
-		check.EqualAll(t, "the marks", r.reactions(q.channel, q.to[0]), want)
-		if want == nil {
-			check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
-			check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
-			check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
-		}
+		t.Run("without the scope "+scope, func(t *testing.T) {
+			r, _, _ := connectedRig(t, slacktest.Options{Scopes: without(scope)}, nil)
+			q := r.question(false)
+			for range 3 { // it may have been marked so
+				check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
+			}
+			check.EqualAll(t, "the marks", r.reactions(q.channel, q.to[0]), want)
+			if want == nil {
+				check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "reaction_refused"), 1)
+				check.Contains(t, "the log", r.Log.String(), "lacks the scope reactions:write: add it at")
+				check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
+			}
+		})
 	}
 }

@@ -16,8 +16,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// writer sends one reply. While the reply is written it shows that the bot is working, then the
-// text so far; at the end it sends the pieces. Only one goroutine calls its methods.
+// writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.
 type writer struct {
 	*platform.Stream
 	s            *Slack
@@ -44,8 +43,7 @@ func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	return w
 }
 
-// repliesInThreads reports whether messages at the top level of a place are answered in threads.
-// Such an answer still belongs to the conversation of that place.
+// repliesInThreads reports whether messages at the top level of a place are answered in threads, but in its conversation.
 func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
@@ -67,8 +65,7 @@ func (w *writer) show(ctx context.Context) {
 	})
 }
 
-// showDraft edits the draft to show as much of text as fits into one message. It returns how long
-// to wait before the next attempt (0: text is shown); more is false if further edits are pointless.
+// showDraft shows what fits into one message. It returns the delay until the next call (0: it is shown), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
 	text = trimPendingMention(w.s.Split(text)[0])
 	if text == "" {
@@ -104,15 +101,14 @@ func (w *writer) Cancel() {
 	w.clearNow(ctx, w.hasStatus, w.reacted)
 }
 
-// deleteDraft deletes the draft. It is best effort.
 func (w *writer) deleteDraft(ctx context.Context) {
-	if w.draft.ts == "" {
-		return
-	}
 	if w.draft.streaming {
 		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
-	w.s.remove(ctx, w.place.Channel, w.draft.ts)
+	if w.draft.ts != "" {
+		w.s.remove(ctx, w.place.Channel, w.draft.ts)
+	}
+	w.draft = draft{}
 }
 
 // Send sends one piece and returns the ts of its first message.
@@ -151,28 +147,27 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 			return "", err
 		}
 	}
-	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttonsOf(w.conversation, channel.Buttons(piece)))
+	var buttons []slackgo.BlockElement
+	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
+		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
+	}
+	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttons)
 	if err == nil {
 		w.s.claims.Set(w.place.Channel+"/"+id, finished)
 	}
 	return id, err
 }
 
-// findSent returns the bot's messages since the answered one, or none where the history cannot be
-// read. A missing scope is an error only if unsure, i.e. the piece may already have been sent.
+// findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
 	own, err := w.s.messagesSince(ctx, w.place, w.answers)
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, explainBotError(err)
-	}
-	return own, nil
+	return own, explainBotError(err)
 }
 
-// sendOne sends one message of a reply and returns its ts, unless own contains it already. One with
-// buttons replaces no draft.
+// sendOne sends one message of a reply and returns its ts, unless own contains it already. One with buttons replaces no draft.
 func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons []slackgo.BlockElement) (ts string, err error) {
 	for _, o := range own {
 		if w.s.matchesMark(o, m, text) {
@@ -188,17 +183,15 @@ func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo
 	if w.draft.ts != "" {
 		ts := w.draft.ts
 		err := w.draft.finish(ctx, w, text, m)
-		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !tooLong(err) {
+		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !slices.Contains(tooLongCodes, codeOf(err)) {
 			return ts, err
 		}
 		w.deleteDraft(ctx)
-		w.draft = draft{}
 	}
 	return w.s.post(ctx, w.s.api.write, w.place, text, m)
 }
 
-// mayHaveStarted reports whether an earlier process may have started the reply, because the
-// answered message is older than this process. It allows for a clock difference of 5 seconds.
+// mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.
 func (w *writer) mayHaveStarted() bool {
 	return isTS(w.answers) && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }

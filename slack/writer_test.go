@@ -12,19 +12,15 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/internal/check"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
-// target is where a reply goes in these tests: to a message in a channel, or in a thread.
 type target struct {
 	name, channel, thread string
 	to                    []string
 }
 
-// idle is a connected rig whose model is never asked.
-func idle(t testing.TB) *rig {
+func idle(t *testing.T) *rig {
 	r, _, _ := connectedRig(t, slacktest.Options{}, nil)
 	return r
 }
@@ -125,7 +121,6 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 }
 
 func TestAPieceThatCannotBeSent(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
 	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", RetryAfter: time.Hour})
@@ -137,7 +132,6 @@ func TestAPieceThatCannotBeSent(t *testing.T) {
 }
 
 func TestALongReplyIsSentInPieces(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
 	text := strings.Repeat("All work and no play. ", 500)
@@ -175,7 +169,6 @@ func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message)
 }
 
 func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
-	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, channeltest.Add)
 	r.opts.ReplyIn = replyThread
 	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
@@ -212,7 +205,6 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 
 // TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.
 func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
 	q := r.question(false)
 	text := "May I? " + strings.Repeat("<", 1000)
@@ -232,33 +224,8 @@ func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 	})
 }
 
-func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
-	t.Parallel()
-	letGo := make(chan struct{})
-	r, general, ann := town(t, slacktest.Options{}, channeltest.Delegate)
-	r.opts.ReplyIn = replyThread
-	r.Helper = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		select {
-		case <-letGo:
-		case <-ctx.Done():
-		}
-		return llmtest.Say("42"), ctx.Err()
-	}}
-	r.begin()
-	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "count"})
-	r.inThread(general, asked, "started")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "by the way"})
-	r.eventually("that is stored", func() bool {
-		lines := r.transcript(conversation(general))
-		return lines[len(lines)-1] == "user: by the way"
-	})
-	close(letGo)
-	r.inThread(general, asked, "they say 42")
-}
-
 // The bot may have come to the channel after it, and people ask about it all the same.
 func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
-	t.Parallel()
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	for i, c := range []struct {
 		root   slacktest.Post

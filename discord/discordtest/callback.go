@@ -5,14 +5,12 @@ package discordtest
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 )
 
-// callback handles the first response: only once, and within 3 s (Discord, Receiving and
-// Responding: Responding to an Interaction).
+// callback: only one, and within 3 s (Discord, Receiving and Responding: Responding to an Interaction).
 func (w *world) callback(q query) any {
 	i := w.interactions[q.PathValue("interaction")]
 	refuseIf(i == nil || i.Token != q.PathValue("token") || i.Answered.IsZero() && time.Since(i.At) > w.options.AnswerWithin, unknown(10062, "interaction"))
@@ -22,56 +20,43 @@ func (w *world) callback(q query) any {
 		Data json.RawMessage                   `json:"data"`
 	}
 	q.decode(&body)
-	refuseIf(!slices.Contains(callbacksFor[i.Type], body.Type), invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction."))
+	wrong := invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction.")
+	refuseIf(callbackFor[i.Type] != body.Type, wrong)
 	if len(body.Data) == 0 || string(body.Data) == "null" {
 		body.Data = json.RawMessage("{}")
 	}
 	q.body = body.Data
-	w.take(i, body.Type, q)
-	i.Answered, i.Callback = time.Now(), body.Type
+	w.take(i, q)
+	i.Answered = time.Now()
 	return nil
 }
 
-const (
-	callbackMessage       = discordgo.InteractionResponseChannelMessageWithSource
-	callbackDeferred      = discordgo.InteractionResponseDeferredChannelMessageWithSource
-	callbackDeferUpdate   = discordgo.InteractionResponseDeferredMessageUpdate
-	callbackAutocompleted = discordgo.InteractionApplicationCommandAutocompleteResult
-)
-
-var callbacksFor = map[discordgo.InteractionType][]discordgo.InteractionResponseType{
-	discordgo.InteractionApplicationCommand:             {callbackMessage, callbackDeferred},
-	discordgo.InteractionMessageComponent:               {callbackMessage, callbackDeferred, callbackDeferUpdate},
-	discordgo.InteractionApplicationCommandAutocomplete: {callbackAutocompleted},
+// callbackFor has the types of responses that the double supports: it has no messages that are no deferrals.
+var callbackFor = map[discordgo.InteractionType]discordgo.InteractionResponseType{
+	discordgo.InteractionApplicationCommand:             discordgo.InteractionResponseDeferredChannelMessageWithSource,
+	discordgo.InteractionMessageComponent:               discordgo.InteractionResponseDeferredMessageUpdate,
+	discordgo.InteractionApplicationCommandAutocomplete: discordgo.InteractionApplicationCommandAutocompleteResult,
 }
 
-// take applies a first response.
-func (w *world) take(i *Interaction, kind discordgo.InteractionResponseType, q query) {
-	if kind == callbackAutocompleted {
+func (w *world) take(i *Interaction, q query) {
+	switch i.Type {
+	case discordgo.InteractionApplicationCommandAutocomplete:
 		var d struct {
 			Choices []*discordgo.ApplicationCommandOptionChoice
 		}
 		q.decode(&d)
 		i.Choices = d.Choices
 		checkChoices(d.Choices)
-		return
-	}
-	p := w.parsePayload(q, kind != callbackMessage, allowUsers) // a deferral cannot notify anyone
-	switch kind {
-	case callbackMessage:
-		refuseIf(p.empty(), errEmpty)
-	case callbackDeferred:
+	case discordgo.InteractionMessageComponent:
+		i.Answer = i.source
+	default:
+		p := w.parsePayload(q, true, allowUsers) // a deferral cannot notify anyone
 		// Discord, Receiving and Responding: Interaction Callback Data Structure.
 		refuseIf(p.Flags&^discordgo.MessageFlagsEphemeral != 0, invalid("flags", "BASE_TYPE_BAD_INT", "A deferral may only have the flag EPHEMERAL."))
-		p = payload{Flags: p.Flags | discordgo.MessageFlagsLoading}
-	case callbackDeferUpdate:
-		i.Answer = i.source
-		return
+		i.Answer = w.answerTo(i, payload{Flags: p.Flags | discordgo.MessageFlagsLoading})
 	}
-	i.Answer = w.answerTo(i, p)
 }
 
-// answerTo creates a response.
 func (w *world) answerTo(i *Interaction, p payload) *Message {
 	m := w.newMessage(w.channel(i.Channel), w.bot, "")
 	m.Type = discordgo.MessageTypeChatInputCommand
@@ -95,8 +80,7 @@ func (w *world) update(m *Message, p payload) any {
 	return m
 }
 
-// interactionOf returns the interaction of a webhook's token, which is valid for 15 min, and only
-// after a first response (Discord, Receiving and Responding: Followup Messages).
+// interactionOf: a token is valid for 15 min, after a first response (Discord, Receiving and Responding: Followup Messages).
 func (w *world) interactionOf(q query) *Interaction {
 	for _, i := range w.interactions {
 		if i.Token != q.PathValue("token") || q.PathValue("app") != w.bot.ID || i.Answered.IsZero() || i.Type == discordgo.InteractionApplicationCommandAutocomplete {
@@ -125,8 +109,7 @@ func (w *world) deleteAnswer(q query) any {
 	return nil
 }
 
-// followUp adds a message; directly after a deferral it completes that instead (Discord, Receiving
-// and Responding: Create Followup Message).
+// followUp may complete a deferral instead (Discord, Receiving and Responding: Create Followup Message).
 func (w *world) followUp(q query) any {
 	i := w.interactionOf(q)
 	p := w.parsePayload(q, false, allowUsers)
@@ -139,7 +122,6 @@ func (w *world) followUp(q query) any {
 	return m
 }
 
-// loading reports whether people see that the bot is thinking.
 func (i *Interaction) loading() bool {
 	return i.Answer != nil && !i.Answer.Deleted && i.Answer.is(discordgo.MessageFlagsLoading)
 }

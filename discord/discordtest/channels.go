@@ -18,7 +18,6 @@ func unknown(code int, what string) *apiError {
 	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
 }
 
-// channelOf returns the channel of a path, if the bot may see it.
 func (w *world) channelOf(q query) *discordgo.Channel {
 	c := w.channels[q.PathValue("channel")]
 	refuseIf(c == nil, unknown(10003, "Channel"))
@@ -70,16 +69,14 @@ func (w *world) createMessage(q query) any {
 	return w.shown(m)
 }
 
-// answerable reports whether all see a message, and it is not a system message (Discord, Message: Create
-// Message, Limitations).
+// answerable reports whether all see a message, and it is not a system message (Discord, Message: Create Message, Limitations).
 func (m *Message) answerable() bool {
 	return !m.is(discordgo.MessageFlagsEphemeral) && slices.Contains([]discordgo.MessageType{
 		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand,
 	}, m.Type)
 }
 
-// sameNonce returns the bot's recent message with this nonce (Discord, Message: Create Message:
-// enforce_nonce is "unique in the past few minutes").
+// sameNonce: enforce_nonce is "unique in the past few minutes" (Discord, Message: Create Message).
 func (w *world) sameNonce(c *discordgo.Channel, p payload) *Message {
 	if !p.Enforce || len(p.Nonce) == 0 || string(p.Nonce) == "null" {
 		return nil
@@ -141,8 +138,7 @@ func (w *world) getMessage(q query) any {
 	return w.shown(w.messageOf(q))
 }
 
-// getMessages returns the newest messages first, whichever anchor is used, and none without
-// permission to read the history (Discord, Message: Get Channel Messages).
+// getMessages returns the newest first, and none without permission (Discord, Message: Get Channel Messages).
 func (w *world) getMessages(q query) any {
 	c := w.channelOf(q)
 	parameters := q.URL.Query()
@@ -152,33 +148,17 @@ func (w *world) getMessages(q query) any {
 	refuseIf(before != "" && after != "", invalid("after", "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
 	at, err := strconv.ParseUint(cmp.Or(before, after, "0"), 10, 64)
 	refuseIf(err != nil, invalid("before", "NUMBER_TYPE_COERCE", "Value is not snowflake."))
-	var all []*Message
+	found := []Message{}
 	for _, m := range w.messages[c.ID] {
-		if !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) && w.may(c, discordgo.PermissionReadMessageHistory) {
-			all = append(all, m)
+		id, _ := strconv.ParseUint(m.ID, 10, 64) // ids created here can be parsed
+		asked := (before == "" || id < at) && (after == "" || id > at && len(found) < limit)
+		if asked && !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) && w.may(c, discordgo.PermissionReadMessageHistory) {
+			found = append(found, w.shown(m))
 		}
 	}
-	if after != "" {
-		at++
-	}
-	split, _ := slices.BinarySearchFunc(all, at, func(m *Message, at uint64) int { return cmp.Compare(id(m.ID), at) })
-	from, to := max(0, len(all)-limit), len(all)
-	switch {
-	case before != "":
-		from, to = max(0, split-limit), split
-	case after != "":
-		from, to = split, min(len(all), split+limit)
-	}
-	found := []Message{}
-	for _, m := range slices.Backward(all[from:to]) {
-		found = append(found, w.shown(m))
-	}
+	found = found[max(0, len(found)-limit):]
+	slices.Reverse(found)
 	return found
-}
-
-func id(snowflake string) uint64 {
-	n, _ := strconv.ParseUint(snowflake, 10, 64) // ids created here can be parsed
-	return n
 }
 
 func (w *world) startTyping(q query) any {
@@ -186,17 +166,14 @@ func (w *world) startTyping(q query) any {
 	return nil
 }
 
-// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes:
-// JSON Error Codes, 30010).
+// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes: JSON Error Codes, 30010).
 const maxReactions = 20
 
-// emojiForm matches a standard emoji or a guild's, as name:id (Discord, Message: Create Reaction).
-// That standard ones contain no letters is judgement.
+// emojiForm matches name:id or, which is judgement, what has no letters (Discord, Message: Create Reaction).
 var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
 
-// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request
-// will fail with 10014: Unknown Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless
-// the message already has that emoji.
+// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request will fail with 10014: Unknown
+// Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless the message already has that emoji.
 func (w *world) addReaction(q query) any {
 	c := w.channelOf(q)
 	m := w.messageOf(q)

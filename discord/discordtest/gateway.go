@@ -34,7 +34,7 @@ type connection struct {
 	inWindow  int
 }
 
-func (w *world) gatewayURL() string { return "ws" + w.url[len("http"):] + "/gateway-socket/" }
+func (w *world) gatewayURL() string { return "ws" + w.url[len("http"):] } // without a path, as Discord's
 
 func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	var h Handshake
@@ -48,27 +48,22 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := r.URL.Query()
-	c := &connection{version: query.Get("v"), handshake: h, record: &Connection{}, window: time.Now()}
-	attached := false
+	c := &connection{version: query.Get("v"), handshake: h, record: &Connection{Path: r.URL.Path}, window: time.Now()}
 	err := loopback.Serve(rw, r, 0, func(k *loopback.Socket) bool {
 		c.Socket = k
-		attached = s.attach(c, query.Get("encoding"))
-		return attached
+		return s.attach(c, query.Get("encoding"))
 	}, func(data []byte) {
 		s.do(func(w *world) {
-			if c.Ending.Load() {
-				return
-			}
 			if code := w.received(c, data); code != 0 {
 				c.End(code)
 			}
 		})
 	})
-	if !attached {
-		return
-	}
-	defer s.sockets.Done()
 	s.do(func(w *world) {
+		if _, attached := w.open[c]; !attached {
+			return
+		}
+		defer s.sockets.Done()
 		w.ended(c, err)
 		delete(w.open, c)
 		if c.session != nil && c.session.conn == c {
@@ -101,8 +96,7 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	return ok
 }
 
-// ended records how the client disconnected. Closing with 1000 or 1001 ends the session; otherwise
-// it can be resumed (Discord, Gateway: Initiating a Disconnect).
+// ended: closing with 1000 or 1001 ends the session, else it can be resumed (Discord, Gateway: Initiating a Disconnect).
 func (w *world) ended(c *connection, err error) {
 	var code *websocket.CloseError
 	if !errors.As(err, &code) || c.Ending.Load() {
@@ -158,8 +152,7 @@ func (s *Server) Reconnect() {
 	s.onEach(func(_ *world, c *connection) { c.Send(packet(opReconnect, nil)) })
 }
 
-// Invalidate sends op 9. Unless resumable is true, the session is forgotten, and an IDENTIFY on the
-// same connection starts another.
+// Invalidate sends op 9. Unless resumable is true the session is forgotten, and IDENTIFY may start another.
 func (s *Server) Invalidate(resumable bool) {
 	s.onEach(func(w *world, c *connection) {
 		if c.session != nil && !resumable {
@@ -170,8 +163,7 @@ func (s *Server) Invalidate(resumable bool) {
 	})
 }
 
-// Disconnect closes each connection with a code, after its queued frames. 4009 ends the session;
-// after 4007, every RESUME of it is answered with 4007.
+// Disconnect closes each connection with a code. 4009 ends the session; after 4007 every RESUME of it gets 4007.
 func (s *Server) Disconnect(code int) {
 	s.onEach(func(w *world, c *connection) {
 		switch {
@@ -191,15 +183,13 @@ func (s *Server) Cut() { s.onEach(func(_ *world, c *connection) { c.Cut() }) }
 // HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
 func (s *Server) HalfOpen() { s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) }) }
 
-// Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
-// connected until it is cut, but gets no more events.
+// Forget forgets all sessions: RESUME gets op 9. A connected client stays connected, but gets no more events.
 func (s *Server) Forget() { s.do(func(w *world) { clear(w.sessions) }) }
 
 // Drop loses the next n events: they use sequence numbers, and only a RESUME from before them delivers them.
 func (s *Server) Drop(n int) { s.do(func(w *world) { w.drop += n }) }
 
-// Repeat dispatches the last n events again with new sequence numbers: Discord guarantees
-// at-least-once delivery, not exactly-once.
+// Repeat dispatches the last n events again, as new ones: Discord guarantees at-least-once delivery, not exactly-once.
 func (s *Server) Repeat(n int) {
 	s.do(func(w *world) {
 		for _, session := range w.sessions {

@@ -28,7 +28,6 @@ type Interaction struct {
 	At      time.Time
 
 	Answered  time.Time                                   // time of the first response; zero: none yet
-	Callback  discordgo.InteractionResponseType           // of the first response
 	Answer    *Message                                    // current state of the original response; nil: none, or deferred and not edited yet
 	Choices   []*discordgo.ApplicationCommandOptionChoice // of an autocomplete
 	Followups []*Message
@@ -41,21 +40,19 @@ type Option = discordgo.ApplicationCommandInteractionDataOption
 
 // Slash makes a person run a command, which must be registered.
 func (s *Server) Slash(channel, user, command string, options ...Option) Interaction {
-	return s.interact(channel, user, discordgo.InteractionApplicationCommand, func(w *world, _ *Interaction) map[string]any {
-		return w.use(command, options)
-	})
+	kind := discordgo.InteractionApplicationCommand
+	return s.interact(channel, user, kind, func(w *world, _ *Interaction) any { return w.use(command, options) })
 }
 
 // Autocomplete makes a person type in a command's option, the one with Focused.
 func (s *Server) Autocomplete(channel, user, command string, options ...Option) Interaction {
-	return s.interact(channel, user, discordgo.InteractionApplicationCommandAutocomplete, func(w *world, _ *Interaction) map[string]any {
-		return w.use(command, options)
-	})
+	kind := discordgo.InteractionApplicationCommandAutocomplete
+	return s.interact(channel, user, kind, func(w *world, _ *Interaction) any { return w.use(command, options) })
 }
 
 // Click makes a person click a button of a message, which may be ephemeral.
 func (s *Server) Click(channel, user, message, customID string) Interaction {
-	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) map[string]any {
+	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) any {
 		i.source = w.message(channel, message)
 		if !strings.Contains(string(loopback.Encode(i.source.Components)), string(loopback.Encode(customID))) {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
@@ -65,30 +62,27 @@ func (s *Server) Click(channel, user, message, customID string) Interaction {
 }
 
 // use returns the data of a command's use (Discord, Receiving and Responding: Application Command Data Structure).
-func (w *world) use(name string, options []Option) map[string]any {
-	for _, c := range w.commands {
-		if c.Name != name {
-			continue
-		}
-		given := append([]Option{}, options...)
-		for i := range given {
-			known := func(o *discordgo.ApplicationCommandOption) bool { return o.Name == given[i].Name }
-			if !slices.ContainsFunc(c.Options, known) {
-				panic(fmt.Sprintf("discordtest: /%s has no option %q", name, given[i].Name))
-			}
-			given[i].Type = discordgo.ApplicationCommandOptionString
-			if _, number := given[i].Value.(int); number {
-				given[i].Type = discordgo.ApplicationCommandOptionInteger
-			}
-		}
-		return map[string]any{"id": c.ID, "name": name, "type": 1, "options": given}
+func (w *world) use(name string, options []Option) any {
+	n := slices.IndexFunc(w.commands, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
+	if n < 0 {
+		panic(fmt.Sprintf("discordtest: /%s is not registered", name))
 	}
-	panic(fmt.Sprintf("discordtest: /%s is not registered", name))
+	given := slices.Clone(options)
+	for i := range given {
+		known := func(o *discordgo.ApplicationCommandOption) bool { return o.Name == given[i].Name }
+		if !slices.ContainsFunc(w.commands[n].Options, known) {
+			panic(fmt.Sprintf("discordtest: /%s has no option %q", name, given[i].Name))
+		}
+		given[i].Type = discordgo.ApplicationCommandOptionString
+		if _, number := given[i].Value.(int); number {
+			given[i].Type = discordgo.ApplicationCommandOptionInteger
+		}
+	}
+	return map[string]any{"id": w.commands[n].ID, "name": name, "type": 1, "options": given}
 }
 
-// interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and
-// Responding: Interaction Structure).
-func (s *Server) interact(channel, user string, kind discordgo.InteractionType, data func(*world, *Interaction) map[string]any) (i Interaction) {
+// interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and Responding: Interaction Structure).
+func (s *Server) interact(channel, user string, kind discordgo.InteractionType, data func(*world, *Interaction) any) (i Interaction) {
 	s.do(func(w *world) {
 		c, u := w.channel(channel), w.user(user)
 		n := &Interaction{ID: w.newID(), Token: "interaction-" + w.newID(), Type: kind, Channel: channel, At: time.Now()}
@@ -113,7 +107,6 @@ func (s *Server) interact(channel, user string, kind discordgo.InteractionType, 
 	return i
 }
 
-// invoker returns the member of an interaction, with the permissions of its roles.
 func invoker(g *discordgo.Guild, u *discordgo.User) discordgo.Member {
 	m := discordgo.Member{User: u, Roles: []string{}}
 	if known := member(g, u.ID); known != nil {
@@ -141,14 +134,12 @@ func (w *world) putCommands(q query) any {
 	return all
 }
 
-// nameForm: Discord, Application Commands: Application Command Naming. It is compiled on first use:
-// it is so large that a process which registers no command would start noticeably later.
+// nameForm: Discord, Application Commands: Application Command Naming. It is so large that it is compiled on first use.
 var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 })
 
-// checkNamed checks the name and the description of a command or an option, in all languages. used
-// has the names of its neighbours (Discord, Application Commands: Localization).
+// checkNamed checks names, which are unique in used, and descriptions (Discord, Application Commands: Localization).
 func checkNamed(used map[string]bool, name, description string, names, descriptions *map[discordgo.Locale]string) {
 	for locale, name := range localized(name, names) {
 		refuseIf(!nameForm().MatchString(name) || strings.ToLower(name) != name, invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"))
@@ -175,8 +166,7 @@ func localized(text string, others *map[discordgo.Locale]string) map[discordgo.L
 	return all
 }
 
-// checkOptions: Discord, Application Commands: Application Command Option Structure. The double
-// supports only options of strings and integers.
+// checkOptions: Discord, Application Commands: Application Command Option Structure. Only strings and integers are supported.
 func checkOptions(options []*discordgo.ApplicationCommandOption) {
 	wrong := func(format string, a ...any) *apiError {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
@@ -193,8 +183,7 @@ func checkOptions(options []*discordgo.ApplicationCommandOption) {
 	}
 }
 
-// checkChoices: up to 25, with names of 1 to 100 characters and strings of up to 100 (Discord,
-// Application Commands: Application Command Option Choice Structure).
+// checkChoices: Discord, Application Commands: Application Command Option Choice Structure.
 func checkChoices(choices []*discordgo.ApplicationCommandOptionChoice) {
 	refuseIf(len(choices) > 25, invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length."))
 	for _, c := range choices {

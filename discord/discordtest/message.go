@@ -76,7 +76,6 @@ func (s *Server) Delete(channel string, messages ...string) {
 	})
 }
 
-// intentOf returns the intent for messages of a channel.
 func intentOf(c *discordgo.Channel) discordgo.Intent {
 	if c.GuildID == "" {
 		return discordgo.IntentDirectMessages
@@ -91,7 +90,6 @@ func (w *world) message(channel, id string) *Message {
 	panic("discordtest: the script names a message that is not there: " + id)
 }
 
-// find returns a message that is not deleted, or nil.
 func (w *world) find(channel, id string) *Message {
 	for _, m := range w.messages[channel] {
 		if m.ID == id && !m.Deleted {
@@ -163,8 +161,7 @@ func (w *world) visibleTo(m Message, access bool) Message {
 
 var mentionForm = regexp.MustCompile(`<@([!&]?)(\d+)>`)
 
-// mention sets the users and roles that the content notifies, limited to the allowed ones (Discord,
-// Message: Allowed Mentions Object).
+// mention sets whom the content notifies (Discord, Message: Allowed Mentions Object).
 func (m *Message) mention(w *world, a discordgo.MessageAllowedMentions) {
 	m.Mentions, m.MentionRoles = []*discordgo.User{}, []string{}
 	for _, found := range mentionForm.FindAllStringSubmatch(m.Content, -1) {
@@ -194,7 +191,6 @@ type File struct {
 	Data              []byte
 }
 
-// attach stores a file and returns it as an attachment; the double serves its URL.
 func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 	id := w.newID()
 	path := "/attachments/" + m.ChannelID + "/" + id + "/" + f.Name
@@ -207,7 +203,7 @@ func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 
 // serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
-	record := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
+	record := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	s.exchange(rw, r, record, func(w *world) answer {
 		file, ok := w.files[r.URL.Path]
 		if !ok {

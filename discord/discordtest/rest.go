@@ -17,14 +17,12 @@ import (
 	"cairn/internal/loopback"
 )
 
-// query is a request as passed to an endpoint.
 type query struct {
 	*http.Request
 	body []byte // the JSON
 }
 
-// endpoint handles a request and returns a value to send as JSON, or nil for 204. It refuses a
-// request by a panic with its answer. It is called with the world locked.
+// endpoint returns a value to send as JSON, or nil for 204, or panics with its answer. It is called with the world locked.
 type endpoint func(w *world, q query) any
 
 // routes returns the handler of all endpoints; open ones have their token in the path, or need none.
@@ -55,7 +53,8 @@ func (s *Server) routes() http.Handler {
 	s.route(mux, " /", true, func(*world, query) any {
 		panic((&apiError{status: http.StatusNotFound, message: "404: Not Found"}).answer())
 	})
-	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
+	mux.HandleFunc("/{$}", s.serveGateway)
+	mux.HandleFunc("/resume", s.serveGateway)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
 	return mux
 }
@@ -66,12 +65,11 @@ func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e en
 	})
 }
 
-// serve calls the endpoint of a request that passes the formal checks.
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
 	q := query{Request: r}
 	var err error
 	q.body, err = io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20)) // Discord, Message: Create Message, Limitations: 25 MiB
-	record := &Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
+	record := Request{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")), Query: r.URL.RawQuery}
 	s.exchange(rw, r, record, func(w *world) answer {
 		refuseIf(err != nil, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"})
 		if authorized { // interactions do not count
@@ -86,8 +84,7 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	})
 }
 
-// exchange records a request and responds to it, or as the fault that affects it demands.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world) answer) {
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record Request, respond func(*world) answer) {
 	s.do(func(w *world) { w.requests = append(w.requests, record) })
 	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
 		s.do(func(w *world) { a = respond(w) })
@@ -95,7 +92,6 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 	}, refused, func() {})
 }
 
-// refused returns the response of a fault.
 func refused(f Fault) answer {
 	switch {
 	case f.Cut:
@@ -108,8 +104,7 @@ func refused(f Fault) answer {
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
-// checkRequest checks what every request requires (Discord, Reference: API Versioning,
-// Authentication, User Agent, HTTP API), and refuses a content type without a body.
+// checkRequest: Discord, Reference: API Versioning, Authentication, User Agent, HTTP API.
 func (w *world) checkRequest(q query, authorized bool) {
 	v := q.PathValue("version")
 	refuseIf(v != "v9" && v != "v10", &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"})
@@ -140,7 +135,6 @@ type apiError struct {
 	reason  string
 }
 
-// invalid returns the error for an invalid field of a body.
 func invalid(field, kind, reason string) *apiError {
 	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
 }
@@ -153,7 +147,6 @@ func refuseIf(wrong bool, why *apiError) {
 
 type answer = loopback.Reply
 
-// jsonAnswer returns a response with a JSON body.
 func jsonAnswer(status int, v any) answer {
 	return answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}
 }
@@ -190,7 +183,6 @@ func (w *world) limit() {
 	}
 }
 
-// decode decodes a JSON body into v.
 func (q query) decode(v any) {
 	if err := json.Unmarshal(q.body, v); err != nil {
 		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()).answer())

@@ -1,10 +1,9 @@
 // Package discordtest is a Discord on loopback: a gateway and a REST API that are as strict as the
 // platform, and can fail in every way the platform can.
 //
-// People are scripted (Say, Edit, Delete, Slash, Click …), faults are requested (Handshakes, Cut,
-// HalfOpen, Fail …), and everything the client did can be read (Sent, Requests, Connections,
-// Interaction). Every rule names its source: "Discord, X: Y" is page X, section Y of Discord's
-// developer documentation; "judgement" means that no document says.
+// People are scripted (Say, Edit, Delete, Slash, Click …), faults are requested (Handshakes, Cut, HalfOpen, Fail …), and
+// everything the client did can be read (Sent, Requests, Connections, Interaction). Every rule names its source: "Discord, X: Y"
+// is page X, section Y of Discord's developer documentation; "judgement" means that no document says.
 //
 // Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the code under test.
 package discordtest
@@ -99,7 +98,6 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// do calls f with the world locked.
 func (s *Server) do(f func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,6 +106,7 @@ func (s *Server) do(f func(w *world)) {
 
 // Connection is one connection of the client to the gateway.
 type Connection struct {
+	Path        string // of the address
 	Identify    bool
 	Intents     discordgo.Intent // of the IDENTIFY
 	Resume      bool
@@ -133,18 +132,12 @@ func (s *Server) Connections() (all []Connection) {
 }
 
 // String returns the request as Fault.Of names it: "POST /channels/1/messages", "GET /attachments/1/2/a.txt".
-func (r *Request) String() string { return r.Method + " " + r.Path }
+func (r Request) String() string { return r.Method + " " + r.Path }
 
 // Requests returns all requests so far, oldest first, that a route names, as in Fault.Of.
 func (s *Server) Requests(route string) (all []Request) {
-	s.do(func(w *world) {
-		for _, r := range w.requests {
-			if loopback.Matches(r.String(), route) {
-				all = append(all, *r)
-			}
-		}
-	})
-	return all
+	s.do(func(w *world) { all = slices.Clone(w.requests) })
+	return slices.DeleteFunc(all, func(r Request) bool { return !loopback.Matches(r.String(), route) })
 }
 
 // Messages returns a channel's messages, oldest first, without deleted ones.
@@ -152,8 +145,7 @@ func (s *Server) Messages(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool { return !m.Deleted && !m.is(discordgo.MessageFlagsEphemeral) })
 }
 
-// Sent returns the client's messages in a channel, oldest first, each with its final content,
-// including deleted ones. Ephemeral responses and those still loading are only in Interaction.
+// Sent returns the client's messages in a channel, also deleted ones, but not ephemeral responses and those still loading.
 func (s *Server) Sent(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool {
 		return m.Author.ID == s.Bot.ID && !m.is(discordgo.MessageFlagsLoading|discordgo.MessageFlagsEphemeral)

@@ -1,5 +1,4 @@
-// A session is the client's position in the stream of events. It is kept while the client is
-// disconnected, so that it can resume.
+// A session is the client's position in the stream of events. It is kept while the client is disconnected, so that it can resume.
 
 package discordtest
 
@@ -28,7 +27,6 @@ type session struct {
 	broken  bool              // every RESUME is answered with close code 4007
 }
 
-// event is an event for each session with its intent.
 type event struct {
 	name    string
 	intent  discordgo.Intent // one of these bits is required; 0: none is
@@ -65,8 +63,7 @@ func (w *world) send(s *session, e event) {
 	}
 }
 
-// begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events:
-// Ready, Guild Create).
+// begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events: Ready, Guild Create).
 func (w *world) begin(c *connection, intents discordgo.Intent) {
 	s := &session{id: "session-" + w.newID(), intents: intents, conn: c}
 	w.sessions[s.id] = s
@@ -77,7 +74,7 @@ func (w *world) begin(c *connection, intents discordgo.Intent) {
 	}
 	w.send(s, event{name: "READY", data: map[string]any{
 		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
-		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.bot.ID, "flags": 0},
+		"resume_gateway_url": w.gatewayURL() + "/resume", "application": map[string]any{"id": w.bot.ID, "flags": 0},
 	}})
 	if intents&discordgo.IntentGuilds == 0 {
 		return
@@ -100,8 +97,7 @@ func (w *world) resume(c *connection, s *session, seq int) {
 	w.send(s, event{name: "RESUMED", data: map[string]any{}})
 }
 
-// guildCreate returns a guild with the channels and active threads that the bot may see. Its only
-// member is the bot, as for bots without the members intent.
+// guildCreate shows the channels and active threads that the bot may see, and no other member, as without the members intent.
 func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 	g := *n
 	g.Members, g.MemberCount = []*discordgo.Member{member(n, w.bot.ID)}, len(n.Members)
@@ -117,11 +113,13 @@ func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 	return g
 }
 
-// received handles one packet and returns the close code to send (Discord, Opcodes and Status Codes:
-// Gateway Close Event Codes), or 0.
+// received returns the close code to send, or 0 (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.
 	var p discordgo.Event
+	if c.Ending.Load() {
+		return 0
+	}
 	if len(data) > 4096 || json.Unmarshal(data, &p) != nil {
 		return 4002 // decode error
 	}

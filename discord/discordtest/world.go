@@ -35,7 +35,7 @@ type world struct {
 
 	handshakes []Handshake
 	drop       int // events that will not be sent
-	requests   []*Request
+	requests   []Request
 	second     time.Time // start of the current window of the global limit
 	inSecond   int
 }
@@ -52,8 +52,7 @@ func newWorld(o Options) world {
 	return w
 }
 
-// newID returns a snowflake: milliseconds since 2015 in the upper 42 bits, so that ids are ordered
-// by time (Discord, Reference: Snowflakes).
+// newID returns a snowflake: milliseconds since 2015 in the upper 42 bits (Discord, Reference: Snowflakes).
 func (w *world) newID() string {
 	const epoch = 1420070400000
 	w.lastID = max(w.lastID+1, uint64(time.Now().UnixMilli()-epoch)<<22)
@@ -107,18 +106,16 @@ func (s *Server) Channel(guild, name string) discordgo.Channel {
 	})
 }
 
-// Direct returns the direct message channel of the bot and a user. The bot learns of it only
-// through its messages (Discord, Gateway Events: Channel Create).
+// Direct returns a direct message channel, of which the bot learns by its messages (Discord, Gateway Events: Channel Create).
 func (s *Server) Direct(user string) (c discordgo.Channel) {
 	s.do(func(w *world) {
 		u := w.user(user)
+		c = discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
 		for _, known := range w.channels {
 			if known.Type == discordgo.ChannelTypeDM && known.Recipients[0] == u {
 				c = *known
-				return
 			}
 		}
-		c = discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
 		n := c
 		w.channels[c.ID] = &n
 	})

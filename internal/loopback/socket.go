@@ -146,8 +146,7 @@ func (s *Socket) control(kind int, data []byte) {
 	}
 }
 
-// sendClose closes only the sending side: a full close with unread input would make TCP reset the
-// connection, and the client would lose the code.
+// sendClose closes the sending side: after a full close with unread input TCP would reset, and the client lose the code.
 func (s *Socket) sendClose(code int) {
 	s.control(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""))
 	if tcp, ok := s.UnderlyingConn().(*net.TCPConn); ok {
@@ -156,8 +155,7 @@ func (s *Socket) sendClose(code int) {
 	_ = s.SetReadDeadline(time.Now().Add(5 * time.Second))
 }
 
-// Pipe returns the client's side of a WebSocket over a pipe, whose server does this: a network would stop the clock of
-// testing/synctest.
+// Pipe returns the client's side of a WebSocket over a pipe: a network would stop the clock of testing/synctest.
 func Pipe(do func(ws *websocket.Conn)) *websocket.Conn {
 	client, server := net.Pipe()
 	go func() {

@@ -1,4 +1,5 @@
-// What the connectors to chat platforms have in common, and how they answer commands to the bot, which need no model.
+// What the connectors to chat platforms have in common: their goroutines and queues, and how they answer commands to the
+// bot, which need no model.
 
 package platform
 
@@ -43,8 +44,7 @@ func (b *Base) Name() string { return b.name }
 // Connected reports whether the connection to the platform is up.
 func (b *Base) Connected() bool { return b.Link.Connected() }
 
-// Serve calls supervise, which returns when ctx is done, or with an error that only a person can fix. All
-// goroutines have ended when Serve returns.
+// Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
 	b.Hub = hub
 	err := supervise(ctx)
@@ -59,16 +59,15 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 // Deliver passes messages of a conversation to the hub, and tells their authors, once per incident, if that fails.
 func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
 	err := b.Hub.DeliverAll(ctx, conversation, messages)
-	for _, in := range messages {
-		if err != nil {
+	if err != nil {
+		for _, in := range messages {
 			b.Hub.Undelivered(ctx, conversation, in, err)
 		}
 	}
 	return err
 }
 
-// Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
-// or the hub has ended. The queue of that channel waits until then, which keeps its messages in order.
+// Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := call()
@@ -88,9 +87,10 @@ func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 
 // Group owns the goroutines of a connector.
 type Group struct {
+	Opened chan struct{} // closed by Open
+
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	opened  chan struct{}
 	running sync.WaitGroup
 
 	mu sync.Mutex // makes sure that nothing starts after Close
@@ -98,7 +98,7 @@ type Group struct {
 
 // NewGroup returns a group without goroutines.
 func NewGroup() *Group {
-	g := &Group{opened: make(chan struct{})}
+	g := &Group{Opened: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g
 }
@@ -106,16 +106,13 @@ func NewGroup() *Group {
 // Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
 func (g *Group) Open(ctx context.Context) {
 	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
-	close(g.opened)
+	close(g.Opened)
 }
-
-// Opened is closed by Open.
-func (g *Group) Opened() <-chan struct{} { return g.opened }
 
 // Wait waits until the group is open. It returns ctx's error if ctx ends first.
 func (g *Group) Wait(ctx context.Context) error {
 	select {
-	case <-g.opened:
+	case <-g.Opened:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -149,55 +146,98 @@ func (g *Group) Close() {
 	g.running.Wait()
 }
 
-// Command is a command of a person.
-type Command struct {
-	Conversation string
-	Who          channel.Person
-	Line         string // "/compact prices"
-}
+// Show shows the answer to a command.
+type Show = func(ctx context.Context, answer channel.Answer) error
 
-// lastTimeout is how long the last answer to a command may take, for which a shutdown waits.
-const lastTimeout = 5 * time.Second
+const lastTimeout = 5 * time.Second // of the last answer to a command, for which a shutdown waits
 
-// RunCommand runs a command. It calls show with the answer, and again with the text that replaces it once what the
-// command started has ended, or the connector ends. refused means that the person is not heard there.
-func (b *Base) RunCommand(ctx context.Context, c Command, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
-	answer, refused, err := b.answer(ctx, c)
-	if err := errors.Join(err, show(ctx, answer, refused)); err != nil || answer.Then == nil {
+// RunCommand runs a command line such as "/compact prices". It calls show with the answer, which is private if the command
+// fails, and again with the text that replaces it once what the command started has ended, or the connector ends. A written
+// command of a person who is not heard there is not answered, as other messages are not.
+func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, line string, written bool, show Show) error {
+	answer, known, err := b.Hub.Run(ctx, name, who, line)
+	if err == nil && !known {
+		answer, _, err = b.Hub.Run(ctx, name, who, "/help")
+		answer = answer.Fenced()
+		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
+	}
+	switch refused := errors.Is(err, channel.ErrRefused); {
+	case refused && written:
+		return nil
+	case refused:
+		answer, err = channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, nil
+	case err != nil:
+		answer.Private = true
+	case answer.String() == "":
+		answer.Text = channel.Translated(answer.Language, channel.TextDone)
+	}
+	if err := errors.Join(err, show(ctx, answer)); err != nil || answer.Then == nil {
 		return err
 	}
 	return showEnd(ctx, answer.Then, show)
 }
 
 // showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.
-func showEnd(ctx context.Context, then func(ctx context.Context) string, show func(ctx context.Context, answer channel.Answer, refused bool) error) error {
+func showEnd(ctx context.Context, then func(ctx context.Context) string, show Show) error {
 	text := then(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
-	return show(ctx, channel.Answer{Text: text}, false)
-}
-
-// answer returns the answer to a command; there always is one. It is private if the person is refused or
-// the command fails.
-func (b *Base) answer(ctx context.Context, c Command) (answer channel.Answer, refused bool, err error) {
-	answer, known, err := b.Hub.Run(ctx, c.Conversation, c.Who, c.Line)
-	if err == nil && !known {
-		answer, _, err = b.Hub.Run(ctx, c.Conversation, c.Who, "/help")
-		answer = answer.Fenced()
-		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
-	}
-	switch refused = errors.Is(err, channel.ErrRefused); {
-	case refused:
-		return channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, true, nil
-	case err != nil:
-		answer.Private = true
-	case answer.String() == "":
-		answer.Text = channel.Translated(answer.Language, channel.TextDone)
-	}
-	return answer, false, err
+	return show(ctx, channel.Answer{Text: text})
 }
 
 // IsCommand reports whether a message is a command to the bot.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+}
+
+const maxBatch = 200 // items per call of Do
+
+// KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a goroutine only while it has work.
+type KeyedQueue[T any] struct {
+	Group *Group
+	Do    func(batch []T) // called with the oldest items of one key, at least one
+
+	mu      sync.Mutex // guards waiting
+	waiting map[string][]T
+}
+
+// CallEach calls the functions in order. It is the Do of a queue of functions.
+func CallEach(batch []func()) {
+	for _, call := range batch {
+		call()
+	}
+}
+
+// Add appends work to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
+func (q *KeyedQueue[T]) Add(key string, work T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue, busy := q.waiting[key]
+	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
+		return
+	}
+	if q.waiting == nil {
+		q.waiting = make(map[string][]T)
+	}
+	q.waiting[key] = append(queue, work)
+}
+
+func (q *KeyedQueue[T]) run(key string) {
+	for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
+		q.Do(batch)
+	}
+}
+
+// next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
+func (q *KeyedQueue[T]) next(key string) []T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.waiting[key]
+	if len(queue) == 0 {
+		delete(q.waiting, key)
+		return nil
+	}
+	n := min(len(queue), maxBatch)
+	q.waiting[key] = queue[n:]
+	return queue[:n:n]
 }

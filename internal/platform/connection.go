@@ -1,5 +1,4 @@
-// Connections, one after another, until an error that only a person can fix; each is a WebSocket, from which one
-// goroutine reads while another handles the messages.
+// Connections, one after another, until an error that only a person can fix; one goroutine reads, another handles the messages.
 
 package platform
 
@@ -43,8 +42,7 @@ func (l *Link) Established() {
 	l.connected.Store(true)
 }
 
-// Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It
-// returns only a SetupError.
+// Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It returns only a SetupError.
 func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error) error {
 	for ctx.Err() == nil {
 		err := connect(ctx)
@@ -55,17 +53,15 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 		if setup, ok := errors.AsType[SetupError](err); ok {
 			return setup
 		}
+		l.Log.Debug("connection_lost", "error", err)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case steady:
 			l.Pause.Reset()
-		case !established || l.Pause.Grown(): // a single lost connection is normal
-			l.Begin(err)
-		}
-		l.Log.Debug("connection_lost", "error", err)
-		if steady {
 			continue
+		case !established || l.Pause.next > 0: // a single lost connection is normal
+			l.Begin(err)
 		}
 		pause := l.Pause.Next()
 		if l.Wait != nil {
@@ -96,18 +92,17 @@ type Socket struct {
 	read     atomic.Pointer[time.Time] // when something was last received
 }
 
-// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called before. If
-// the server responds without upgrading to a WebSocket, status is the HTTP status of its response.
-func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
+// Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called.
+func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (*Socket, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
-	if err != nil {
-		if resp != nil {
-			status = resp.StatusCode
-		}
-		return nil, status, err
+	switch {
+	case err == nil:
+		return NewSocket(ws, timeout), nil
+	case resp != nil:
+		err = fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
 	}
-	return NewSocket(ws, timeout), 0, nil
+	return nil, err
 }
 
 // NewSocket reads from a connection that is open already, as Dial does.
@@ -166,8 +161,7 @@ func (s *Socket) Ping() error {
 	return nil
 }
 
-// Serve calls receive with each message, and tick whenever ticks has something. It returns when one of them
-// fails, ctx ends, or nothing more can be read.
+// Serve calls receive with each message and tick at each of ticks until one of them fails, ctx ends, or the socket does.
 func (s *Socket) Serve(ctx context.Context, ticks <-chan time.Time, tick func() error, receive func(message []byte) error) (err error) {
 	for err == nil {
 		select {

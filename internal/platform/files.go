@@ -1,11 +1,14 @@
-// Attached files: text and pictures are fetched, other files are only described.
+// Attached files: text and pictures are fetched, other files are only described. HTTP responses are read up to a
+// limit, whatever length the server announces.
 
 package platform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -23,11 +26,9 @@ const (
 	MaxText     = 1 << 20 // the first bytes of a text file; the token budget is smaller
 )
 
-// pictureTypes are the types that models can see.
 var pictureTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// textTypes are the media types of text other than text/*, and the file extensions that mean text
-// whatever the media type says.
+// textTypes are the media types of text other than text/*, and the file extensions that mean text whatever the media type says.
 var textTypes = []string{
 	"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript",
 	"application/typescript", "application/x-httpd-php", "application/x-sh", "application/sql", "application/x-ndjson",
@@ -68,8 +69,7 @@ func (f Files) Wanted(a channel.Attachment) bool {
 	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictureTypes, a.Type) && a.Size <= MaxPicture
 }
 
-// Complete returns a copy of the attachments with the text, within the token budget, and the pictures it could fetch.
-// A file that cannot be fetched is left as it is; the error is the last one of Fetch.
+// Complete returns a copy of the attachments with the texts and pictures that it could fetch; the error is the last one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
 	texts, images := 0, 0
@@ -103,8 +103,7 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 	return all, failed
 }
 
-// decodeText returns the contents of a text file: UTF-8, UTF-16 with a byte order mark, or what else
-// programs on Windows write in Western Europe. What is invalid is left out.
+// decodeText decodes a text file: UTF-8, UTF-16 with a byte order mark, or what Windows writes in Western Europe.
 func decodeText(data []byte) string {
 	text := strings.ToValidUTF8(string(data), "")
 	if invalid, valid := len(data)-len(text), len(text)-utf8.RuneCountInString(text); invalid > valid { // otherwise it is UTF-8, perhaps with flaws or cut off
@@ -113,4 +112,44 @@ func decodeText(data []byte) string {
 		text = string(decoded)
 	}
 	return strings.TrimPrefix(text, "\ufeff")
+}
+
+// MaxAnswer is the default limit, in bytes, of a response body; AtMost sets another.
+const MaxAnswer = 32 << 20
+
+// TooLong reports whether err is from reading a body that is longer than its limit.
+func TooLong(err error) bool {
+	_, tooLong := errors.AsType[*http.MaxBytesError](err)
+	return tooLong
+}
+
+// Bounded is a transport that limits the size of response bodies, after decompression.
+type Bounded struct{ *http.Transport }
+
+func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	limit, set := r.Context().Value(limitKey{}).(int64)
+	if !set {
+		limit = MaxAnswer
+	}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, limit)
+	return resp, nil
+}
+
+type limitKey struct{}
+
+// AtMost returns a context for requests whose response bodies are limited to limit bytes.
+func AtMost(ctx context.Context, limit int) context.Context {
+	return context.WithValue(ctx, limitKey{}, int64(limit))
+}
+
+// WithoutURL strips the URL from an error of net/http, because it may contain a token.
+func WithoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
 }

@@ -1,6 +1,5 @@
-// Package platform contains what the connectors to chat platforms share: their base, keeping a WebSocket connected, queues whose
-// items are stored in order, a group of goroutines, streams of edits, retries with backoff, log incidents, a small
-// cache, attached files, commands, and the splitting of replies into messages.
+// Package platform contains what the connectors to chat platforms share: connections, goroutines and queues, commands, streams
+// and splitting of replies, retries with backoff, log incidents, a small cache, and attached files.
 package platform
 
 import (
@@ -30,8 +29,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff computes the pauses between attempts: they double from First up to Most, and each is
-// shortened at random by up to half, so that clients do not retry in lockstep.
+// Backoff computes pauses that double from First up to Most, each shortened at random by up to half.
 type Backoff struct {
 	First, Most time.Duration
 
@@ -47,9 +45,6 @@ func (b *Backoff) Next() time.Duration {
 
 // Reset restarts the sequence at First.
 func (b *Backoff) Reset() { b.next = 0 }
-
-// Grown reports whether Next was called since the last Reset.
-func (b *Backoff) Grown() bool { return b.next > 0 }
 
 // Retry calls try until it returns true or ctx ends.
 func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
@@ -91,6 +86,61 @@ func (i *Incident) End() {
 		i.Log.Info(i.Recovered)
 	}
 	i.open = false
+}
+
+const maxGeneration = 5000 // entries
+
+// Cache evicts the entries that were written longest ago: once the young generation is full it becomes the old one, which is
+// dropped. So it has at most 10 000 entries, and always the latest 5 000. The zero value is an empty cache.
+type Cache struct {
+	mu         sync.Mutex // guards everything below
+	young, old map[string]string
+}
+
+// First stores value for key unless it has one. It returns its value now, and whether it existed. Either way it was just written.
+func (c *Cache) First(key, value string) (stored string, existed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stored, existed = c.findLocked(key)
+	if !existed {
+		stored = value
+	}
+	c.setLocked(key, stored)
+	return stored, existed
+}
+
+// Seen stores key and reports whether it was already stored.
+func (c *Cache) Seen(key string) bool {
+	_, existed := c.First(key, "")
+	return existed
+}
+
+// Set stores value for key.
+func (c *Cache) Set(key, value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setLocked(key, value)
+}
+
+// Find returns the value of key.
+func (c *Cache) Find(key string) (value string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.findLocked(key)
+}
+
+func (c *Cache) findLocked(key string) (value string, ok bool) {
+	if value, ok = c.young[key]; !ok {
+		value, ok = c.old[key]
+	}
+	return value, ok
+}
+
+func (c *Cache) setLocked(key, value string) {
+	if c.young == nil || len(c.young) >= maxGeneration {
+		c.old, c.young = c.young, make(map[string]string)
+	}
+	c.young[key] = value
 }
 
 // Quote returns the author and the beginning of the message that another one replies to:

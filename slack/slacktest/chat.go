@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// postableLocked returns the channel that the app wants to post in. The app must be a member.
 func (s *Server) postableLocked(id string) *channel {
 	c := s.channels[id]
 	refuseIf(c == nil, "channel_not_found")
@@ -16,9 +15,8 @@ func (s *Server) postableLocked(id string) *channel {
 	return c
 }
 
-// threadLocked returns the thread of a reply: its parent's TS. The error is that of
-// conversations.replies (judgement: the pages of chat.* name none). The TS of a reply is mapped to
-// its parent, although the page of chat.postMessage asks to avoid that.
+// threadLocked returns the thread of a reply: its parent's TS. The error is that of conversations.replies (judgement: the pages
+// of chat.* name none). The TS of a reply is mapped to its parent, although the page of chat.postMessage asks to avoid that.
 func (s *Server) threadLocked(c *channel, ts string) string {
 	if ts == "" {
 		return ""
@@ -32,7 +30,6 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 	return ts
 }
 
-// writtenLocked returns the message that the app wants to post, and its channel.
 func (s *Server) writtenLocked(a args) (*channel, *Message) {
 	c := s.postableLocked(a["channel"])
 	said := s.contentLocked(a)
@@ -46,7 +43,6 @@ func (s *Server) postMessage(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }
 
-// ownMessageLocked returns a new message of the app.
 func (s *Server) ownMessageLocked(c *channel, thread string, said content) *Message {
 	return &Message{
 		Channel: c.id, TS: s.tsLocked(), Thread: thread, User: BotUserID, BotID: BotID,
@@ -77,8 +73,7 @@ func (s *Server) updateMessage(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS, "text": m.Text, "message": s.objectLocked(m, true)}
 }
 
-// deleteMessage rejects a message that is still being streamed (observed by others on Slack in
-// 2026; no document says so): chat.stopStream must come first.
+// deleteMessage rejects an open stream (observed by others on Slack in 2026; no document says so).
 func (s *Server) deleteMessage(a args) answer {
 	c, m := s.ownLocked(a, "cant_delete_message")
 	refuseIf(m.Streaming, "cant_delete_message")
@@ -96,9 +91,8 @@ func (s *Server) postEphemeral(a args) answer {
 	return answer{"message_ts": m.TS}
 }
 
-// startStream starts a message. Outside of direct messages it requires a recipient, and it must
-// always be a reply ("should always be replies"; that this is required is judgement: the page said
-// so when the method was new, and later lets channels go without).
+// startStream starts a message. Outside of direct messages it requires a recipient, and it must always be a reply ("should always
+// be replies"; that this is required is judgement: the page said so when the method was new, and later lets channels go without).
 func (s *Server) startStream(a args) answer {
 	c := s.postableLocked(a["channel"])
 	a.need("thread_ts")
@@ -123,8 +117,7 @@ func (s *Server) appendStream(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS}
 }
 
-// stopStream ends a message, optionally with more text. The app gets a message_changed event
-// (judgement); appending causes none.
+// stopStream ends a message, optionally with more text. The app gets a message_changed event (judgement); appending causes none.
 func (s *Server) stopStream(a args) answer {
 	c, m := s.streamLocked(a)
 	text := a["markdown_text"]
@@ -143,7 +136,6 @@ func (s *Server) stopStream(a args) answer {
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }
 
-// streamLocked returns the app's message that is being streamed.
 func (s *Server) streamLocked(a args) (*channel, *Message) {
 	c, m := s.ownLocked(a, "message_not_owned_by_app")
 	refuseIf(m.stopped, "stopped_by_user")
@@ -151,15 +143,13 @@ func (s *Server) streamLocked(a args) (*channel, *Message) {
 	return c, m
 }
 
-// extend appends text. The limit of one markdown_text also applies to the whole message (judgement:
-// the pages state it per call).
+// extend appends text. The limit of one markdown_text also applies to the whole message (judgement: the pages state it per call).
 func (m *Message) extend(text string) {
 	refuseIf(utf8.RuneCountInString(m.Text+text) > maxMarkdown, "msg_too_long")
 	m.Text += text
 }
 
-// setStatus shows a line such as "is thinking…" in a thread until the app posts there (that Slack removes it after
-// two minutes is left out). An empty status clears it.
+// setStatus shows a line until the app posts; an empty one clears it. That Slack removes it after two minutes is left out.
 func (s *Server) setStatus(a args) answer {
 	c := s.channels[a["channel_id"]]
 	refuseIf(c == nil, "channel_not_found")

@@ -26,14 +26,12 @@ const (
 	everyonePing = "<!channel>,<!here>,<!everyone>"
 )
 
-// content is the content of a message.
 type content struct {
 	text     string
 	blocks   json.RawMessage
 	metadata json.RawMessage
 }
 
-// contentLocked parses and validates the content of a post or an edit.
 func (s *Server) contentLocked(a args) content {
 	c := content{text: a["text"]}
 	if s.opt.IgnoresMarkdown && a["markdown_text"] != "" {
@@ -69,8 +67,7 @@ func (s *Server) watchPingsLocked(c content) {
 	}
 }
 
-// checkBlocks refuses with invalid_blocks and a JSON pointer, as Slack does, or with
-// invalid_blocks_format if raw is not a list of blocks.
+// checkBlocks refuses with invalid_blocks and a JSON pointer, or invalid_blocks_format if raw is no list of blocks.
 func checkBlocks(raw string) {
 	var blocks slack.Blocks
 	refuseIf(json.Unmarshal([]byte(raw), &blocks) != nil, "invalid_blocks_format")
@@ -82,8 +79,7 @@ func checkBlocks(raw string) {
 	}
 }
 
-// checkBlock returns what is wrong with a block; "" if nothing is. The double supports sections, and
-// actions with buttons.
+// checkBlock returns what is wrong with a block; "" if nothing is. The double supports sections, and actions with buttons.
 func checkBlock(b slack.Block) string {
 	switch b := b.(type) {
 	case *slack.SectionBlock:
@@ -106,8 +102,7 @@ func checkBlock(b slack.Block) string {
 	return "unsupported type: " + string(b.BlockType())
 }
 
-// checkText returns what is wrong with a text object
-// (reference/block-kit/composition-objects/text-object); "" if nothing is.
+// checkText returns what is wrong with a text object (reference/block-kit/composition-objects/text-object); "" if nothing is.
 func checkText(text *slack.TextBlockObject, limit int) string {
 	if text == nil || text.Type != slack.MarkdownType && text.Type != slack.PlainTextType {
 		return "text is no text object"
@@ -151,9 +146,8 @@ func (s *Server) addFileLocked(f File, owner string) string {
 	return id
 }
 
-// serveDownload returns a file if the Authorization header has the bot token
-// (reference/objects/file-object#authentication). Otherwise it redirects to the sign-in page:
-// finally a 200 with HTML, which is easily mistaken for the file.
+// serveDownload returns a file if the Authorization header has the bot token (reference/objects/file-object#authentication).
+// Otherwise it redirects to the sign-in page: finally a 200 with HTML, which is easily mistaken for the file.
 func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("file")
 	s.serve(w, r, "files.download", args{"file": id}, func() reply {

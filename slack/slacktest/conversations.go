@@ -3,6 +3,7 @@
 package slacktest
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,6 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	return o
 }
 
-// visibleLocked returns a conversation that the app may see: a public channel, or one of which it is a member.
 func (s *Server) visibleLocked(id string) *channel {
 	c := s.channels[id]
 	refuseIf(c == nil || !c.visible(), "channel_not_found")
@@ -38,7 +38,6 @@ func (s *Server) visibleLocked(id string) *channel {
 
 func (c *channel) visible() bool { return c.kind == "channel" || c.has(BotUserID) }
 
-// readableLocked returns a conversation whose messages the app may read.
 func (s *Server) readableLocked(id string) *channel {
 	c := s.visibleLocked(id)
 	refuseIf(!c.has(BotUserID), "not_in_channel")
@@ -52,12 +51,10 @@ func (s *Server) conversationInfo(a args) answer {
 // conversationHistory returns a channel's messages, newest first, without the replies in threads.
 func (s *Server) conversationHistory(a args) answer {
 	c := s.readableLocked(a["channel"])
-	var found []*Message
-	for _, m := range slices.Backward(c.messages) {
-		if m.Thread == "" && !m.Deleted && m.OnlyFor == "" && a.inRange(m.TS) {
-			found = append(found, m)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(c.messages), func(m *Message) bool {
+		return m.Thread != "" || m.Deleted || m.OnlyFor != "" || !a.inRange(m.TS)
+	})
+	slices.Reverse(found)
 	return s.messagePageLocked(a, found, historyDefault, historyMax)
 }
 
@@ -70,8 +67,7 @@ func (s *Server) conversationReplies(a args) answer {
 	return s.messagePageLocked(a, found, repliesDefault, repliesDefault)
 }
 
-// inRange reports whether a timestamp is between oldest and latest, which do not count; the argument inclusive is not
-// supported. Timestamps have the same length here, so they can be compared as strings.
+// inRange compares timestamps as strings: they have the same length here. The argument inclusive is not supported.
 func (a args) inRange(ts string) bool {
 	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
 }
@@ -110,7 +106,6 @@ func (s *Server) removeReaction(a args) answer {
 	return nil
 }
 
-// reactionLocked returns the message of a reaction.
 func (s *Server) reactionLocked(a args) *Message {
 	c := s.channels[a["channel"]]
 	refuseIf(a["channel"] == "" || a["timestamp"] == "", "no_item_specified")
@@ -125,13 +120,9 @@ func (s *Server) reactionLocked(a args) *Message {
 var typeNames = map[string]string{"public_channel": "channel", "private_channel": "group", "mpim": "mpim", "im": "im"}
 
 // kinds parses the argument types; the default is public_channel (reference/methods/users.conversations).
-func (a args) kinds() []string {
-	var kinds []string
-	for name := range strings.SplitSeq(a["types"], ",") {
+func (a args) kinds() (kinds []string) {
+	for name := range strings.SplitSeq(cmp.Or(a["types"], "public_channel"), ",") {
 		kinds = append(kinds, typeNames[strings.TrimSpace(name)])
-	}
-	if a["types"] == "" {
-		kinds = []string{"channel"}
 	}
 	return kinds
 }

@@ -13,8 +13,7 @@ import (
 	"cairn/internal/loopback"
 )
 
-// responseUses is how often a response_url can be used, for 30 minutes, which no test lasts
-// (interactivity/handling-user-interaction#message_responses).
+// responseUses of a response_url, in 30 minutes (interactivity/handling-user-interaction#message_responses).
 const responseUses = 5
 
 type responseURL struct {
@@ -23,8 +22,7 @@ type responseURL struct {
 	message       *Message // the last response; for a click first the message with the button
 }
 
-// Command makes a person type a slash command, such as "/weather" with the text "Oslo"
-// (interactivity/implementing-slash-commands). It returns the response_url.
+// Command makes a person type a slash command (interactivity/implementing-slash-commands). It returns the response_url.
 func (s *Server) Command(channel, person, command, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +85,7 @@ func (s *Server) responseURLLocked(channel, person string, m *Message) string {
 	return s.http.URL + "/respond/" + key
 }
 
-// serveResponseURL handles a message in JSON; it requires no token. (Judgement: the error code and
-// its status 404; no document gives them.)
+// serveResponseURL requires no token. (Judgement: the error code and its status 404; no document gives them.)
 func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.serve(w, r, "response_url", args{"body": string(body)}, func() reply {
@@ -104,8 +101,7 @@ func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// respondLocked applies a response: an ephemeral message unless response_type is in_channel, or the
-// replacement of the clicked message or the last response. Deletions are not supported.
+// respondLocked adds a message, or replaces the clicked one or the last response. Deletions are not supported.
 func (s *Server) respondLocked(u *responseURL, body []byte) {
 	var fields struct {
 		Text            string          `json:"text"`

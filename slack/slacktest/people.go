@@ -31,12 +31,10 @@ func (s *Server) Say(p Post) string {
 	defer s.mu.Unlock()
 	c := s.mustChannelLocked(p.Channel)
 	m := &Message{Channel: c.id, TS: s.tsLocked(), Thread: p.Thread, User: p.User, Text: p.Text}
-	if u := s.users[p.User]; u == nil && p.User != "" {
-		panic("slacktest: no user " + p.User)
-	} else if u == nil {
+	if p.User == "" {
 		m.BotID = s.idLocked("B")
 	} else {
-		m.BotID = u.Profile.BotID
+		m.BotID = s.mustUserLocked(p.User).Profile.BotID
 	}
 	if p.Thread != "" && c.find(p.Thread) == nil {
 		panic("slacktest: no message " + p.Thread)
@@ -68,8 +66,7 @@ func (s *Server) Burst(n int, p Post) (sent []string) {
 	return sent
 }
 
-// addMessageLocked adds a message to its channel and sends the event, also for the app's own
-// messages, which clear the status of their thread.
+// addMessageLocked also sends the event of the app's own messages, which clear the status of their thread.
 func (s *Server) addMessageLocked(c *channel, m *Message) {
 	if m.own() {
 		delete(s.statuses, place{c.id, m.Thread})
@@ -133,8 +130,7 @@ func (s *Server) StopStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming, m.stopped = false, true })
 }
 
-// EndStream ends a stream as Slack does if it is open for long or gets no text: it accepts no more text. (Observed by
-// others on Slack in 2026 after 30 s without text and after 5 min; no document says so.)
+// EndStream: Slack ends one open for 5 min or 30 s without text (observed by others on Slack in 2026; no document says so).
 func (s *Server) EndStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming = false })
 }
@@ -184,7 +180,6 @@ func (s *Server) mustChannelLocked(id string) *channel {
 	return loopback.Must(s.channels, id, "channel")
 }
 
-// act calls f with a message and its channel.
 func (s *Server) act(channelID, ts string, f func(c *channel, m *Message)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

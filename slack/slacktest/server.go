@@ -1,7 +1,6 @@
-// Package slacktest is a Slack workspace on loopback: the Web API, Socket Mode and the people in
-// it, for tests that run a real client library. It is as strict as Slack, records everything its
-// client does, and fails on demand in every way that Slack fails. Each rule names its source: a
-// page below https://docs.slack.dev/, or "judgement" if no document says.
+// Package slacktest is a Slack workspace on loopback: the Web API, Socket Mode and the people in it, for tests that run a real
+// client library. It is as strict as Slack, records everything its client does, and fails on demand in every way that Slack
+// fails. Each rule names its source: a page below https://docs.slack.dev/, or "judgement" if no document says.
 package slacktest
 
 import (
@@ -132,7 +131,6 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	return loopback.Sleep(ctx, s.life.Done(), d)
 }
 
-// do calls f with mu held.
 func (s *Server) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,45 +152,34 @@ type Call struct {
 
 // Calls returns the answered requests of one method, oldest first, including those that met a Fault.
 func (s *Server) Calls(method string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []Call
-	for _, c := range s.calls {
-		if c.Method == method {
-			found = append(found, c)
-		}
-	}
-	return found
+	all := locked(s, func() []Call { return slices.Clone(s.calls) })
+	return slices.DeleteFunc(all, func(c Call) bool { return c.Method != method })
 }
 
 // Seen returns the number of requests of one method so far, including those not answered yet.
 func (s *Server) Seen(method string) int { return locked(s, func() int { return s.seen[method] }) }
 
 // Deliveries returns every envelope so far, oldest first, with its acknowledgement.
-func (s *Server) Deliveries() []Delivery {
+func (s *Server) Deliveries() (found []Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := make([]Delivery, len(s.deliveries))
-	for i, d := range s.deliveries {
-		found[i] = *d
+	for _, d := range s.deliveries {
+		found = append(found, *d)
 	}
 	return found
 }
 
-// Complaints returns what Slack tolerates or silently ignores, but a good client avoids: late,
-// duplicate and oversized acknowledgements, texts longer than recommended, pings of everyone.
+// Complaints returns what Slack tolerates, but a good client avoids, such as late acknowledgements and pings of everyone.
 func (s *Server) Complaints() []string {
 	return locked(s, func() []string { return slices.Clone(s.complaints) })
 }
 
-// Messages returns a channel's messages, oldest first, including replies and ephemeral messages,
-// without deleted ones.
+// Messages returns a channel's messages, oldest first, including replies and ephemeral messages, without deleted ones.
 func (s *Server) Messages(channel string) []Message {
 	return locked(s, func() []Message { return s.messagesLocked(channel) })
 }
 
-func (s *Server) messagesLocked(channel string) []Message {
-	var found []Message
+func (s *Server) messagesLocked(channel string) (found []Message) {
 	for _, m := range s.mustChannelLocked(channel).messages {
 		if !m.Deleted {
 			copied := *m
@@ -204,16 +191,11 @@ func (s *Server) messagesLocked(channel string) []Message {
 }
 
 // Posted returns the app's own messages in their current state, channel by channel, oldest first.
-func (s *Server) Posted() []Message {
+func (s *Server) Posted() (found []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []Message
 	for _, id := range s.order {
-		for _, m := range s.messagesLocked(id) {
-			if m.own() {
-				found = append(found, m)
-			}
-		}
+		found = append(found, slices.DeleteFunc(s.messagesLocked(id), func(m Message) bool { return !m.own() })...)
 	}
 	return found
 }

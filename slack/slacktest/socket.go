@@ -23,8 +23,7 @@ type Socket struct {
 	out    *loopback.Socket
 }
 
-// openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
-// Slack calls it temporary, and clients request a new one each time).
+// openConnection returns a URL that can be used once (judgement: Slack calls it temporary, and clients request new ones).
 func (s *Server) openConnection(args) answer {
 	refuseIf(!s.socketMode, "forbidden_team") // judgement: no document names the error
 	ticket := s.idLocked("ticket-")
@@ -58,7 +57,6 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	s.do(func() { s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k }) })
 }
 
-// register adds a socket and sends hello.
 func (s *Server) register(k *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +80,7 @@ func (s *Server) Sockets() []*Socket {
 	return locked(s, func() []*Socket { return slices.Clone(s.sockets) })
 }
 
-// Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect). With the
-// reason "warning" the socket works for another Options.WarnFor; with another it ends immediately.
+// Disconnect: with the reason "warning" the socket works for Options.WarnFor (apis/events-api/using-socket-mode#disconnect).
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
 	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
@@ -106,8 +103,7 @@ func (s *Server) SocketMode(on bool) { s.do(func() { s.socketMode = on }) }
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
 
-// Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not even a PING, and
-// everything received is lost. Slack does not notice, and still sends events there.
+// Freeze makes the socket half-open: nothing is sent, and what comes is lost. Slack does not notice, and still sends events there.
 func (k *Socket) Freeze() { k.out.Frozen.Store(true) }
 
 // SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
@@ -120,8 +116,7 @@ const (
 	kindInteractive = "interactive"
 )
 
-// maxAck is the size of client messages from which Slack silently ignores them: 20 KB (observed by
-// the authors of slack-go, socketmode.go, and of Slack's Node SDK).
+// maxAck: from 20 KB on Slack ignores client messages (observed by the authors of slack-go and of Slack's Node SDK).
 const maxAck = 20 * 1024
 
 // Delivery is one envelope that was sent, or for which no socket was open.
@@ -138,8 +133,7 @@ type Delivery struct {
 	acked chan struct{}
 }
 
-// deliverLocked sends an envelope. An event is sent again in new envelopes until it is acknowledged
-// (apis/events-api#retries). A command or a click is not sent again: the person sees that it failed.
+// deliverLocked: an event is sent again until it is acknowledged (apis/events-api#retries), a command or a click is not.
 func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
 	s.goLocked(func() {
@@ -159,8 +153,7 @@ func (s *Server) acknowledged(d *Delivery) bool {
 	return d.Socket != 0 && !loopback.Sleep(s.life, d.acked, s.opt.AckWithin)
 }
 
-// attemptLocked sends one envelope to one of the open sockets: Slack chooses any, the double takes
-// turns (apis/events-api/using-socket-mode#connections).
+// attemptLocked: Slack chooses any open socket, the double takes turns (apis/events-api/using-socket-mode#connections).
 func (s *Server) attemptLocked(d Delivery) *Delivery {
 	d.EnvelopeID, d.Sent, d.acked = s.idLocked("envelope-"), time.Now(), make(chan struct{})
 	s.deliveries = append(s.deliveries, &d)
@@ -178,21 +171,14 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	return &d
 }
 
-// Repeat sends an event again although it was acknowledged: Slack guarantees at-least-once
-// delivery, not exactly-once. It panics if there was no such event.
+// Repeat sends an acknowledged event again: Slack guarantees at-least-once delivery, not exactly-once.
 func (s *Server) Repeat(eventID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range s.deliveries {
-		if d.EventID == eventID {
-			s.deliverLocked(d.Kind, d.EventID, d.Payload)
-			return
-		}
-	}
-	panic("slacktest: no event " + eventID)
+	s.do(func() {
+		i := slices.IndexFunc(s.deliveries, func(d *Delivery) bool { return d.EventID == eventID })
+		s.deliverLocked(kindEvent, eventID, s.deliveries[i].Payload)
+	})
 }
 
-// acknowledge handles a client message on a socket.
 func (s *Server) acknowledge(data []byte) {
 	var ack struct {
 		EnvelopeID string          `json:"envelope_id"`

@@ -65,8 +65,7 @@ func rateLimited(after time.Duration) reply {
 	return a
 }
 
-// refuseIf refuses a request with an error and its response_metadata; nearly all of Slack's errors
-// have the status 200.
+// refuseIf refuses a request with an error and its response_metadata; nearly all of Slack's errors have the status 200.
 func refuseIf(wrong bool, code string, messages ...string) {
 	if !wrong {
 		return
@@ -101,8 +100,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// checkToken: a method requires the type of token that its page lists; any other type is rejected
-// with not_allowed_token_type (reference/methods/apps.connections.open, authentication/tokens).
+// checkToken: reference/methods/apps.connections.open, authentication/tokens.
 func checkToken(method, token string) {
 	wanted, prefix := BotToken, "xoxb-"
 	if method == "apps.connections.open" {
@@ -113,8 +111,7 @@ func checkToken(method, token string) {
 	refuseIf(token != wanted, "invalid_auth")
 }
 
-// arguments parses a form, as slack-go sends it; the token may be a field (apis/web-api#basics).
-// JSON is not supported. wrong is the error code of a form that cannot be read.
+// arguments parses a form, of which the token may be a field (apis/web-api#basics). wrong is an error code.
 func arguments(r *http.Request) (a args, token, wrong string) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodGet && r.ContentLength != 0 && kind != "application/x-www-form-urlencoded" {
@@ -138,8 +135,7 @@ func (a args) need(key string) {
 	refuseIf(a[key] == "", "invalid_arguments", "[ERROR] missing required field: "+key)
 }
 
-// page returns the bounds of one page of n items, and the cursor of the next one
-// (apis/web-api/pagination). A limit beyond maxSize is refused.
+// page returns the bounds of one page of n items, and the cursor of the next one (apis/web-api/pagination).
 func (a args) page(n, pageSize, maxSize int) (from, to int, more map[string]string) {
 	limit, next := pageSize, ""
 	var err error
@@ -175,12 +171,10 @@ var allScopes = []string{
 // families are the prefixes of scopes, by kind of conversation.
 var families = map[string]string{"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
-// granted reports whether the token has a scope.
 func (s *Server) granted(scope string) bool { return slices.Contains(s.opt.Scopes, scope) }
 
-// checkScopeLocked refuses a call without a required scope (missing_scope on each method's page;
-// that needed and provided are comma-separated was observed by users of the SDKs). An unknown
-// conversation is left to the method to refuse.
+// checkScopeLocked refuses a call without a required scope (missing_scope on each method's page; that needed and provided are
+// comma-separated was observed by users of the SDKs). An unknown conversation is left to the method to refuse.
 func (s *Server) checkScopeLocked(method, scope string, a args) {
 	needed := []string{scope}
 	switch c := s.channels[a["channel"]]; {
@@ -204,8 +198,7 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 	}
 }
 
-// receives reports whether the app gets an event of a conversation, a message or an app_mention. Without the event's
-// scope Slack sends none (the Facts of each event's page).
+// receives: without the scope of an event Slack sends none (the Facts of each event's page).
 func (s *Server) receives(c *channel, event string) bool {
 	return s.granted(map[string]string{"message": families[c.kind] + ":history", "app_mention": "app_mentions:read"}[event])
 }

@@ -20,7 +20,6 @@ type channel struct {
 	messages []*Message // oldest first, including deleted ones
 }
 
-// place identifies a message: a channel and a timestamp.
 type place struct{ channel, ts string }
 
 // Message is the current state of one message.
@@ -62,19 +61,13 @@ func (m Message) Shown() string {
 func (m *Message) own() bool { return m.BotID == BotID }
 
 // AddUser adds a person and returns the user id.
-func (s *Server) AddUser(name string) string { return s.addUser(name, false) }
+func (s *Server) AddUser(name string) string {
+	return locked(s, func() string { return s.addUserLocked(s.idLocked("U"), name, "") })
+}
 
 // AddBot adds another app's bot user and returns its user id. Its messages have a bot_id.
-func (s *Server) AddBot(name string) string { return s.addUser(name, true) }
-
-func (s *Server) addUser(name string, bot bool) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	botID := ""
-	if bot {
-		botID = s.idLocked("B")
-	}
-	return s.addUserLocked(s.idLocked("U"), name, botID)
+func (s *Server) AddBot(name string) string {
+	return locked(s, func() string { return s.addUserLocked(s.idLocked("U"), name, s.idLocked("B")) })
 }
 
 // addUserLocked adds a person, or a bot if it has a bot_id.
@@ -134,13 +127,9 @@ func (c *channel) find(ts string) *Message {
 }
 
 func (c *channel) thread(ts string) []*Message {
-	var found []*Message
-	for _, m := range c.messages {
-		if (m.TS == ts || m.Thread == ts) && !m.Deleted && m.OnlyFor == "" {
-			found = append(found, m)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(c.messages), func(m *Message) bool {
+		return m.TS != ts && m.Thread != ts || m.Deleted || m.OnlyFor != ""
+	})
 }
 
 func (s *Server) idLocked(prefix string) string {
@@ -195,25 +184,22 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	if m.edited != "" {
 		o["edited"] = map[string]string{"user": m.User, "ts": m.edited}
 	}
-	if parent := m.Thread == ""; parent {
-		if thread := s.channels[m.Channel].thread(m.TS); len(thread) > 1 {
-			replies := thread[1:]
-			var users []string
-			for _, reply := range replies {
-				if !slices.Contains(users, reply.User) {
-					users = append(users, reply.User)
-				}
+	if thread := s.channels[m.Channel].thread(m.TS); m.Thread == "" && len(thread) > 1 {
+		replies := thread[1:]
+		var users []string
+		for _, reply := range replies {
+			if !slices.Contains(users, reply.User) {
+				users = append(users, reply.User)
 			}
-			o["thread_ts"], o["reply_count"], o["latest_reply"] = m.TS, len(replies), replies[len(replies)-1].TS
-			o["reply_users"], o["reply_users_count"] = users[:min(len(users), 5)], len(users)
 		}
+		o["thread_ts"], o["reply_count"], o["latest_reply"] = m.TS, len(replies), replies[len(replies)-1].TS
+		o["reply_users"], o["reply_users_count"] = users[:min(len(users), 5)], len(users)
 	} else if p := s.channels[m.Channel].find(m.Thread); p != nil {
 		o["parent_user_id"] = p.User
 	}
 	return o
 }
 
-// blocksText returns the text of all text blocks.
 func blocksText(raw json.RawMessage) string {
 	var blocks slack.Blocks
 	_ = json.Unmarshal(raw, &blocks) // nothing, or validated when it was posted

@@ -78,7 +78,6 @@ func pieces(text string) (all []string) {
 	return all
 }
 
-// checkPieces returns what is wrong with the pieces of a text.
 func checkPieces(s Splitter, text string) error {
 	pieces := s.Texts(text, "")
 	for i, piece := range pieces {
@@ -110,8 +109,7 @@ func (s Splitter) cutsMarks(text string) bool {
 	return false
 }
 
-// visible is a text without space, and without the begins and ends of code blocks, of
-// which an empty one may be left out.
+// visible is a text without space, and without the begins and ends of code blocks, of which an empty one may be left out.
 func visible(text string) string {
 	var kept strings.Builder
 	fence := ""
@@ -131,7 +129,6 @@ func visible(text string) string {
 	return kept.String()
 }
 
-// escapedCost is what a character takes where & and < are escaped.
 func escapedCost(r rune) int {
 	switch {
 	case r == '&':

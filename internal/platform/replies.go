@@ -1,17 +1,22 @@
+// Replies: a stream shows one while it is written, and a splitter makes messages of it.
+
 package platform
 
 import (
 	"cmp"
+	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
 
-// Splitter splits replies into messages, preferably between paragraphs, else between lines, else
-// between words. A code block that is split is closed, and reopened with the same language. Apart
-// from these fences, and from empty lines at the splits, the messages add up to the text.
+// Splitter splits replies into messages: between paragraphs, else lines, else words. A code block is closed and reopened with
+// its language. Apart from these fences, and from empty lines at the splits, the messages add up to the text.
 type Splitter struct {
 	Limit int            // the most that a message may cost; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
@@ -45,8 +50,7 @@ func (s Splitter) Texts(text, empty string) (all []string) {
 	return all
 }
 
-// Fit returns a text that costs at most Limit: the longest lines are shortened, and if that does not
-// suffice, the end is left out.
+// Fit returns a text that costs at most Limit: the longest lines are shortened and, if need be, the end is left out.
 func (s Splitter) Fit(text string) string {
 	for limit := s.Limit; s.CostOf(text) > s.Limit && limit > 20; limit = limit * 3 / 4 {
 		lines := strings.Split(text, "\n")
@@ -69,8 +73,7 @@ func cutEmptyLines(text string) string {
 	}
 }
 
-// hasContent reports whether a text has any content besides blank lines and fences. fence is that
-// of the code block in which the text starts; empty if it starts in none.
+// hasContent reports whether a text that starts in the code block of a fence, if any, has more than blank lines and fences.
 func hasContent(text, fence string) bool {
 	for line := range strings.Lines(text) {
 		after := fenceAfter(line, fence)
@@ -82,9 +85,8 @@ func hasContent(text, fence string) bool {
 	return false
 }
 
-// fit returns where to split a text so that the first piece costs at most room, including the end
-// of its code block. fence is that of the code block in which the text starts, next that of the one
-// in which it is split; empty if there is none.
+// fit returns where to split a text so that the first piece costs at most room, including the end of its code block. fence is
+// that of the code block in which the text starts, next that of the one in which it is split; empty if there is none.
 func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	used, at, paragraph, initial := 0, 0, 0, fence
 	for at < len(text) {
@@ -115,9 +117,8 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	return s.splitLine(text, room-closingCost(fence)), fence
 }
 
-// splitLine returns where to split a line so that the first part costs at most room: in the second half
-// after a space, or after a sentence of a script without spaces; else before a letter, with its accents,
-// or an emoji, with all its parts.
+// splitLine returns where to split a line so that the first part costs at most room: in the second half after a space, or after a
+// sentence of a script without spaces; else before a letter, with its accents, or an emoji, with all its parts.
 func (s Splitter) splitLine(line string, room int) int {
 	used, end, gap := 0, 0, 0
 	for i, r := range line {
@@ -146,8 +147,7 @@ const (
 	maxFence     = 40  // bytes of its start that are repeated in each message: the marks and the language
 )
 
-// fenceAfter returns the fence of the code block that is open after a line: the line that opened
-// it, up to the language.
+// fenceAfter returns the fence of the code block that is open after a line: the line that opened it, up to the language.
 func fenceAfter(line, fence string) string {
 	line = strings.TrimSpace(line)
 	m := fenceMarks(line)
@@ -176,7 +176,6 @@ func fenceMarks(line string) string {
 	return ""
 }
 
-// closingCost returns the cost of closing a code block.
 func closingCost(fence string) int {
 	if fence == "" {
 		return 0
@@ -200,4 +199,99 @@ func (s Splitter) cost(r rune) int {
 		return 2
 	}
 	return 1
+}
+
+// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the latest text. They wait until
+// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from Follow.
+type Stream struct {
+	Live context.Context // canceled when the stream ends; for work that may be abandoned
+
+	group         *Group
+	working, show func(ctx context.Context)
+	showing       bool
+	end           context.CancelFunc
+	running       sync.WaitGroup
+	text          atomic.Pointer[string] // the latest
+	changed       chan struct{}          // has a token while there is a text that is not shown yet
+	nextEdit      time.Time              // used by the goroutine that shows the text, until it has ended
+}
+
+// NewStream returns a stream that does nothing before Working or Show is called. The requests that working and show
+// make should not be canceled with Live: a canceled one may still take effect after the reply is sent.
+func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
+	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
+	s.Live, s.end = context.WithCancel(g.Context())
+	return s
+}
+
+// Working starts showing that the bot is working.
+func (s *Stream) Working() { s.start(s.working) }
+
+// Show sets the latest text, and starts showing it.
+func (s *Stream) Show(text string) {
+	s.text.Store(&text)
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	if !s.showing {
+		s.showing = true
+		s.start(s.show)
+	}
+}
+
+func (s *Stream) start(do func(ctx context.Context)) {
+	if s.Live.Err() != nil {
+		return
+	}
+	s.running.Add(1)
+	if !s.group.Start(func(ctx context.Context) {
+		defer s.running.Done()
+		if s.group.Wait(s.Live) == nil {
+			do(ctx)
+		}
+	}) {
+		s.running.Done()
+	}
+}
+
+// NoteEdit allows no further edit for a pause.
+func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pause) }
+
+// UntilEdit returns how long to wait before the next edit.
+func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
+
+// Follow calls show with the latest text after each change, but first after a pause, and not before the next edit is allowed.
+// show returns the delay until the next call (0: after the next change); more is false if further calls are pointless.
+func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.Duration, more bool)) {
+	for {
+		select {
+		case <-s.changed:
+		case <-s.Live.Done():
+			return
+		}
+		next := max(first, s.UntilEdit())
+		for first = 0; ; {
+			if Sleep(s.Live, next) != nil {
+				return
+			}
+			select {
+			case <-s.changed: // the text came during the pause, and is shown now
+			default:
+			}
+			delay, more := show(*s.text.Load())
+			if !more {
+				return
+			}
+			if next = delay; next == 0 {
+				break
+			}
+		}
+	}
+}
+
+// Stop ends the stream and waits for its last request, which must not take effect after a later one.
+func (s *Stream) Stop() {
+	s.end()
+	s.running.Wait()
 }

@@ -56,7 +56,6 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 	}
 }
 
-// callsSomebody reports whether a text has a mention that notifies people.
 func callsSomebody(text string) bool {
 	plain := func(found string) bool { return found[0] == '@' } // else an e-mail address
 	return groupMention.MatchString(text) || userMention.MatchString(text) || slices.ContainsFunc(plainMention.FindAllString(text, -1), plain)
@@ -97,10 +96,8 @@ func FuzzMarkup(f *testing.F) {
 	})
 }
 
-// TestTheBotCallsNobody: whatever a model says, however it comes to be shown, and what
-// people had kept in mind, calls nobody and forges no markup.
+// Neither what a model says nor what people had kept in mind calls somebody or forges markup.
 func TestTheBotCallsNobody(t *testing.T) {
-	t.Parallel()
 	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"
 	r, general, ann := town(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say(calls + " " + strings.Repeat("and more words ", 40) + calls), nil
@@ -122,7 +119,6 @@ func TestTheBotCallsNobody(t *testing.T) {
 }
 
 func TestAServerWithoutMarkdown(t *testing.T) {
-	t.Parallel()
 	const text = "An answer & more."
 	for claim, streamed := range map[string]bool{"shows nothing of a reply": false, "shows nothing of what was shown before": true, "refuses it": false} {
 		t.Run(claim, func(t *testing.T) {
@@ -149,19 +145,13 @@ func TestAServerWithoutMarkdown(t *testing.T) {
 }
 
 func TestSplitCountsAsSlackDoes(t *testing.T) {
-	for claim, c := range map[string]struct {
-		text   string
-		pieces int
-	}{
-		"an empty text is one piece":        {"", 1},
-		"characters are counted, not bytes": {strings.Repeat("語", 4000), 1},
-		"those of two units count twice":    {strings.Repeat("🗿", 2001), 2},
-		"what is made harmless counts more": {strings.Repeat("@", 2001), 2},
-		"so does what is escaped":           {strings.Repeat("<", 1001), 2},
-	} {
-		got := messages.Texts(c.text, "")
-		check.That(t, len(got) == c.pieces && strings.Join(got, "") == c.text, "%s: %d pieces", claim, len(got))
+	for character, most := range map[string]int{"語": 4000, "🗿": 2000, "@": 2000, "<": 1000} { // units as they are sent
+		check.Len(t, "pieces of what just fits of "+character, messages.Texts(strings.Repeat(character, most), ""), 1)
+		more := strings.Repeat(character, most+1)
+		got := messages.Texts(more, "")
+		check.That(t, len(got) == 2 && strings.Join(got, "") == more, "%d pieces of %s", len(got), character)
 	}
+	check.EqualAll(t, "pieces of nothing", messages.Texts("", ""), []string{""})
 }
 
 // Slack counts the blocks that it makes of Markdown, too.

@@ -1,0 +1,280 @@
+// Texts: Slack's markup becomes plain text on the way in, with names of people and channels, and harmless on the way out,
+// where it is split. Messages are completed with the names, quotes and files that events leave out.
+
+package slack
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+	"cairn/internal/platform"
+)
+
+// token matches a control sequence in angle brackets. Slack escapes what people type, so every match comes from Slack.
+var token = regexp.MustCompile(`<([^<>\n]*)>`)
+
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+func (s *Slack) mentionsBot(raw string) bool {
+	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
+}
+
+var leadingMention = regexp.MustCompile(`^\s*<@(\w+)(?:\|[^>]*)?>[ ,:]*`)
+
+// withoutMention removes a mention of the bot from the start of a text, unless there is nothing else.
+func (s *Slack) withoutMention(raw string) string {
+	m := leadingMention.FindStringSubmatch(raw)
+	if m == nil || m[1] != s.self.user {
+		return raw
+	}
+	return cmp.Or(strings.TrimSpace(raw[len(m[0]):]), strings.TrimSpace(raw))
+}
+
+// plainText converts a raw text. known is false if a name is not cached: its <@U1> or <#C1> stays, for Complete to resolve.
+func (s *Slack) plainText(raw string) (text string, known bool) {
+	known = true
+	var b strings.Builder
+	last := 0
+	for _, at := range token.FindAllStringSubmatchIndex(raw, -1) {
+		b.WriteString(entities.Replace(raw[last:at[0]]))
+		shown, ok := s.tokenText(raw[at[2]:at[3]])
+		b.WriteString(shown)
+		known = known && ok
+		last = at[1]
+	}
+	b.WriteString(entities.Replace(raw[last:]))
+	return b.String(), known
+}
+
+func (s *Slack) tokenText(inside string) (text string, known bool) {
+	target, label, _ := strings.Cut(inside, "|")
+	label = entities.Replace(label)
+	switch {
+	case strings.HasPrefix(target, "@"), strings.HasPrefix(target, "#"):
+		return s.nameFor(target[:1], target[1:], label)
+	case strings.HasPrefix(target, "!subteam^"):
+		return "@" + strings.TrimPrefix(cmp.Or(label, strings.TrimPrefix(target, "!subteam^")), "@"), true
+	case strings.HasPrefix(target, "!date^"):
+		return label, true
+	case strings.HasPrefix(target, "!"):
+		return "@" + strings.TrimPrefix(cmp.Or(label, target[1:]), "@"), true
+	}
+	address := strings.TrimPrefix(entities.Replace(target), "mailto:")
+	if strings.HasSuffix(strings.TrimSuffix(address, "/"), strings.TrimSuffix(label, "/")) { // or there is no label
+		return address, true
+	}
+	return label + " (" + address + ")", true
+}
+
+// nameFor returns the name of a person (@) or a channel (#); known is false if it is not cached.
+func (s *Slack) nameFor(sign, id, label string) (text string, known bool) {
+	if id == s.self.user {
+		return "@" + s.self.name, true
+	}
+	if name, ok := s.nameOf(id); ok {
+		return sign + name, true
+	}
+	if label != "" {
+		return sign + strings.TrimLeft(label, "@#"), true
+	}
+	return "<" + sign + id + ">", false
+}
+
+// Mentions that notify people: of one person or a group as control sequences, escaped or not, and
+// of a group as a plain word. plainMention also matches e-mail addresses, in which such a word is none.
+var (
+	userMention  = regexp.MustCompile(`(<|&lt;)@([UW][A-Z0-9])`)
+	groupMention = regexp.MustCompile(`(?i)(<|&lt;)!(channel|here|everyone|group|subteam)`)
+	plainMention = regexp.MustCompile(`(?i)\w@[\w-]+\.\w|@(channel|here|everyone)`)
+)
+
+// wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing it.
+const wordJoiner = "\u2060"
+
+// defuseMentions makes the mentions in a model's text harmless, because people may have prompted it to write them.
+func defuseMentions(text string) string {
+	if !strings.ContainsAny(text, "!@") {
+		return text
+	}
+	text = groupMention.ReplaceAllString(text, "$1!"+wordJoiner+"$2")
+	text = userMention.ReplaceAllString(text, "$1@"+wordJoiner+"$2")
+	return plainMention.ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] != '@' { // an address: people copy it
+			return found
+		}
+		return "@" + wordJoiner + found[1:]
+	})
+}
+
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// escape escapes a text so that Slack shows it literally.
+func escape(text string) string { return escapes.Replace(defuseMentions(text)) }
+
+// Splitters, with limits in UTF-16 units, which are at least as many as characters.
+var (
+	messages = platform.Splitter{Limit: 4_000, Cost: cost} // as Slack recommends; an edit without Markdown may have no more
+	section  = platform.Splitter{Limit: 3_000, Cost: cost} // a section
+)
+
+// Split splits a reply into messages that Slack accepts.
+func (s *Slack) Split(text string) []string { return messages.Texts(text, "") }
+
+// cost returns the most units that a character takes when it is sent: see escape and defuseMentions.
+func cost(r rune) int {
+	switch {
+	case r == '&':
+		return 5
+	case r == '<', r == '>':
+		return 4
+	case r == '@', r == '!', r > 0xFFFF:
+		return 2
+	}
+	return 1
+}
+
+// blockCost returns about how many bytes a character takes in the JSON of a block.
+func blockCost(r rune) int {
+	switch r {
+	case '&', '<', '>': // written as \u0026amp; and the like
+		return 10
+	case '@', '!': // see defuseMentions
+		return 1 + len(wordJoiner)
+	case '"', '\\', '\n', '\t':
+		return 2
+	}
+	return utf8.RuneLen(r)
+}
+
+// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may take another one.
+func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
+
+// nameOf returns a cached name of a person or a channel.
+func (s *Slack) nameOf(id string) (name string, ok bool) { return s.names.Find(nameKey(id)) }
+
+const lookupTimeout = 5 * time.Second // of one person
+
+// lookUp returns the name of a person or a channel from the cache or from Slack; the id if it cannot be found.
+func (s *Slack) lookUp(ctx context.Context, id string) string {
+	if name, ok := s.nameOf(id); ok {
+		return name
+	}
+	var name string
+	var err error
+	if id != "" && strings.Contains("CGD", id[:1]) {
+		var c *slackgo.Channel
+		if c, err = s.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id}); err == nil {
+			name = c.Name
+		}
+	} else {
+		name, _, err = s.lookUpPerson(ctx, id)
+	}
+	if err != nil && !isRefused(err) {
+		return id // it is looked up again for the next message
+	}
+	name = cmp.Or(name, id)
+	s.names.Set(nameKey(id), name)
+	return name
+}
+
+// lookUpPerson returns the name of a person, and whether they are an admin or owner of the workspace.
+func (s *Slack) lookUpPerson(ctx context.Context, id string) (name string, admin bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	u, err := s.api.read.GetUserInfoContext(ctx, id)
+	if err != nil {
+		return "", false, err
+	}
+	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name), u.IsAdmin || u.IsOwner || u.IsPrimaryOwner, nil
+}
+
+// label returns the display name of a place, from the cache: that of the author in direct messages; empty if unknown.
+func (s *Slack) label(place channel.Place, author string) string {
+	if place.Direct() {
+		return author
+	}
+	name, _ := s.nameOf(place.Channel)
+	switch {
+	case name == "" || name == place.Channel: // it could not be looked up
+		return ""
+	case place.Thread != "":
+		return channel.Label("thread", name, s.self.workspace)
+	}
+	return channel.Label("", name, s.self.workspace)
+}
+
+// unresolvedName matches the id of a name that was not cached when the message arrived.
+var unresolvedName = regexp.MustCompile(`<[@#][A-Z0-9]+>`)
+
+// Complete adds what an event leaves out: names, a quote of the message at the top of the thread, and contents of files.
+func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
+	if err := s.Work.Wait(ctx); err != nil {
+		return m, err
+	}
+	limited, cancel := context.WithTimeout(ctx, s.times.complete)
+	defer cancel()
+	place := channel.ParsePlace(conversation)
+	if m.Author == "" || m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") {
+		m.Author = s.lookUp(limited, m.AuthorID)
+	}
+	m.Text = s.resolveNames(limited, m.Text)
+	if !place.Direct() {
+		s.lookUp(limited, place.Channel)
+	}
+	if m.Author != m.AuthorID {
+		m.Label = s.label(place, m.Author)
+	}
+	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
+		m.Quote = s.quote(limited, place)
+	}
+	var err error
+	if m.Attachments, err = s.files.Complete(limited, m.Attachments); err != nil { // files without contents stay described
+		s.Log.Debug("read_file_failed", "error", err)
+	}
+	m.Incomplete = false
+	return m, ctx.Err()
+}
+
+// resolveNames replaces the ids that plainText left with names.
+func (s *Slack) resolveNames(ctx context.Context, text string) string {
+	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string {
+		return found[1:2] + s.lookUp(ctx, found[2:len(found)-1])
+	})
+}
+
+// quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
+func (s *Slack) quote(ctx context.Context, place channel.Place) string {
+	found, _, err := s.page(ctx, place, span{Limit: 1})
+	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {
+		return ""
+	}
+	root := found[0]
+	text, _ := s.plainText(withForwarded(root.Msg))
+	file := ""
+	if len(root.Files) > 0 {
+		file = attachments(root.Files)[0].Name
+	}
+	name, known := s.authorName(root.Msg)
+	if !known {
+		name = s.lookUp(ctx, root.User)
+	}
+	return platform.Quote(name, s.resolveNames(ctx, text), file)
+}
+
+// fetch reads at most limit bytes of a file. slack-go and sameHost keep the token from other hosts.
+func (s *Slack) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
+	var into bytes.Buffer
+	err := s.api.read.GetFileContext(platform.AtMost(ctx, limit), address, &into)
+	if err != nil && !platform.TooLong(err) {
+		return nil, err
+	}
+	return into.Bytes(), nil
+}
