@@ -148,6 +148,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer unix.Unmount(small, unix.MNT_DETACH)
 	p := newFolder(t)
+	p.write("config.toml", noBackups) // one that starts late and fails would make room again
 	data := filepath.Join(small, "data")
 	l := p.start("chat", "--json", "--data", data)
 	check.Equal(t, "accepted", l.saidTo("1", "a"), "")
