@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 
 	"cairn/compactor"
 )
@@ -41,18 +41,15 @@ func Load(file string) (Settings, error) {
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
 	s.File, s.text = file, text
-	if line := deepLine(string(text)); line > 0 {
-		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this is nested deeper than %d levels, and no setting is", maxDepth)}})
-	}
 	var raw map[string]any
-	if _, err := toml.Decode(string(text), &raw); err != nil {
-		wrong := Problem{Text: err.Error()}
-		if at, ok := errors.AsType[toml.ParseError](err); ok {
-			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf(`this is not valid TOML (%s): write key = value, and texts in "quotes"`, strings.TrimSuffix(at.Message, "."))}
+	if err := toml.Unmarshal(text, &raw); err != nil {
+		wrong := Problem{Text: fmt.Sprintf(`this is not valid TOML (%s): write key = value, and texts in "quotes"`, strings.TrimPrefix(err.Error(), "toml: "))}
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			wrong.Line, _ = at.Position()
 		}
 		return s, newError(file, []Problem{wrong})
 	}
-	d := decoder{lines: keyLines(string(text)), set: map[string]bool{}}
+	d := decoder{lines: keyLines(text), set: map[string]bool{}}
 	d.settings(&s, raw)
 	d.check(&s)
 	s.set, s.Warnings = d.set, d.warnings
@@ -68,7 +65,7 @@ func (d *decoder) settings(s *Settings, raw map[string]any) {
 	if raw["data_dir"] != nil {
 		s.DataDir = s.Path(s.DataDir)
 	}
-	tables, ok := agents.([]map[string]any)
+	tables, ok := tablesIn(agents)
 	if agents != nil && !ok {
 		d.problem("agents", "agents: must be tables, each under [[agents]]")
 	}
@@ -115,7 +112,7 @@ func (s *Settings) Origin(agent, key string) string {
 // Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
 // 0 if none does.
 func (s *Settings) Line(agent, key string) int {
-	return keyLines(string(s.text))[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
+	return keyLines(s.text)[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
 }
 
 // setAt returns the path in the file that sets a key for an agent; "" if none does.
@@ -176,8 +173,8 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			known = append(known, "agents") // decoded apart
 		}
 		hint := compactor.DidYouMean(key, known)
-		_, isTable := src[key].([]map[string]any)
-		if homes := tablesWith(key); len(homes) > 0 && !(isTable && hint != "") {
+		_, areTables := tablesIn(src[key])
+		if homes := tablesWith(key); len(homes) > 0 && !(areTables && hint != "") {
 			d.problem(at, fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or ")))
 			continue
 		}
@@ -208,7 +205,7 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	case isTable && dst.Kind() == reflect.Struct:
 		d.table(dst.Addr().Interface(), table, path)
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
-		src.Kind() == dst.Kind():
+		src.Kind() == dst.Kind() && src.CanConvert(dst.Type()): // a date is a struct, too
 		dst.Set(src.Convert(dst.Type()))
 	default:
 		d.wrongType(path, kindWords[dst.Kind()], v)
@@ -234,7 +231,7 @@ func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 // nil.
 func (d *decoder) list(dst reflect.Value, v any, path string) {
 	texts, isList := v.([]any)
-	tables, areTables := v.([]map[string]any)
+	tables, areTables := tablesIn(v)
 	list := reflect.Zero(dst.Type())
 	switch one := reflect.New(dst.Type().Elem()).Elem(); {
 	case one.Kind() == reflect.Struct && areTables:
@@ -260,6 +257,16 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 		d.wrongType(path, `a list of texts, e.g. ["a", "b"]`, v)
 	}
 	dst.Set(list)
+}
+
+// tablesIn returns the tables of an array; false if v is something else.
+func tablesIn(v any) (tables []map[string]any, ok bool) {
+	list, ok := v.([]any)
+	for _, one := range list {
+		table, is := one.(map[string]any)
+		tables, ok = append(tables, table), ok && is
+	}
+	return tables, ok
 }
 
 var kindWords = map[reflect.Kind]string{

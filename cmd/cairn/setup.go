@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
 	"cairn/config"
@@ -218,10 +217,8 @@ func (s *setup) write(target string) error {
 		}
 		s.file.set("data_dir", dir)
 	}
-	text := bytes.NewBufferString(settingsHead)
-	enc := toml.NewEncoder(text)
-	enc.Indent = ""
-	if err := enc.Encode(s.file); err != nil {
+	text, err := toml.Marshal(s.file)
+	if err != nil {
 		return err
 	}
 	folder := filepath.Join(filepath.Dir(target), secretsFolder)
@@ -235,7 +232,7 @@ func (s *setup) write(target string) error {
 			return err
 		}
 	}
-	return s.replace(target, text.String())
+	return s.replace(target, settingsHead+string(text))
 }
 
 // replace writes a file that only its owner may read. An existing one is kept under a name with the
