@@ -45,7 +45,7 @@ func TestUsage(t *testing.T) {
 		{"nothing to read", "transcript", exitNotFound, "talk to the bot first"},
 		{"no such file to import", "import none.jsonl", exitNotFound, "open none.jsonl: no such file"},
 		{"no folder for a backup", "backup none/b.db", exitNotFound, "talk to the bot first"},
-		{"no such format", "import --format csv x", exitUsage, "must be jsonl"},
+		{"no such format", "import --format csv x", exitUsage, "must be one of jsonl"},
 	} {
 		r := p.run("", strings.Fields(test.args)...)
 		check.Equal(t, test.name+": exit code", r.code, test.code)
@@ -154,7 +154,7 @@ func TestRecall(t *testing.T) {
 	r = p.run("", "recall", "my hotel", "--as", "ada")
 	check.Equal(t, "exit code and errors where the asker is \"my\"", fmt.Sprint(r.code, r.err), "0")
 	p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:general\n", "recall", "hotel", "--channel", "nowhere")
-	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `--kind "gossip": must be one of identity, goal`, "": "an argument is missing: cairn recall QUESTION… [flags]; see `cairn recall --help`"})
+	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `"gossip" for "--kind" flag: must be one of identity, goal`, "": "an argument is missing: cairn recall QUESTION… [flags]; see `cairn recall --help`"})
 
 	// Memories come first.
 	p.must("/remember the hotel has no lift\n", "chat", "--channel", "stay")
@@ -207,5 +207,5 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 		"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
 	check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
 	check.Contains(t, "answer", p.run("hello\n", "--config", "priced.toml", "chat", "--channel", "garden").err, "The budget for today is used up")
-	p.refuses(exitUsage, "usage", map[string]string{"--by week": `--by "week": must be one of day, conversation, model`, "--since May": "invalid time"})
+	p.refuses(exitUsage, "usage", map[string]string{"--by week": `"week" for "--by" flag: must be one of day, conversation, model`, "--since May": "invalid time"})
 }

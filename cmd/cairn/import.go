@@ -27,7 +27,7 @@ import (
 )
 
 func newImport(a *app) *cobra.Command {
-	var name, format string
+	name, format := "", "jsonl"
 	cmd := &cobra.Command{
 		Use:   "import [--channel NAME] [--format jsonl] FILE…",
 		Short: "Import recorded messages into a channel",
@@ -46,14 +46,11 @@ folder of a running bot.`,
   zcat garden.jsonl.gz | cairn import --channel garden -`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if format != "jsonl" {
-				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
-			}
 			return a.importFiles(cmd.Context(), name, files)
 		},
 	}
 	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
-	cmd.Flags().StringVar(&format, "format", "jsonl", "`FORMAT` of the files: jsonl")
+	cmd.Flags().Var(choice{&format, []string{"jsonl"}}, "format", "`FORMAT` of the files: jsonl")
 	return cmd
 }
 

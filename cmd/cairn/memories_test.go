@@ -50,7 +50,7 @@ func TestMemoriesList(t *testing.T) {
 	t.Parallel()
 	p := filled(t)
 	for args, want := range map[string]int{
-		"": 4, "--channel garden": 1, "--kind fact": 4, "--kind goal": 0, "--state forgotten": 0, "--state all": 4, "--since 1h": 4, "--since 2199-01-01": 0,
+		"": 4, "--channel garden": 1, "--kind fact": 4, "--kind goal": 0, "--kind= --sort=": 4, "--state forgotten": 0, "--state all": 4, "--since 1h": 4, "--since 2199-01-01": 0,
 		"--until 2020-01": 0, "--until 1h": 0, "--about ada": 4, "--about Bo": 0, "--limit 3": 3, "--limit 3 --offset 3": 1, "--offset 9": 0,
 	} {
 		check.Len(t, args, p.memories("list "+args), want)
@@ -61,7 +61,7 @@ func TestMemoriesList(t *testing.T) {
 	p.refuses(exitUsage, "memories", map[string]string{
 		"list --kind gossip": "must be one of identity, goal", "list --state lost": "must be one of active, expired", "list --since May": "invalid time",
 		"list --until May": "--until: invalid time \"May\"", "list --sort beauty": "must be one of confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": `"tea" is one argument too many: cairn memories stats`,
-		"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "not a memory's number", "export --format csv": "must be jsonl or markdown",
+		"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "not a memory's number", "export --format csv": "must be one of jsonl, markdown",
 		"purge 1": "confirm with --yes", "pin": "an argument is missing: cairn memories pin ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "an argument is missing: cairn memories search WORDS…",
 		"list --limit many": `invalid argument "many" for "--limit" flag: it must be a whole number; see`,
 	})

@@ -122,7 +122,7 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) (all []offeredM
 }
 
 func newUsage(a *app) *cobra.Command {
-	var since, by string
+	since, by := "", "day"
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
 		Short: "Show model usage and its cost",
@@ -136,9 +136,6 @@ them. A model without a price counts as 0, and is named. It works while the bot 
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
-				return err
-			}
 			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
 				day := ""
 				if !from.IsZero() {
@@ -153,7 +150,7 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().StringVar(&by, "by", "day", "one row for each `KEY`: day, conversation or model")
+	cmd.Flags().Var(choice{&by, channel.UsageKeys}, "by", "one row for each `KEY`: day, conversation or model")
 	return cmd
 }
 

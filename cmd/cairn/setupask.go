@@ -68,11 +68,11 @@ func (d *dialogue) wait(ctx context.Context, flag, prompt string, read func() (s
 	}
 }
 
-// choice is one answer among several.
-type choice struct{ name, help string }
+// option is one answer among several.
+type option struct{ name, help string }
 
 // choose asks for one of the choices, by number or name, until the answer is valid.
-func (d *dialogue) choose(ctx context.Context, flag, question string, choices []choice) (string, error) {
+func (d *dialogue) choose(ctx context.Context, flag, question string, choices []option) (string, error) {
 	prompt := "\n" + question + "\n"
 	for i, c := range choices {
 		prompt += fmt.Sprintf("  %d  %-10s %s\n", i+1, c.name, c.help)

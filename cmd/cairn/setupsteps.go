@@ -24,7 +24,7 @@ const (
 	usualServer = "http://localhost:11434/v1"
 )
 
-var modelChoices = []choice{
+var modelChoices = []option{
 	{"openai", "OpenAI, with a key"},
 	{"anthropic", "Anthropic, with a key"},
 	{otherServer, "another server, e.g. Ollama, llama.cpp, vLLM, OpenRouter"},
@@ -153,7 +153,7 @@ func (s *setup) agentOf(at config.LLM, key string) (agent channel.Agent, model *
 	return agent, model, err
 }
 
-var platformChoices = []choice{
+var platformChoices = []option{
 	{"discord", "a Discord server"},
 	{"slack", "a Slack workspace"},
 	{"terminal", "only here, in the terminal"},
