@@ -115,7 +115,7 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
 		Settings: b.settings,
-		Log:      b.log, Version: version(), Health: health.handler(), OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
+		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
 		MCPWrites: b.app.settings.Web.MCPWrites,
 		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}

@@ -114,21 +114,23 @@ func (d *doctor) settingsFacts() []string {
 
 func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
-	file := store.File(dir)
-	holds, err := store.Inspect(ctx, file)
-	var facts []string
-	var found []store.Finding
-	if err == nil { // then every page can be read
-		facts = []string{fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))}
-		found, err = inconsistencies(ctx, dir)
+	holds, err := store.Inspect(ctx, store.File(dir))
+	if errors.Is(err, store.ErrNotFound) {
+		d.report("data", nil, dir+": there is none yet")
+		return
 	}
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
-	case err != nil:
-		d.report("data", d.app.withRemedy(err), facts...)
-	default:
-		d.report("data", store.Writable(dir), append(facts, d.backupFact())...)
+	var found []store.Finding
+	if err == nil {
+		d.report("data", nil, fmt.Sprintf("%s: %s, every page can be read", store.File(dir), contentsOf(holds)))
+		err = d.app.openStore(ctx, true, func(db *store.Store) (err error) {
+			found, err = db.Upkeep().Check(ctx)
+			return err
+		})
+	}
+	if err != nil {
+		d.report("data", d.app.withRemedy(err))
+	} else {
+		d.report("data", store.Writable(dir), d.backupFact())
 	}
 	for _, f := range found {
 		d.report("data", errors.New(f.String()))
@@ -136,15 +138,6 @@ func (d *doctor) data(ctx context.Context) {
 	if len(found) > 0 {
 		d.report("data", errors.New(d.app.howToRestore()))
 	}
-}
-
-func inconsistencies(ctx context.Context, dir string) ([]store.Finding, error) {
-	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
-	if err != nil {
-		return nil, err
-	}
-	found, err := db.Upkeep().Check(ctx)
-	return found, errors.Join(err, db.Close())
 }
 
 // withRemedy adds to a damage error how to restore a backup.

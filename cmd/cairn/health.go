@@ -44,7 +44,7 @@ type health struct {
 	connectors []outerConnector
 	ctx        context.Context // ends when the bot stops
 	server     *http.Server
-	handler    func() http.Handler // serves /healthz, /readyz and /metrics
+	handler    *http.ServeMux // serves /healthz, /readyz and /metrics
 	done       sync.WaitGroup
 	probes     singleflight.Group // concurrent requests share one check
 	found      sync.Map           // by name, the latest result: state
@@ -55,8 +55,11 @@ type health struct {
 }
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
-	h := &health{bot: b, connectors: connectors, ctx: ctx}
-	h.handler = sync.OnceValue(h.newHandler)
+	h := &health{bot: b, connectors: connectors, ctx: ctx, handler: http.NewServeMux()}
+	h.handler.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
+	h.handler.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
+	b.metrics.registry.MustRegister(h) // collects the gauges
+	h.handler.Handle("GET /metrics", promhttp.HandlerFor(b.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	return h
 }
 
@@ -75,22 +78,12 @@ func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*he
 		return nil, fmt.Errorf("health: %w", err)
 	}
 	h.server = &http.Server{
-		Handler: h.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
+		Handler: h.handler, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	b.log.Info("health_listening", "health", listener.Addr().String())
 	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
 	return h, nil
-}
-
-func (h *health) newHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
-	registry := h.bot.metrics.registry
-	registry.MustRegister(h) // collects the gauges
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
-	return mux
 }
 
 func (h *health) close() {

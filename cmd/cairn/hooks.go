@@ -97,13 +97,6 @@ func ended(conversation string, e channel.Event) endedEvent {
 // observer returns the observer of a bot's steps: its metrics, and traces if the environment
 // configures them. Otherwise traces are nil.
 func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
-	endpoint, err := otlp.Endpoint()
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	if endpoint == "" {
-		return m, nil, nil
-	}
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
 			_, value, _ := strings.Cut(header, "=")
@@ -121,6 +114,9 @@ func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (obser
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	log.Info("traces_sent", "endpoint", config.ShownAddress(endpoint))
+	if traces == nil {
+		return m, nil, nil
+	}
+	log.Info("traces_sent", "endpoint", config.ShownAddress(traces.Endpoint))
 	return observe.All{m, traces}, traces, nil
 }
