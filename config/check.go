@@ -59,17 +59,11 @@ func (d *decoder) checkAgents(s *Settings) {
 	ids := map[string]bool{}
 	for i, agent := range s.Agents {
 		path := agentPath(i)
-		switch {
-		case agent.ID == "":
-			d.problem(path+".id", "id: is missing; add id = \"cairn\", or a name of your own")
-		case strings.ContainsFunc(agent.ID, unaddressable) || strings.HasSuffix(agent.ID, "."):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and ".", because people write @id to ask an agent`, agent.ID))
-		case ids[agent.ID]:
-			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
-		case strings.ToLower(agent.ID) != agent.ID:
+		d.checkNewID(path, agent.ID, ids, !strings.ContainsFunc(agent.ID, unaddressable) && !strings.HasSuffix(agent.ID, "."),
+			`letters, digits, "-", "_" and ".", because people write @id to ask an agent, e.g. "cairn"`)
+		if strings.ToLower(agent.ID) != agent.ID {
 			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		}
-		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)
 		d.checkLanguage(path+".language", cmp.Or(agent.Language, channel.DefaultLanguage))
 		d.checkWindow(path+".context_window", s, agent)
@@ -82,6 +76,19 @@ func (d *decoder) checkAgents(s *Settings) {
 	for i, agent := range s.Agents {
 		d.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
 	}
+}
+
+// checkNewID reports the id of a table that is missing, not good, which says how it must be, or taken.
+func (d *decoder) checkNewID(path, id string, taken map[string]bool, good bool, form string) {
+	switch {
+	case id == "":
+		d.problem(path+".id", "id: is missing; it must be of "+form)
+	case !good:
+		d.problem(path+".id", fmt.Sprintf("id = %q: must be of %s", id, form))
+	case taken[id]:
+		d.problem(path+".id", fmt.Sprintf("id = %q: another one has this id", id))
+	}
+	taken[id] = true
 }
 
 // unaddressable reports whether "@id question" would not be read as a call with this character in the id.
@@ -175,7 +182,7 @@ func (d *decoder) checkServer(path, value, example string) {
 
 // checkSecret reports a secret that cannot be read.
 func (d *decoder) checkSecret(s *Settings, path, setting, variable string) {
-	if _, err := s.secretFile(setting, variable); err != nil {
+	if _, err := s.secret(setting, variable); err != nil {
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	}
 }

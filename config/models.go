@@ -25,15 +25,7 @@ func (d *decoder) checkModels(s *Settings) {
 	ids := map[string]bool{}
 	for i, p := range s.Providers {
 		path := fmt.Sprintf("providers.%d", i)
-		switch {
-		case p.ID == "":
-			d.problem(path+".id", `id: is missing; models are named with it, as in model = "id/model"`)
-		case !providerID.MatchString(p.ID):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and "."`, p.ID))
-		case ids[p.ID]:
-			d.problem(path+".id", fmt.Sprintf("id = %q: another provider has this id", p.ID))
-		}
-		ids[p.ID] = true
+		d.checkNewID(path, p.ID, ids, providerID.MatchString(p.ID), `letters, digits, "-", "_" and "."; models are named with it, as in model = "id/model"`)
 		if p.BaseURL == "" {
 			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}
@@ -70,7 +62,7 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 
 // checkKey reports a key that cannot be read, and warns about a key in plain text.
 func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
-	_, plain, err := s.modelKey(setting)
+	_, plain, err := s.Secret(setting)
 	switch {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))

@@ -79,7 +79,7 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 func (s *Settings) resolveSecrets(values map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(values))
 	for name, setting := range values {
-		value, _, err := s.modelKey(setting)
+		value, _, err := s.Secret(setting)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -121,13 +121,8 @@ func (d *decoder) checkTools(s *Settings) {
 	ids := map[string]bool{}
 	for i, t := range s.Tools {
 		path := fmt.Sprintf("tools.%d", i)
-		switch {
-		case !toolID.MatchString(t.ID) || slices.Contains(reservedIDs, t.ID):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, e.g. "calc", and not "%s", which are built in`, t.ID, strings.Join(reservedIDs, `" or "`)))
-		case ids[t.ID]:
-			d.problem(path+".id", fmt.Sprintf("id = %q: another server has this name", t.ID))
-		}
-		ids[t.ID] = true
+		d.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
+			`lower-case letters, digits and dashes, e.g. "calc", and not "`+strings.Join(reservedIDs, `" or "`)+`", which are built in`)
 		d.checkToolServer(path, s, t)
 	}
 	known := slices.Sorted(maps.Keys(ids))
@@ -238,7 +233,7 @@ func (h Hooks) Calls() map[string][]string {
 
 // HookSettings returns the hooks to call, and the secret.
 func (s *Settings) HookSettings() (hooks.Settings, error) {
-	secret, _, err := s.modelKey(s.Hooks.Secret)
+	secret, _, err := s.Secret(s.Hooks.Secret)
 	if err != nil {
 		return hooks.Settings{}, fmt.Errorf("hooks: secret: %w", err)
 	}
@@ -263,7 +258,7 @@ func (d *decoder) checkHooks(s *Settings) {
 			}
 		}
 	}
-	if _, _, err := s.modelKey(s.Hooks.Secret); err != nil {
+	if _, _, err := s.Secret(s.Hooks.Secret); err != nil {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 }

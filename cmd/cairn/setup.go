@@ -153,31 +153,23 @@ func (s *setup) retry(ctx context.Context, do func() error, answers ...*string) 
 
 // secret reads a secret and registers it for masking; "" if there is none.
 func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (value string, err error) {
-	kind, name, _ := strings.Cut(from.flag, ":")
-	switch kind {
-	case "":
-		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
-			s.say("Using %s.", from.variable)
-		} else {
-			if from.variable != "" {
-				flag += ", or set " + from.variable
-			}
-			value, err = s.ask.secret(ctx, flag, prompt)
+	value = strings.TrimSpace(os.Getenv(from.variable))
+	switch {
+	case from.flag != "":
+		var plain bool
+		if value, plain, err = new(config.Settings).Secret(from.flag); plain {
+			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
 		}
-	case "env":
-		if value = strings.TrimSpace(os.Getenv(name)); value == "" {
-			err = usage(fmt.Errorf("the environment variable %s is not set", name))
+		if err != nil {
+			err = usage(fmt.Errorf("%s: %w", flag, err))
 		}
-	case "file":
-		var text []byte
-		if text, err = config.ReadFile(name); err != nil {
-			err = usage(fmt.Errorf("read a secret: %w", err))
-		} else if value = strings.TrimSpace(string(text)); value == "" {
-			err = usage(fmt.Errorf("%s is empty", name))
+	case value != "":
+		s.say("Using %s.", from.variable)
+	default:
+		if from.variable != "" {
+			flag += ", or set " + from.variable
 		}
-	default: // the value may be the secret itself
-		s.app.secrets.learn(from.flag)
-		err = usage(errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`))
+		value, err = s.ask.secret(ctx, flag, prompt)
 	}
 	s.app.secrets.learn(value)
 	return value, err

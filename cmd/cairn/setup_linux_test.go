@@ -58,7 +58,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model none --platform slack":      {exitUsage, "pass --slack-bot-token"},
 			discord + "xyz-secret":               {exitUsage, `"file:PATH" or "env:NAME"`},
 			discord + "env:EMPTY":                {exitUsage, "EMPTY is not set"},
-			discord + "file:empty":               {exitUsage, "empty is empty"},
+			discord + "file:empty":               {exitUsage, "--discord-token: the file it names is empty"},
 			discord + "file:none":                {exitUsage, "no such file"},
 			"--model gpt --platform terminal":    {exitUsage, "the model must be openai, anthropic, none, or an address"},
 			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the model must be"},
