@@ -116,13 +116,8 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			given := 0
-			for _, name := range []string{p.user, p.channel, p.server} {
-				if name != "" {
-					given++
-				}
-			}
-			if given != 1 {
+			empty := func(name string) bool { return name == "" }
+			if len(slices.DeleteFunc([]string{p.user, p.channel, p.server}, empty)) != 1 {
 				return wrongUse(cmd, errors.New("name one of --user, --channel and --server"))
 			}
 			return a.purge(cmd.Context(), p)

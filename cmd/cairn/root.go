@@ -149,19 +149,10 @@ func (a *app) load() error {
 		return usage(err)
 	}
 	a.settings = a.withFlags(s)
-	return setLocalZone(s.TimeZone)
-}
-
-// setLocalZone makes zone the local time zone of the process.
-func setLocalZone(zone string) error {
-	if time.Local.String() == zone {
-		return nil
+	if zone, err := time.LoadLocation(s.TimeZone); err == nil && time.Local.String() != s.TimeZone {
+		time.Local = zone
 	}
-	there, err := time.LoadLocation(zone)
-	if err == nil {
-		time.Local = there
-	}
-	return err
+	return nil
 }
 
 // withFlags returns s with the values of the command line's flags.

@@ -124,12 +124,10 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		select {
 		case <-ctx.Done():
 		case err := <-closed:
-			left--
-			switch {
-			case ctx.Err() != nil:
-			case left == 0:
+			if left--; left == 0 && ctx.Err() == nil {
 				return err
-			default:
+			}
+			if ctx.Err() == nil {
 				log.Error("connector_closed", "error", err)
 			}
 		}
