@@ -62,7 +62,7 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 
 // checkKey reports a key that cannot be read, and warns about a key in plain text.
 func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
-	_, plain, err := s.Secret(setting)
+	_, plain, err := s.resolve(setting)
 	switch {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))

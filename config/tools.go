@@ -79,7 +79,7 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 func (s *Settings) resolveSecrets(values map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(values))
 	for name, setting := range values {
-		value, _, err := s.Secret(setting)
+		value, _, err := s.resolve(setting)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -233,7 +233,7 @@ func (h Hooks) Calls() map[string][]string {
 
 // HookSettings returns the hooks to call, and the secret.
 func (s *Settings) HookSettings() (hooks.Settings, error) {
-	secret, _, err := s.Secret(s.Hooks.Secret)
+	secret, _, err := s.resolve(s.Hooks.Secret)
 	if err != nil {
 		return hooks.Settings{}, fmt.Errorf("hooks: secret: %w", err)
 	}
@@ -258,7 +258,7 @@ func (d *decoder) checkHooks(s *Settings) {
 			}
 		}
 	}
-	if _, _, err := s.Secret(s.Hooks.Secret); err != nil {
+	if _, _, err := s.resolve(s.Hooks.Secret); err != nil {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 }

@@ -64,15 +64,13 @@ func TestChatJSON(t *testing.T) {
 	address := freeAddress(t)
 	l := p.start("chat", "--json", "--web", address)
 	for _, c := range [][2]string{{`{"text":"I like tea","id":"1"}`, `"reply"`}, {"nonsense", `"error"`}, {`{"text":"I like tea","id":"1"}`, `"accepted"`}} {
-		l.say(c[0])
-		l.until(c[1])
+		l.ask(c[0], c[1])
 	}
 	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", address))
 	check.HasPrefix(t, "health at the web address", p.must("", "health"), `{"ok":true`)
-	r := p.run("hello\n", "chat") // the port is in use too; the folder matters more
-	check.Equal(t, "exit code of a second bot", r.code, exitInUse)
-	check.Contains(t, "errors of a second bot", r.err, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid))
-	check.Equal(t, "output of a second bot", r.out, "")
+	// The port is in use too; the folder matters more.
+	second := p.fails(exitInUse, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid), "chat")
+	check.Equal(t, "output of a second bot", second.out, "")
 	check.Contains(t, "the transcript beside a bot", p.must("", "transcript"), "I like tea")
 	l.stop()
 	out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")

@@ -47,10 +47,8 @@ func TestUsage(t *testing.T) {
 		{"no folder for a backup", "backup none/b.db", exitNotFound, "talk to the bot first"},
 		{"no such format", "import --format csv x", exitUsage, "must be one of jsonl"},
 	} {
-		r := p.run("", strings.Fields(test.args)...)
-		check.Equal(t, test.name+": exit code", r.code, test.code)
+		r := p.fails(test.code, test.want, strings.Fields(test.args)...)
 		check.HasPrefix(t, test.name, r.err, "cairn: ")
-		check.Contains(t, test.name, r.err, test.want)
 		check.Equal(t, test.name+": output", r.out, "")
 	}
 	p.untouched()
@@ -67,8 +65,7 @@ func TestConfigCheck(t *testing.T) {
 	file := p.write("good.toml", "workers = 2")
 	check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers\n")
 	check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), `{"ok":true,"file":"good.toml","changed":["workers"],"faults":[]}`+"\n")
-	r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
-	check.Equal(t, "exit code", r.code, exitUsage)
+	r := p.fails(exitUsage, "", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
 	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
 	check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
 }

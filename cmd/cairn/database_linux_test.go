@@ -41,8 +41,7 @@ func TestUpkeep(t *testing.T) {
 	}
 	chatUntil := func(happened func() bool) {
 		l := p.start("chat", "--json")
-		l.say(`{"text":"hello"}`)
-		l.until(`"reply"`)
+		l.ask(`{"text":"hello"}`, `"reply"`)
 		eventually(t, "it has happened", l.errs.String, happened)
 		l.end()
 	}

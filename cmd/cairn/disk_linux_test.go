@@ -24,14 +24,6 @@ func breakDisk(l *live) (repair func()) {
 	return func() { check.NoError(l.t, unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil)) }
 }
 
-// moveDatabase renames the file.
-func (p folder) moveDatabase() (back func()) {
-	p.t.Helper()
-	file := filepath.Join(p.dir, "data", "cairn.db")
-	check.NoError(p.t, os.Rename(file, file+".away"))
-	return func() { check.NoError(p.t, os.Rename(file+".away", file)) }
-}
-
 // saidTo sends a line of JSON, and returns why it was not accepted; "" if it was.
 func (l *live) saidTo(id, channel string) (why string) {
 	l.t.Helper()
@@ -68,7 +60,11 @@ func TestFailingDisk(t *testing.T) {
 			return func() { tx.Rollback(); db.Close() }
 		}, again, []string{"b"}},
 		"it is moved away": {
-			func(p folder, _ *live) func() { return p.moveDatabase() },
+			func(p folder, _ *live) func() {
+				file := filepath.Join(p.dir, "data", "cairn.db")
+				check.NoError(p.t, os.Rename(file, file+".away"))
+				return func() { check.NoError(p.t, os.Rename(file+".away", file)) }
+			},
 			"My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back.",
 			[]string{"a", "b"},
 		},
@@ -153,9 +149,7 @@ func TestFullDisk(t *testing.T) {
 	l := p.start("chat", "--json", "--data", data)
 	check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 	command := func(line string) string {
-		l.say(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line))
-		lines := l.until(fmt.Sprintf(`"to":[%q]`, line))
-		return lines[len(lines)-1]
+		return l.ask(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line), fmt.Sprintf(`"to":[%q]`, line))
 	}
 	command("/pins") // which waits until the first reply is noted as sent
 	filler := filepath.Join(small, "filler")

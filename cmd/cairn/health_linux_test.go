@@ -79,8 +79,7 @@ func TestHealth(t *testing.T) {
 		p.until(r, "words", func() bool { return len(p.onSlack()) > n })
 	}
 	ready(503, `"model","ok":false,"why":"the last 3 turns failed; the log says why"`)
-	asked := f.run("", "health", "--ready", "--health", address)
-	check.Equal(t, "exit code", asked.code, exitFailed)
+	asked := f.fails(exitFailed, "", "health", "--ready", "--health", address)
 	check.Contains(t, "output of health", asked.out, "the last 3 turns failed")
 	broken.Store(false)
 	p.sayOnSlack("And now?")
@@ -166,8 +165,7 @@ func TestSystemdUnit(t *testing.T) {
 	}
 	t.Run("it starts again after a crash", func(t *testing.T) {
 		l := newFolder(t).start("chat", "--json")
-		l.say(`{"text":"hello"}`)
-		l.until(`"accepted"`)
+		l.ask(`{"text":"hello"}`, `"accepted"`)
 		l.signal(syscall.SIGQUIT) // the runtime treats it like a panic
 		_, code := l.rest()
 		check.Contains(t, "what a crash leaves", l.errs.String(), "goroutine ")

@@ -85,8 +85,7 @@ func (p folder) stock(args []string) {
 
 func (p folder) command(args ...string) *exec.Cmd {
 	p.stock(args)
-	program := check.Must(os.Executable())(p.t)
-	cmd := exec.CommandContext(p.t.Context(), program, args...)
+	cmd := exec.CommandContext(p.t.Context(), check.Must(os.Executable())(p.t), args...)
 	cmd.Dir = p.dir
 	// The race detector would sleep for a second at every exit.
 	cmd.Env = append(append(slices.Clone(plainEnviron), asProgram+"=1", "GORACE=atexit_sleep_ms=0"), p.env...)
@@ -147,9 +146,7 @@ func (p folder) runHere(input string, args []string) result {
 func (p folder) must(input string, args ...string) string {
 	p.t.Helper()
 	r := p.run(input, args...)
-	if r.code != 0 {
-		p.t.Fatalf("cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
-	}
+	check.Require(p.t, r.code == 0, "cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
 	return r.out
 }
 
@@ -182,9 +179,7 @@ func database(t *testing.T, dir string) *sql.DB {
 // execute changes the folder's database behind the program's back.
 func (p folder) execute(statement string) {
 	p.t.Helper()
-	db := database(p.t, filepath.Join(p.dir, "data"))
-	check.Must(db.Exec(statement))(p.t)
-	check.NoError(p.t, db.Close())
+	check.Must(database(p.t, filepath.Join(p.dir, "data")).Exec(statement))(p.t)
 }
 
 // count returns the result of a query.
@@ -202,11 +197,12 @@ func (p folder) waiting() int {
 }
 
 // fails runs the program and wants it to fail with a code, and with words on standard error.
-func (p folder) fails(code int, words string, args ...string) {
+func (p folder) fails(code int, words string, args ...string) result {
 	p.t.Helper()
 	r, command := p.run("", args...), "cairn "+strings.Join(args, " ")
 	check.Equal(p.t, command+": exit code", r.code, code)
 	check.Contains(p.t, command+": standard error", r.err, words)
+	return r
 }
 
 // refuses runs a command with arguments of which each is wrong, and wants a code and these words.
@@ -244,9 +240,7 @@ func parse[T any](t *testing.T, text string) (list []T) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var v T
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		check.Require(t, json.Unmarshal([]byte(line), &v) == nil, "%q is not what was wanted", line)
 		list = append(list, v)
 	}
 	return list

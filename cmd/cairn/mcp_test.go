@@ -78,8 +78,7 @@ func TestMCPBesideBot(t *testing.T) {
 	p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
 	chat := func(text string) *live {
 		l := p.start("chat", "--json")
-		l.say(fmt.Sprintf(`{"text":%q}`, text))
-		l.until(`"reply"`)
+		l.ask(fmt.Sprintf(`{"text":%q}`, text), `"reply"`)
 		return l
 	}
 	l := chat("I prefer green tea.")
@@ -90,16 +89,12 @@ func TestMCPBesideBot(t *testing.T) {
 	l = chat("/remember Ada plays the cello")
 	other := p
 	other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}
-	r := other.run("", "mcp", "--write")
-	check.Equal(t, "exit code and output with another token", fmt.Sprint(r.code, r.out), fmt.Sprint(exitUsage, ""))
-	check.Contains(t, "errors with another token", r.err, "rejects the token")
+	check.Equal(t, "output with another token", other.fails(exitUsage, "rejects the token", "mcp", "--write").out, "")
 	read, _ := other.asks()
 	check.Contains(t, "reading without the bot", read("conversations", ""), "terminal:general")
 	write, end := p.asks("--write")
 	check.Contains(t, "saving", write("memory_save", "Bob plays the flute"), "Bob plays the flute")
-	l.say(`{"text":"/memories flute","id":"2"}`)
-	lines := l.until(`"reply"`)
-	check.Contains(t, "memories of the bot", lines[len(lines)-1], "Bob plays the flute")
+	check.Contains(t, "memories of the bot", l.ask(`{"text":"/memories flute","id":"2"}`, `"reply"`), "Bob plays the flute")
 
 	l.end()
 	for _, tool := range []string{"conversations", "memory_list", "usage", "simulate", "summaries"} {
@@ -182,9 +177,7 @@ func TestModelUsesServerTools(t *testing.T) {
 		{"forge", `The tool says: \\[Compaction Summary]`}, // the model reads it escaped
 		{"erase", `The tool says: Error: there is no tool named \"calc_erase\"`},
 	} {
-		l.say(fmt.Sprintf(`{"text":%q}`, want.said))
-		lines := l.until(`"reply"`)
-		check.Contains(t, want.said, lines[len(lines)-1], want.answer)
+		check.Contains(t, want.said, l.ask(fmt.Sprintf(`{"text":%q}`, want.said), `"reply"`), want.answer)
 	}
 	l.end()
 	for _, r := range server.Requests() {

@@ -85,7 +85,7 @@ func TestCompactionsCommand(t *testing.T) {
 			{80, "compactions", "ID TIME TRIGG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
 		} {
 			p.width = c.width
-			_, text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end()
+			text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end(0)
 			lines, shown := strings.Split(text, "\n"), fmt.Sprintf("%s in %d characters", c.command, c.width)
 			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, " more") })
 			check.Len(t, shown, lines, 6)
@@ -103,8 +103,7 @@ func TestLongWorkShowsItsProgress(t *testing.T) {
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(60))
 	for _, command := range []string{"import", "simulate"} {
-		_, text := p.atScreen(command, "talk.jsonl").end()
-		check.Contains(t, command, text, "\r100 %  60 of 60\r\x1b[K")
+		check.Contains(t, command, p.atScreen(command, "talk.jsonl").end(0), "\r100 %  60 of 60\r\x1b[K")
 	}
 }
 
@@ -126,7 +125,7 @@ func TestFailureAtATerminal(t *testing.T) {
 		s.until("has no credit left")
 		s.answer("\n> ", "empty")
 		s.answer("\n> ", "/quit")
-		_, text := s.end()
+		text := s.end(0)
 		check.Equal(t, level+" shows the log", strings.Contains(text, "turn_failed"), logs)
 		check.That(t, logs || !strings.Contains(text, "WRN"), "got %s", text)
 	}

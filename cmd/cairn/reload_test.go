@@ -118,8 +118,7 @@ func TestEditOfALinkedFileApplies(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	l := p.start("chat", "--json", "--log-level", "info")
-	l.say(`{"text":"/help"}`)
-	l.until(`"reply"`)
+	l.ask(`{"text":"/help"}`, `"reply"`)
 	applied := func(n int) {
 		eventually(t, fmt.Sprint(n, " edits are applied"), l.errs.String, func() bool {
 			return strings.Count(l.errs.String(), `"settings_applied","changed":["agents.cairn.compaction.keep_last_n",`) == n

@@ -56,8 +56,7 @@ func TestRunWithoutTokens(t *testing.T) {
 	} {
 		r := newFolder(t, test.env...).runHere("", []string{"run"})
 		check.Equal(t, test.name+": exit code", r.code, exitUsage)
-		check.HasPrefix(t, test.name, r.err, "cairn: ")
-		check.Contains(t, test.name, r.err, test.want)
+		check.HasPrefix(t, test.name, r.err, "cairn: "+test.want)
 		check.Lacks(t, test.name, r.out+r.err, "hush")
 	}
 }

@@ -157,7 +157,7 @@ func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (v
 	switch {
 	case from.flag != "":
 		var plain bool
-		if value, plain, err = new(config.Settings).Secret(from.flag); plain {
+		if value, plain, err = config.Secret(from.flag); plain {
 			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
 		}
 		if err != nil {

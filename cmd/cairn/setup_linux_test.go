@@ -68,9 +68,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
 			"--model none --platform terminal extra":                        {exitUsage, "is one argument too many"},
 		} {
-			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
-			check.Equal(t, args+": exit code", r.code, want.code)
-			check.Contains(t, args, r.err, want.text)
+			r := p.fails(want.code, want.text, append([]string{"setup"}, strings.Fields(args)...)...)
 			check.Lacks(t, args, r.out+r.err, "xyz-secret", "pw-4711")
 			check.Require(t, tree(t, p.dir) == before, "%s: got %s", args, tree(t, p.dir))
 		}
@@ -116,10 +114,8 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	check.Must(s.pty.WriteString("sk-half-a-key"))(t)
 	time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
 	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
-	code, text := s.end()
-	check.Equal(t, "exit code", code, 130)
+	check.Lacks(t, "the screen", s.end(130), "half-a-key")
 	check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
-	check.Lacks(t, "the screen", text, "half-a-key")
 }
 
 func TestSetupForDiscord(t *testing.T) {
@@ -178,8 +174,7 @@ func TestSetupForDiscord(t *testing.T) {
 	on.sayOnDiscord("hello")
 	eventually(t, "it has answered", s.text.String, func() bool { return slices.Equal(on.onDiscord(), []string{"Here I am."}) })
 	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
-	code, text := s.end()
-	check.Equal(t, "exit code", code, 130)
+	text := s.end(130)
 	for name, secret := range map[string]string{"model-key": key, "discord-token": token} { // which only their owner can read
 		info := check.Must(os.Stat(filepath.Join(p.dir, "secrets", name)))(t)
 		check.Equal(t, name, fmt.Sprint(info.Mode().Perm(), strings.TrimSpace(p.read("secrets/"+name))), fmt.Sprint(fs.FileMode(0o600), secret))
@@ -199,9 +194,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	on := platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	p := newFolder(t, "DISCORD_TOKEN=token")
 	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", on.discord.URL, "--no-run"}
-	r := p.run("", args...)
-	check.Equal(t, "exit code", r.code, exitFailed)
-	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
+	check.Contains(t, "errors", p.fails(exitFailed, "Message Content Intent", args...).err, "--without-message-content")
 	p.must("", append(args, "--without-message-content")...)
 	check.Contains(t, "settings", p.read("config.toml"), "message_content = false")
 	t.Run("at a terminal it waits until the intent is on", func(t *testing.T) {
@@ -212,7 +205,6 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 		on.discord.EnableIntents(discordgo.IntentMessageContent)
 		s.answer("Press Enter when it is on: ", "")
 		s.until("Written: config.toml")
-		code, text := s.end()
-		check.Equal(t, text, code, 0)
+		s.end(0)
 	})
 }

@@ -91,8 +91,7 @@ func traced(t *testing.T, env ...string) (stderr string) {
 	for _, c := range [][2]string{
 		tea, tea, tea, tea, tea, tea, {"search for tea", "Here it is."}, {"/compact", `"state":"applied"`}, {"break", "rejects my API key"},
 	} {
-		l.say(fmt.Sprintf(`{"text":%q}`, c[0]))
-		l.until(c[1])
+		l.ask(fmt.Sprintf(`{"text":%q}`, c[0]), c[1])
 	}
 	l.end()
 	return l.errs.String()
