@@ -205,6 +205,24 @@ func (p folder) fails(code int, words string, args ...string) result {
 	return r
 }
 
+// prints runs a command with arguments, and wants output that contains these parts, lacks those behind
+// a "!", and begins with those behind a "^".
+func (p folder) prints(command string, want map[string][]string) {
+	p.t.Helper()
+	for args, parts := range want {
+		out, what := p.must("", strings.Fields(command+" "+args)...), "cairn "+command+" "+args
+		for _, part := range parts {
+			if rest, lacks := strings.CutPrefix(part, "!"); lacks {
+				check.Lacks(p.t, what, out, rest)
+			} else if rest, begins := strings.CutPrefix(part, "^"); begins {
+				check.HasPrefix(p.t, what, out, rest)
+			} else {
+				check.Contains(p.t, what, out, part)
+			}
+		}
+	}
+}
+
 // refuses runs a command with arguments of which each is wrong, and wants a code and these words.
 func (p folder) refuses(code int, command string, wrong map[string]string) {
 	p.t.Helper()
