@@ -28,7 +28,6 @@ func TestReport(t *testing.T) {
 	check.Equal(t, "thousands", thousands(1234567), "1 234 567")
 }
 
-// leaveRecordings writes files into a folder.
 func leaveRecordings(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -67,7 +66,6 @@ func TestFoldersThatHoldNoRecordings(t *testing.T) {
 	}
 }
 
-// TestModels has a short conversation with each model.
 func TestModels(t *testing.T) {
 	talk, err := inventedTalk()
 	check.Require(t, err == nil && len(talk.said) >= 100, "%d messages were invented: %v", len(talk.said), err)

@@ -96,7 +96,6 @@ func TestReference(t *testing.T) {
 	check.That(t, !known["respond"].Restart && !known["agents.model"].Restart, "settings that need no restart do")
 }
 
-// keysOf lists the paths of all settings in a table.
 func keysOf(path string, table reflect.Type) (keys []string) {
 	for _, field := range reflect.VisibleFields(table) {
 		key := strings.TrimPrefix(path+"."+field.Tag.Get("toml"), ".")

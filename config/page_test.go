@@ -34,7 +34,6 @@ func TestConfigurationPage(t *testing.T) {
 	check.Equal(t, "tables", tables, want)
 }
 
-// settingsTables describes all settings, one table of Markdown for each table of TOML.
 func settingsTables() string {
 	var b strings.Builder
 	table, previous := "none yet", ""

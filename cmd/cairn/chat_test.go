@@ -77,7 +77,6 @@ func TestChatJSON(t *testing.T) {
 	check.Equal(t, "output after a restart", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
 }
 
-// noBackups spares the tests of other things a checked copy of each database.
 const noBackups = "[backup]\nevery = \"0s\"\n"
 
 // writeServerSettings makes the bot talk to a server, in a small window.
@@ -85,7 +84,6 @@ func writeServerSettings(p folder, server *llmtest.Server, more ...string) {
 	p.write("config.toml", fmt.Sprintf(noBackups+"[llm]\nbase_url = %q\n[[agents]]\nid = \"small\"\ncontext_window = 6000\nmax_output_tokens = 200\n%s\n", server.URL, strings.Join(more, "\n")))
 }
 
-// A task from a pipe prints its progress and its result.
 func TestPipedChatWaitsForTasks(t *testing.T) {
 	t.Parallel()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
@@ -103,7 +101,6 @@ func TestPipedChatWaitsForTasks(t *testing.T) {
 	})
 }
 
-// Tokyo is nine hours ahead of UTC.
 func TestTimesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
 	server := llmtest.Serve(t, saying("Fine."))

@@ -144,7 +144,6 @@ func TestRecall(t *testing.T) {
 	p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:general\n", "recall", "hotel", "--channel", "nowhere")
 	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `"gossip" for "--kind" flag: must be one of identity, goal`, "": "an argument is missing: cairn recall QUESTION… [flags]; see `cairn recall --help`"})
 
-	// Memories come first.
 	p.must("/remember the hotel has no lift\n", "chat", "--channel", "stay")
 	p.must("The hotel is dear.\n", "chat", "--channel", "stay")
 	p.prints("recall", map[string][]string{

@@ -146,7 +146,6 @@ func (c *community) kill() {
 	<-c.program.ended
 }
 
-// wait waits until a condition holds in all of these spots; none: in all.
 func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 	c.t.Helper()
 	if len(in) == 0 {
@@ -155,7 +154,6 @@ func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 	eventually(c.t, what, c.program.errs.String, func() bool { return !slices.ContainsFunc(in, func(s *spot) bool { return !holds(s) }) })
 }
 
-// answered counts the copies of each question in the bot's replies.
 func (s *spot) answered() (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, q := range asked.FindAllString(strings.Join(s.replies(), "\n"), -1) {
@@ -181,7 +179,6 @@ func (s *spot) ask(user int, q string) {
 	s.say(user, mention+"please tell me about "+q)
 }
 
-// burst sends messages in all conversations at once.
 func (c *community) burst(from, to int) {
 	var all sync.WaitGroup
 	for _, s := range c.spots {
@@ -202,7 +199,6 @@ func (c *community) burst(from, to int) {
 	all.Wait()
 }
 
-// cut ends all connections.
 func (c *community) cut() {
 	c.discord.Cut()
 	for _, socket := range c.slack.Sockets() {

@@ -142,7 +142,6 @@ func (p folder) asNobody(input string, args ...string) (code int, out string) {
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// A read-only folder, for a user who is not root.
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)

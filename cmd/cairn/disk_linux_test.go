@@ -24,7 +24,6 @@ func breakDisk(l *live) (repair func()) {
 	return func() { check.NoError(l.t, unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil)) }
 }
 
-// saidTo sends a line of JSON, and returns why it was not accepted; "" if it was.
 func (l *live) saidTo(id, channel string) (why string) {
 	l.t.Helper()
 	l.say(fmt.Sprintf(`{"text":"message %s","id":%q,"channel":%q}`, id, id, channel))
@@ -135,7 +134,6 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	}
 }
 
-// A full disk, if a small one can be mounted.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	small := t.TempDir()

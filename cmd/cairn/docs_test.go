@@ -24,7 +24,6 @@ import (
 	"cairn/internal/check"
 )
 
-// pages returns all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -159,7 +158,6 @@ func TestDocsOfPlatforms(t *testing.T) {
 	}
 }
 
-// TestTroubleshootingQuotesTheProgram looks for each quoted message in the sources.
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	source := productSource(t)
 	text, _, _ := strings.Cut(read(t, checkout+"/docs/troubleshooting.md"), "\n## What you notice")
@@ -177,7 +175,6 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	check.That(t, quoted >= 20, "got only %d messages", quoted)
 }
 
-// productSource returns the text of all Go files except tests.
 func productSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -209,7 +206,6 @@ func TestDocsNameEveryStateAndKind(t *testing.T) {
 	}
 }
 
-// fillGarden returns a folder with the sample conversation, which has compactions.
 func fillGarden(t *testing.T) folder {
 	t.Helper()
 	p := newFolder(t)

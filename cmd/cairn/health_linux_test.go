@@ -133,7 +133,6 @@ func read(t *testing.T, file string) string {
 	return string(check.Must(os.ReadFile(file))(t))
 }
 
-// first returns the first group of a pattern's match.
 func first(t *testing.T, form, text string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)

@@ -16,13 +16,11 @@ import (
 	"cairn/words/wordstest"
 )
 
-// messagesOf reads a transcript's messages.
 func messagesOf(t *testing.T, out string) []chat.Record {
 	t.Helper()
 	return slices.DeleteFunc(parse[chat.Record](t, out), func(r chat.Record) bool { return r.Seq == 0 })
 }
 
-// recorded is a conversation of two people, one object a line.
 func recorded(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -116,7 +114,6 @@ func TestImportMistakes(t *testing.T) {
 	check.HasPrefix(t, "output", p.must("", "import", "--channel", "other", p.write("b.jsonl", strings.Replace(good, "hello", "bye", 1))), "imported 1 message")
 }
 
-// FuzzRecord reads any line of a recorded conversation.
 func FuzzRecord(f *testing.F) {
 	for _, line := range []string{
 		`{"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Look!","attachments":[{"kind":"image","caption":"a dog"}]}`,

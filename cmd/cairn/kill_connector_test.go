@@ -19,7 +19,6 @@ import (
 	"cairn/store"
 )
 
-// connectorStep is where a program on a platform is killed.
 type connectorStep struct {
 	name  string
 	death killStep
@@ -27,7 +26,6 @@ type connectorStep struct {
 	stuck bool // killed when it posts, before the post takes effect
 }
 
-// side is one of the platforms.
 type side struct {
 	name  string
 	say   func(p *platforms, text string)
@@ -142,7 +140,6 @@ INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, st
   (1, 'reply-2', 0, 1, '["m1"]', 'I see.', 0, 'waiting', '', %[1]d);
 PRAGMA user_version = 1`
 
-// leave upgrades the file of a folder to a version from the one before.
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
 	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)

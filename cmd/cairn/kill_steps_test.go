@@ -12,7 +12,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// step is where the program is killed in a scene, and the expected result.
 type step struct {
 	name   string
 	scene  string
@@ -91,7 +90,6 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
-// prepared returns a folder with the conversation of a scene.
 func prepared(t *testing.T, scene string) (dir string) {
 	t.Helper()
 	w := newRecorder(t, newFolder(t))

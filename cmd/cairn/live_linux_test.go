@@ -18,7 +18,6 @@ import (
 	"cairn/internal/check"
 )
 
-// live is a running program whose lines are read as they come.
 type live struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -113,7 +112,6 @@ func (l *live) signal(s syscall.Signal) {
 	check.NoError(l.t, l.cmd.Process.Signal(s))
 }
 
-// logs waits until the program has logged all of these.
 func (l *live) logs(parts ...string) {
 	l.t.Helper()
 	for _, part := range parts {

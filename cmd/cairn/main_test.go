@@ -92,7 +92,6 @@ func (p folder) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// result is the result of a run.
 type result struct {
 	out, err string
 	code     int
@@ -142,7 +141,6 @@ func (p folder) runHere(input string, args []string) result {
 	return result{out.String(), errs.String(), code}
 }
 
-// must runs the program and wants it to succeed.
 func (p folder) must(input string, args ...string) string {
 	p.t.Helper()
 	r := p.run(input, args...)
@@ -150,13 +148,11 @@ func (p folder) must(input string, args ...string) string {
 	return r.out
 }
 
-// read returns a file of the folder.
 func (p folder) read(name string) string {
 	p.t.Helper()
 	return read(p.t, filepath.Join(p.dir, name))
 }
 
-// untouched checks that no data folder was created.
 func (p folder) untouched() {
 	p.t.Helper()
 	check.Error(p.t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "data"))), fs.ErrNotExist)
@@ -182,7 +178,6 @@ func (p folder) execute(statement string) {
 	check.Must(database(p.t, filepath.Join(p.dir, "data")).Exec(statement))(p.t)
 }
 
-// count returns the result of a query.
 func (p folder) count(query string) (n int) {
 	p.t.Helper()
 	db := database(p.t, filepath.Join(p.dir, "data"))
@@ -253,7 +248,6 @@ func eventually(t *testing.T, what string, more func() string, holds func() bool
 	}
 }
 
-// parse reads lines of JSON.
 func parse[T any](t *testing.T, text string) (list []T) {
 	t.Helper()
 	for line := range strings.Lines(text) {

@@ -65,7 +65,6 @@ func TestMCPWithoutBot(t *testing.T) {
 	check.Contains(t, "memory", p.must("", "memories", "list"), "  owner  Ada  Eve plays the harp ")
 }
 
-// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)

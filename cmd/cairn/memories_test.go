@@ -17,7 +17,6 @@ import (
 	"cairn/store"
 )
 
-// kept is a memory as commands print it.
 type kept struct {
 	ID           int64
 	Channel      string
@@ -31,7 +30,6 @@ type kept struct {
 	Chain        []kept
 }
 
-// filled returns a folder with some memories.
 func filled(t *testing.T) folder {
 	t.Helper()
 	p := newFolder(t)

@@ -30,7 +30,6 @@ var failing = map[string]struct {
 	}, []string{"set model to one that the server has: mm, test-model"}},
 }
 
-// saying is a script that answers each request with a text.
 func saying(text string) func(x *llmtest.Exchange) {
 	return func(x *llmtest.Exchange) { x.Say(text) }
 }
@@ -43,7 +42,6 @@ func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server
 	return s
 }
 
-// modelAt is an environment that selects a model of a server.
 func modelAt(s *llmtest.Server) []string {
 	return []string{"OPENAI_BASE_URL=" + s.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-hush"}
 }

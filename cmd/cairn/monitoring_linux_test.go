@@ -56,7 +56,6 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestAlerts checks that each alert fires in alerts_test.yml, and says what to do.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	rules, tests := read(t, checkout+"/deploy/alerts.yml"), read(t, checkout+"/deploy/alerts_test.yml")
@@ -128,7 +127,6 @@ func operationsPage(t *testing.T, there map[string]string) {
 	check.Contains(t, "page", page, "deploy/grafana.json")
 }
 
-// queries returns the queries of the dashboard.
 func queries(t *testing.T) (all []string) {
 	t.Helper()
 	for _, found := range regexp.MustCompile(`"expr": (".*")`).FindAllStringSubmatch(read(t, checkout+"/deploy/grafana.json"), -1) {

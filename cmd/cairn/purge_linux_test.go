@@ -42,7 +42,6 @@ func (p folder) community() {
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
 }
 
-// has checks which of these texts are in the data folder's files, ignoring case.
 func (p folder) has(want bool, texts ...string) {
 	p.t.Helper()
 	all := bytes.ToLower([]byte(tree(p.t, filepath.Join(p.dir, "data"))))
@@ -107,7 +106,6 @@ func TestPurgeOfChannels(t *testing.T) {
 	p.has(true, "xylophone of 3", "weather of 4")
 }
 
-// TestPurgeOfPeople: a person goes from all channels of their platform, and the others stay.
 func TestPurgeOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)

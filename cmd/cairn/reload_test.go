@@ -42,14 +42,12 @@ func startBot(t *testing.T, text string) *runningBot {
 	return s
 }
 
-// edit replaces the file, as editors do.
 func (s *runningBot) edit(text string) {
 	s.t.Helper()
 	check.NoError(s.t, os.WriteFile(s.file+"~", []byte(text), 0o600))
 	check.NoError(s.t, os.Rename(s.file+"~", s.file))
 }
 
-// told waits until the log contains a text n times.
 func (s *runningBot) told(what string, n int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("the log has %q %d times", what, n), s.log.String, func() bool { return strings.Count(s.log.String(), what) >= n })

@@ -189,7 +189,6 @@ func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
 	}
 }
 
-// openConnector stays open until its context ends.
 type openConnector struct{ channeltest.Silent }
 
 func (openConnector) Run(ctx context.Context, _ *channel.Hub) error {

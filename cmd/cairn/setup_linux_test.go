@@ -24,7 +24,6 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// tree returns the content of a folder: names and files.
 func tree(t *testing.T, dir string) (all string) {
 	t.Helper()
 	check.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -22,7 +22,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// collector is an OpenTelemetry collector on loopback.
 type collector struct {
 	mu      sync.Mutex        // guards the rest
 	key     string            // the header Api-Key of the last request
@@ -48,7 +47,6 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// values returns attributes as text.
 func values(attrs []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, a := range attrs {
