@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -120,15 +121,8 @@ func (d *decoder) checkAmount(path string, v, limit float64) {
 func (s *Settings) Money() channel.Money {
 	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
-		input := amount(p.Input, 0)
-		m.Prices[model] = prices.Price{Input: input, Cached: amount(p.Cached, input), Write: amount(p.Write, input), Output: amount(p.Output, 0)}
+		input, output := cmp.Or(p.Input, new(0.0)), cmp.Or(p.Output, new(0.0))
+		m.Prices[model] = prices.Price{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}
 	}
 	return m
-}
-
-func amount(v *float64, fallback float64) float64 {
-	if v == nil {
-		return fallback
-	}
-	return *v
 }

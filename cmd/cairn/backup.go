@@ -37,7 +37,7 @@ absent. It contains everything, including what is deleted later: protect it like
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, copied{File: files[0], Copied: c})
+				return a.show(a.out, copied{File: files[0], Copied: c, done: "Backed up to"})
 			})
 		},
 	})
@@ -60,7 +60,7 @@ upgrades a backup of an older cairn.`,
 			if err != nil {
 				return err
 			}
-			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, restored: true})
+			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, done: "Restored from"})
 		},
 	})
 }
@@ -70,7 +70,7 @@ type copied struct {
 	File  string `json:"file"`
 	Aside string `json:"aside,omitempty"` // where the data that existed before was moved
 	store.Copied
-	restored bool
+	done string // for people: what was done
 }
 
 // contentsOf describes what a database contains.
@@ -80,11 +80,7 @@ func contentsOf(c store.Copied) string {
 }
 
 func (c copied) String() string {
-	done := "Backed up to "
-	if c.restored {
-		done = "Restored from "
-	}
-	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, contentsOf(c.Copied))
+	text := fmt.Sprintf("%s %s, checked: %s.", c.done, c.File, contentsOf(c.Copied))
 	if c.Aside != "" {
 		text += "\nThe previous database is kept as " + c.Aside
 	}
@@ -145,11 +141,7 @@ type purged struct {
 
 func (p purged) String() string {
 	var b strings.Builder
-	verb := "To be deleted"
-	if p.Deleted {
-		verb = "Deleted"
-	}
-	fmt.Fprintf(&b, "%s: %v", verb, p.Channels.Total())
+	fmt.Fprintf(&b, "%s: %v", map[bool]string{true: "Deleted", false: "To be deleted"}[p.Deleted], p.Channels.Total())
 	if p.User != nil {
 		fmt.Fprintf(&b, " of %v", *p.User)
 	}
@@ -246,24 +238,21 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 }
 
 func (p *purged) delete(ctx context.Context, db *store.Store) error {
-	if p.User == nil {
-		for _, c := range p.in {
-			if err := privacy.Of(c).Purge(ctx); err != nil {
-				return err
-			}
+	step := func(c *store.Conversation) (done bool, err error) { return true, privacy.Of(c).Purge(ctx) }
+	if p.User != nil {
+		if _, err := privacy.In(db).Erase(ctx, p.User.ID, p.in...); err != nil {
+			return err
 		}
-		return nil
-	}
-	if _, err := privacy.In(db).Erase(ctx, p.User.ID, p.in...); err != nil {
-		return err
+		step = func(c *store.Conversation) (done bool, err error) {
+			some, err := privacy.Of(c).EraseSome(ctx, p.User.ID)
+			return some.Done, err
+		}
 	}
 	for _, c := range p.in {
-		for done := false; !done; {
-			some, err := privacy.Of(c).EraseSome(ctx, p.User.ID)
-			if err != nil {
+		for done, err := false, error(nil); !done; {
+			if done, err = step(c); err != nil {
 				return err
 			}
-			done = some.Done
 		}
 	}
 	return nil

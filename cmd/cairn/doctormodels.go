@@ -56,7 +56,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 		d.report("model", explained(name, err))
 		return false
 	}
-	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens, window.Source)
+	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools[probe.Tools], window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if remote {
 		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
@@ -80,12 +80,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	return true
 }
 
-func withTools(is bool) string {
-	if !is {
-		return "supports no tools"
-	}
-	return "supports tools"
-}
+var withTools = map[bool]string{true: "supports tools", false: "supports no tools"}
 
 // cache sends the same request again and reports how much the provider read from its cache.
 func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {

@@ -213,10 +213,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	if err := config.CheckHealth(address); err != nil {
 		return usage(err)
 	}
-	path := "/healthz"
-	if ready {
-		path = "/readyz"
-	}
+	path := map[bool]string{false: "/healthz", true: "/readyz"}[ready]
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(address)+path, nil)

@@ -33,11 +33,11 @@ func newMemories(a *app) *cobra.Command {
   cairn memories search "green tea" --channel garden --json`,
 		Args: args(1, -1),
 	})
-	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
-		list, search, newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
+	all := []*cobra.Command{list, search, newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a)}
 	for _, f := range stateChanges {
-		cmd.AddCommand(newStateChange(a, f))
+		all = append(all, newStateChange(a, f))
 	}
+	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories", all...)
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
 the messages it came from. All of these commands except import work while the bot runs.
 

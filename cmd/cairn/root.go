@@ -52,10 +52,11 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 }
 
 func newRoot(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "cairn",
-		Short: "A chat bot whose conversations never end",
-		Long: `Cairn is a chat bot whose conversations never end. When a conversation fills the
+	root := group("cairn", "A chat bot whose conversations never end",
+		newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
+		newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a),
+		newHealth(a), newMCP(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))
+	root.Long = `Cairn is a chat bot whose conversations never end. When a conversation fills the
 model's context window, it summarizes the oldest part in the background and saves
 memories. The database keeps every message.
 
@@ -63,18 +64,14 @@ It uses OpenAI, Anthropic, or any server with one of their APIs. Set OPENAI_API_
 ANTHROPIC_API_KEY; for another server OPENAI_BASE_URL and OPENAI_MODEL, or [llm] in config.toml.
 Without a model it stores, summarizes and quotes messages.
 
-` + exitHelp,
-		Example: `  cairn setup                                 set up a model and a platform
+` + exitHelp
+	root.Example = `  cairn setup                                 set up a model and a platform
   cairn chat                                  chat in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
-  cairn context                               how full the model's window is`,
-		Args:          noSuchCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
+  cairn context                               how full the model's window is`
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(&a.help)
 	root.SetErr(a.err)
 	root.Version = version()
@@ -102,21 +99,7 @@ Without a model it stores, summarizes and quotes messages.
 		}
 		return nil
 	})
-	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a),
-		newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a),
-		newRun(a), newHealth(a), newMCP(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))
-	takeNoArguments(root)
 	return root
-}
-
-// takeNoArguments has the commands below cmd take no arguments, unless they say otherwise.
-func takeNoArguments(cmd *cobra.Command) {
-	for _, c := range cmd.Commands() {
-		if c.Args == nil {
-			c.Args = args(0, 0)
-		}
-		takeNoArguments(c)
-	}
 }
 
 func noSuchCommand(cmd *cobra.Command, args []string) error {
@@ -130,8 +113,13 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return wrongUse(cmd, fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names)))
 }
 
-// group returns a command that only has subcommands.
+// group returns a command that only has subcommands. Those take no arguments unless they say otherwise.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	for _, c := range commands {
+		if c.Args == nil {
+			c.Args = args(0, 0)
+		}
+	}
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Args: noSuchCommand,

@@ -121,7 +121,7 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 	if err != nil {
 		return inSetup(explained(at.Model, err))
 	}
-	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens)
+	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools[probe.Tools], window.Tokens)
 	if key != "" {
 		at.APIKey = s.keep("model-key", key)
 	}
