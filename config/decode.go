@@ -18,7 +18,9 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"cairn/channel"
 	"cairn/compactor"
+	"cairn/mcp"
 )
 
 // Load reads file. An empty name means DefaultFile if it exists, otherwise the defaults. The error
@@ -238,7 +240,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 		for i, table := range tables {
 			one.SetZero()
 			if server, ok := one.Addr().Interface().(*ToolServer); ok {
-				*server = toolServer()
+				server.Timeout, server.MaxResultTokens, server.Approve = compactor.Duration(mcp.DefaultTimeout), mcp.DefaultResultTokens, channel.ApproveNever
 			}
 			d.table(one.Addr().Interface(), table, fmt.Sprintf("%s.%d", path, i))
 			list = reflect.Append(list, one)

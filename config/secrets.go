@@ -114,7 +114,8 @@ func (s *Settings) Secrets() (all []string) {
 			texts = []string{one}
 		}
 		for _, text := range texts {
-			if holdsSecret(key) || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
+			plain := base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
+			if plain || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
 				secret, _, _ := s.resolve(text) // the error is reported where the secret is used
 				all = append(all, secret)
 			}
@@ -125,11 +126,6 @@ func (s *Settings) Secrets() (all []string) {
 		}
 	}
 	return all
-}
-
-// holdsSecret reports whether a setting may be a secret in plain text.
-func holdsSecret(key string) bool {
-	return base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
 }
 
 // maxFile is the size limit of such a file, in bytes.

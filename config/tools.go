@@ -50,11 +50,6 @@ func (c *Command) UnmarshalText(text []byte) error {
 // Approvals are the values of approve: when people are asked before a tool is called.
 var Approvals = []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways}
 
-// toolServer returns a server with the default settings.
-func toolServer() ToolServer {
-	return ToolServer{Timeout: compactor.Duration(mcp.DefaultTimeout), MaxResultTokens: mcp.DefaultResultTokens, Approve: channel.ApproveNever}
-}
-
 // ToolServers returns the MCP servers, with the secrets that their settings refer to.
 func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	var servers []mcp.Server

@@ -41,7 +41,11 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	}
 	switch {
 	case known && s.Text == "":
-		return made, failure(s.Error)
+		words := strings.TrimSuffix(s.Error, "; nothing was lost")
+		if strings.HasPrefix(words, "the model") {
+			return made, summarize.Refusal(words)
+		}
+		return made, errors.New(words)
 	case known:
 		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
 	case p.brief:
@@ -68,15 +72,6 @@ func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
 	s = left[i]
 	p.known[key] = slices.Delete(slices.Clone(left), i, i+1)
 	return s, true
-}
-
-// failure returns an error equivalent to the recorded text.
-func failure(words string) error {
-	words = strings.TrimSuffix(words, "; nothing was lost")
-	if strings.HasPrefix(words, "the model") {
-		return summarize.Refusal(words)
-	}
-	return errors.New(words)
 }
 
 // mostExtracted is the maximum number of messages in a recording for which extracts are made; an

@@ -143,8 +143,10 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		Before:     b.propose,
 		After:      b.compacted,
 		Remembered: b.remembered,
-		Replied:    b.replied,
-		Counted:    b.metrics.add,
+		Replied: func(conversation string, to []string, text string, failure bool) {
+			b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
+		},
+		Counted: b.metrics.add,
 	}
 }
 

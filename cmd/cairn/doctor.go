@@ -81,11 +81,18 @@ func (d *doctor) print(c diagnosis) {
 }
 
 func (d *doctor) examine(ctx context.Context) error {
+	s := &d.app.settings
 	if err := d.app.load(); err != nil {
 		d.report("settings", err)
-		d.app.settings = d.app.withFlags(config.Default()) // the flags may name the data folder
+		*s = d.app.withFlags(config.Default()) // the flags may name the data folder
 	} else {
-		d.report("settings", nil, d.settingsFacts()...)
+		d.report("settings", nil, cmp.Or(s.File, "no file, the defaults"))
+	}
+	for _, w := range s.Warnings {
+		d.report("settings", nil, "warning: "+w.In(s.File))
+	}
+	if s.Ambiguous() {
+		d.report("settings", nil, "warning: "+bothProviders)
 	}
 	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors} {
 		look(ctx)
@@ -97,19 +104,6 @@ func (d *doctor) examine(ctx context.Context) error {
 		return fmt.Errorf("%s wrong, see above", counted(d.failures, "thing is", "things are"))
 	}
 	return nil
-}
-
-// settingsFacts returns the name of the file and its warnings.
-func (d *doctor) settingsFacts() []string {
-	s := &d.app.settings
-	facts := []string{cmp.Or(s.File, "no file, the defaults")}
-	for _, w := range s.Warnings {
-		facts = append(facts, "warning: "+w.In(s.File))
-	}
-	if s.Ambiguous() {
-		facts = append(facts, "warning: "+bothProviders)
-	}
-	return facts
 }
 
 func (d *doctor) data(ctx context.Context) {
@@ -127,10 +121,17 @@ func (d *doctor) data(ctx context.Context) {
 			return err
 		})
 	}
-	if err != nil {
+	backups := backupsOf(&d.app.settings)
+	made, unread := backups.List(time.Now())
+	switch {
+	case err != nil:
 		d.report("data", d.app.withRemedy(err))
-	} else {
-		d.report("data", store.Writable(dir), d.backupFact())
+	case unread != nil:
+		d.report("data", store.Writable(dir), "warning: "+unread.Error())
+	case len(made) == 0:
+		d.report("data", store.Writable(dir), "no backups in "+backups.Dir+" yet")
+	default:
+		d.report("data", store.Writable(dir), counted(len(made), "backup", "backups")+", the newest is "+made[0])
 	}
 	for _, f := range found {
 		d.report("data", errors.New(f.String()))
@@ -157,18 +158,6 @@ func (a *app) howToRestore() string {
 		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."
 }
 
-// backupFact returns the number of backups and the newest one.
-func (d *doctor) backupFact() string {
-	made, err := backupsOf(&d.app.settings).List(time.Now())
-	switch {
-	case err != nil:
-		return "warning: " + err.Error()
-	case len(made) == 0:
-		return "no backups in " + backupsOf(&d.app.settings).Dir + " yet"
-	}
-	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
-}
-
 func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
 	switch {
@@ -187,9 +176,7 @@ func (d *doctor) connectors(ctx context.Context) {
 
 func (d *doctor) tools(ctx context.Context) {
 	servers, err := d.app.settings.ToolServers()
-	if err != nil {
-		d.report("tools", err)
-	}
+	d.report("tools", err)
 	for _, s := range servers {
 		d.toolServer(ctx, s)
 	}

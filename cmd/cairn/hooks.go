@@ -79,10 +79,6 @@ func (b *bot) propose(ctx context.Context, conversation string, p compactor.Prop
 	return v.Focus, nil
 }
 
-func (b *bot) replied(conversation string, to []string, text string, failure bool) {
-	b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
-}
-
 func ended(conversation string, e channel.Event) endedEvent {
 	id, path := e.ID, "/api/conversations/"+url.PathEscape(conversation)+"/summaries"
 	if id == 0 && len(e.Set) > 0 {

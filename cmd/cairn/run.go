@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +72,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	}
 	var known []channel.Connector
 	var open []runner
-	names := []string{}
+	names, agents := []string{}, []string{}
 	for _, connector := range connectors {
 		known, open, names = append(known, connector), append(open, connector), append(names, connector.Name())
 	}
@@ -92,7 +91,11 @@ func (a *app) run(ctx context.Context) (err error) {
 	if missing := a.settings.Unrestricted(); len(missing) > 0 {
 		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", missing)
 	}
-	log.Info("starting", "version", version(), "connectors", names, "agents", bot.agentNames(), "data", a.settings.DataDir)
+	for id, agent := range bot.current.Load().agents {
+		agents = append(agents, fmt.Sprintf("%s (%s)", id, agent.Model.Name()))
+	}
+	slices.Sort(agents)
+	log.Info("starting", "version", version(), "connectors", names, "agents", agents, "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
@@ -101,14 +104,6 @@ func (a *app) run(ctx context.Context) (err error) {
 		open = append(open, bot.newWeb(served, health))
 	}
 	return serve(ctx, bot.hub, open, grace, log)
-}
-
-func (b *bot) agentNames() (list []string) {
-	agents := b.current.Load().agents
-	for _, id := range slices.Sorted(maps.Keys(agents)) {
-		list = append(list, fmt.Sprintf("%s (%s)", id, agents[id].Model.Name()))
-	}
-	return list
 }
 
 // serve runs the connectors until ctx ends, and returns its cause; or until the last of them has

@@ -84,7 +84,9 @@ func (s *setup) run(cmd *cobra.Command) error {
 		tty := s.app.in.(*os.File)
 		s.ask = &dialogue{app: s.app, fd: int(tty.Fd()), in: bufio.NewReader(tty)}
 	}
-	if changesSettings(target) && !s.force {
+	_, absent := os.Lstat(target)
+	settings, err := config.Load(target) // that of the source sets only defaults
+	if changed := absent == nil && (err != nil || len(settings.Changed()) > 0); changed && !s.force {
 		answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
 		if err != nil {
 			return err
@@ -119,16 +121,6 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return s.app.run(ctx)
 	}
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
-}
-
-// changesSettings reports whether there is a settings file that sets more than defaults, as that of
-// the source does.
-func changesSettings(file string) bool {
-	if _, err := os.Lstat(file); err != nil {
-		return false
-	}
-	settings, err := config.Load(file)
-	return err != nil || len(settings.Changed()) > 0
 }
 
 // say prints a line, without secrets and control characters.
