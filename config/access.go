@@ -179,7 +179,6 @@ func LanguageIn(s *Settings, conversation string) string {
 	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Language }), agent.Language, s.Language)
 }
 
-// checkBinding reports mistakes in a binding.
 func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")

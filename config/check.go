@@ -17,7 +17,6 @@ import (
 	"cairn/compactor"
 )
 
-// check reports every invalid value.
 func (d *decoder) check(s *Settings) {
 	d.checkTime("catch_up", s.CatchUp, time.Second, 7*24*time.Hour)
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
@@ -116,7 +115,6 @@ func (d *decoder) checkWindow(path string, s *Settings, a Agent) {
 	}
 }
 
-// checkAgentModel reports mistakes in the model settings of an agent.
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	d.checkServer(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)

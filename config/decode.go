@@ -291,7 +291,6 @@ func checkRange[T cmp.Ordered](d *decoder, path string, v, low, high T) {
 	}
 }
 
-// checkTime is checkRange for a duration.
 func (d *decoder) checkTime(path string, v compactor.Duration, low, high time.Duration) {
 	checkRange(d, path, v, compactor.Duration(low), compactor.Duration(high))
 }

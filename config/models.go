@@ -18,7 +18,6 @@ import (
 // providerID is the form of a provider's id.
 var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// checkModels reports mistakes in [llm] and [[providers]].
 func (d *decoder) checkModels(s *Settings) {
 	d.checkServer("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
@@ -89,7 +88,6 @@ const (
 	maxBudget = 1_000_000_000.0
 )
 
-// checkMoney reports invalid prices and budgets.
 func (d *decoder) checkMoney(s *Settings) {
 	d.checkAmount("budget_per_day", s.BudgetPerDay, maxBudget)
 	d.checkAmount("budget_per_month", s.BudgetPerMonth, maxBudget)

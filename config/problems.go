@@ -62,10 +62,8 @@ func (d *decoder) problem(path, text string) {
 	}
 }
 
-// warn reports a setting that works but should be changed.
 func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
 
-// at returns a Problem with the position of path.
 func (d *decoder) at(path, text string) Problem {
 	line := 0
 	for at := path; at != "" && line == 0; at = parent(at) {
@@ -94,10 +92,8 @@ func (d *decoder) tableName(path string) string {
 	return "[" + strings.Join(parts, ".") + "]"
 }
 
-// parent returns the path of the table that contains path.
 func parent(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
 
-// base returns the key at the end of path.
 func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
 // deepest limits the parts of a key: settings have four, and a path of many costs their square.

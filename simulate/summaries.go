@@ -19,7 +19,6 @@ type recorded struct {
 	p *player
 }
 
-// strategy returns the named strategy with the recorded summaries.
 func (p *player) strategy(name string) compactor.Strategy {
 	s := compactor.StrategyOf(name)
 	if name == compactor.StrategyWindow {

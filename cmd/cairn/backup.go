@@ -65,7 +65,6 @@ upgrades a backup of an older cairn.`,
 	})
 }
 
-// copied is the result of a backup or a restore in the output.
 type copied struct {
 	File  string `json:"file"`
 	Aside string `json:"aside,omitempty"` // where the data that existed before was moved
@@ -73,7 +72,6 @@ type copied struct {
 	done string // for people: what was done
 }
 
-// contentsOf describes what a database contains.
 func contentsOf(c store.Copied) string {
 	return fmt.Sprintf("%s of %s, %s, %.1f MB", counted(c.Messages, "message", "messages"),
 		counted(c.Conversations, "conversation", "conversations"), counted(c.Memories, "memory", "memories"), float64(c.Bytes)/1e6)
@@ -128,7 +126,6 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 	return cmd
 }
 
-// purged is what was or would be deleted, in the output.
 type purged struct {
 	User     *privacy.Who     `json:"user,omitempty"`
 	Channels privacy.Holdings `json:"channels"`
@@ -217,7 +214,6 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 	return plan, err
 }
 
-// ofUser plans the deletion of one person's data.
 func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error {
 	people, err := privacy.In(db).Find(ctx, "", who)
 	switch {

@@ -118,7 +118,6 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	return nil
 }
 
-// hubOptions returns the hub's options for the current settings.
 func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	settings := &b.app.settings
 	return channel.Options{
@@ -166,7 +165,6 @@ func (b *bot) attachWeb(o *channel.Options) (err error) {
 	return nil
 }
 
-// compacted passes a step of a compaction to the metrics, the web server and the hooks.
 func (b *bot) compacted(conversation string, e channel.Event) {
 	b.metrics.compaction(e)
 	if web := b.app.webSide; web != nil {
@@ -177,7 +175,6 @@ func (b *bot) compacted(conversation string, e channel.Event) {
 	}
 }
 
-// remembered passes a new memory to the web server and the hooks.
 func (b *bot) remembered(conversation string, id int64, kind, content string) {
 	if web := b.app.webSide; web != nil {
 		web.events.Remembered(conversation, id, kind, content)
@@ -185,10 +182,8 @@ func (b *bot) remembered(conversation string, id int64, kind, content string) {
 	b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
 }
 
-// bothProviders says which provider is used if the environment names both.
 const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
 
-// warn logs settings that work but should be changed.
 func (b *bot) warn(s *config.Settings) {
 	for _, w := range s.Warnings {
 		b.log.Warn("setting_should_change", "setting", w.In(s.File))

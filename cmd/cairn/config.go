@@ -86,7 +86,6 @@ func (a *app) checkConfig() error {
 	return usage(err)
 }
 
-// explainedAgent has the settings of one agent, in tokens.
 type explainedAgent struct {
 	Agent   string             `json:"agent"`
 	Channel string             `json:"channel,omitempty"`

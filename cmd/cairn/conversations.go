@@ -157,7 +157,6 @@ messages behind it minus its own, at the price of cached input.`,
 	return cmd
 }
 
-// page is how many messages are read at once.
 const page = 500
 
 func newTranscript(a *app) *cobra.Command {
@@ -213,7 +212,6 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 	})
 }
 
-// appliedLine is what one step of compaction applied, in the output.
 type appliedLine struct {
 	Compacted []store.ListedCompaction `json:"compacted"`
 	Time      time.Time                `json:"time"`

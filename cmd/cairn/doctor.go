@@ -39,10 +39,8 @@ wrong.`,
 	})
 }
 
-// serverTimeout limits each request to a server.
 const serverTimeout = 30 * time.Second
 
-// doctor is one run of the checks.
 type doctor struct {
 	app      *app
 	failures int

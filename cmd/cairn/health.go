@@ -38,7 +38,6 @@ const probeTimeout = 8 * time.Second
 // can reach the address may request it.
 const probeTTL = time.Second
 
-// health serves the health checks of a bot.
 type health struct {
 	bot        *bot
 	connectors []outerConnector
@@ -101,7 +100,6 @@ type state struct {
 	at time.Time // when it was checked
 }
 
-// add adds a part, with what is wrong with it.
 func (s *state) add(part string, wrong bool, why string) {
 	if !wrong {
 		why = ""

@@ -20,7 +20,6 @@ import (
 	"cairn/llm"
 )
 
-// spanEvent is what the events of compactions have in common.
 type spanEvent struct {
 	Conversation string            `json:"conversation"`
 	Trigger      compactor.Trigger `json:"trigger"`
@@ -35,7 +34,6 @@ func spanOf(conversation string, e channel.Event) spanEvent {
 	return spanEvent{conversation, e.Trigger, e.Kind, e.From, e.To, e.Messages, e.Window}
 }
 
-// proposedEvent is the event passed to before_compaction.
 type proposedEvent struct {
 	spanEvent
 	Tokens int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
@@ -43,7 +41,6 @@ type proposedEvent struct {
 	Focus  string `json:"focus"`
 }
 
-// endedEvent is the event passed to after_compaction.
 type endedEvent struct {
 	spanEvent
 	ID      int64                `json:"id"`
@@ -70,7 +67,6 @@ type replyEvent struct {
 	Failure      bool     `json:"failure"` // the text reports a failure and is not the model's
 }
 
-// propose asks the hook that is called before a compaction.
 func (b *bot) propose(ctx context.Context, conversation string, p compactor.Proposal) (focus string, err error) {
 	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{spanOf(conversation, p.Event), p.Tokens, p.BeforeTokens, p.Focus})
 	if v.Veto {

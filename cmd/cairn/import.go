@@ -135,7 +135,6 @@ type line[T any] struct {
 	number int
 }
 
-// wrong wraps err with the line's file and number.
 func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
 
 // readLines returns the objects of a file, or of standard input if path is "-", without blank lines.
@@ -230,7 +229,6 @@ type record struct {
 	Attachments []chat.Attachment `json:"attachments"`
 }
 
-// check returns an error that names what is missing.
 func (r record) check() error {
 	switch {
 	case r.ID == "":

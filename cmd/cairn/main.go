@@ -27,7 +27,6 @@ func main() {
 	os.Exit(execute(ctx, &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
 }
 
-// execute runs the command in args and returns the exit code.
 func execute(ctx context.Context, a *app, args []string) int {
 	a.help.Writer = a.out
 	root := newRoot(a)

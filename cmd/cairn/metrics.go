@@ -185,7 +185,6 @@ func (m *metrics) turn(s *observe.Step, took float64) {
 	}
 }
 
-// workOf returns the kind of work that a request or tool call belongs to.
 func workOf(s *observe.Step) string {
 	if s.Parent != nil && s.Parent.Kind == observe.Compaction {
 		return store.ForSummary

@@ -85,7 +85,6 @@ func (a *app) models(ctx context.Context) error {
 	return showTable(a, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", all, offeredModel.cells)
 }
 
-// listTimeout limits a request for a server's list.
 const listTimeout = 30 * time.Second
 
 // offered returns the models that a server lists, followed by models that are used but not listed:

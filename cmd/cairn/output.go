@@ -99,7 +99,6 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 	return err
 }
 
-// moment formats a time for people.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // unlessZero formats a number for a cell; 0 is empty.

@@ -149,7 +149,6 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 	return err
 }
 
-// defaultChannel is the channel that chat uses if none is named.
 const defaultChannel = "general"
 
 func newChat(a *app) *cobra.Command {

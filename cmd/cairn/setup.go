@@ -57,7 +57,6 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 	return cmd
 }
 
-// setup is one run of the command: its flags and its findings.
 type setup struct {
 	app *app
 	ask *dialogue // nil: there is no terminal
@@ -75,7 +74,6 @@ type setup struct {
 // the terminal.
 type source struct{ flag, variable string }
 
-// errAborted ends a setup at the person's request.
 var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
@@ -167,7 +165,6 @@ func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (v
 	return value, err
 }
 
-// secretsFolder is a folder beside the settings file.
 const secretsFolder = "secrets"
 
 // settingsTable is the content of the written file, or one of its tables. What is empty is left out,

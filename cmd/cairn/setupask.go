@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 )
 
-// dialogue asks questions at a terminal.
 type dialogue struct {
 	app *app
 	fd  int
@@ -27,7 +26,6 @@ func (d *dialogue) line(ctx context.Context, flag, prompt string) (string, error
 	return d.wait(ctx, flag, prompt, func() (string, error) { return d.in.ReadString('\n') })
 }
 
-// secret asks for a line without echoing it.
 func (d *dialogue) secret(ctx context.Context, flag, prompt string) (string, error) {
 	return d.wait(ctx, flag, prompt, func() (string, error) {
 		text, err := term.ReadPassword(d.fd)
