@@ -14,7 +14,6 @@ import (
 )
 
 func TestChatWithoutSettings(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
 	check.Contains(t, "output", r.out, "I prefer tea.")
@@ -30,7 +29,6 @@ func TestChatWithoutSettings(t *testing.T) {
 }
 
 func TestUnwritableOutput(t *testing.T) {
-	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no device that is always full here: ", err)
@@ -59,7 +57,6 @@ func TestUnwritableOutput(t *testing.T) {
 }
 
 func TestChatJSON(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	address := freeAddress(t)
 	l := p.start("chat", "--json", "--web", address)
@@ -85,7 +82,6 @@ func writeServerSettings(p folder, server *llmtest.Server, more ...string) {
 }
 
 func TestPipedChatWaitsForTasks(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Messages[0].Text(), "You count.") {
 			x.Say("There are 12 bridges.")
@@ -102,7 +98,6 @@ func TestPipedChatWaitsForTasks(t *testing.T) {
 }
 
 func TestTimesUseConfiguredZone(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, saying("Fine."))
 	p := newFolder(t)
 	p.write("config.toml", "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \""+server.URL+"\"\n")
@@ -119,7 +114,6 @@ func TestTimesUseConfiguredZone(t *testing.T) {
 // Each hook writes its input to a file. The one before a compaction can veto it, but not an
 // emergency.
 func TestHooks(t *testing.T) {
-	t.Parallel()
 	dir, p := t.TempDir(), newFolder(t)
 	settings, talk := "[[agents]]\ncontext_window = 4000\n[hooks]\n", ""
 	for hook, answer := range map[string]string{

@@ -16,7 +16,6 @@ import (
 
 func TestUsage(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := newFolder(t)
 	p.bare = true
 	p.write("broken.toml", "[llm]\nmodle = 1")
@@ -58,7 +57,6 @@ func TestUsage(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	check.Equal(t, "output without a file", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
 	file := p.write("good.toml", "workers = 2")
@@ -70,7 +68,6 @@ func TestConfigCheck(t *testing.T) {
 }
 
 func TestConfigExplain(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
 	out, last := p.must("", "config", "check", "--explain", "--json"), 8000
@@ -91,7 +88,6 @@ func TestConfigExplain(t *testing.T) {
 }
 
 func TestChannels(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("", "import", p.write("none.jsonl", ""))
 	r := p.run("", "channels")
@@ -116,7 +112,6 @@ func TestChannels(t *testing.T) {
 }
 
 func TestRecall(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
 {"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
@@ -165,7 +160,6 @@ func counting(prompt, cached int) func(x *llmtest.Exchange) {
 }
 
 func TestUsageCommand(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, counting(1000, 400))
 	p := newFolder(t)
 	p.fails(exitNotFound, "", "usage")

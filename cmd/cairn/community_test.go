@@ -212,7 +212,6 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	t.Parallel()
 	c := newCommunity(t)
 	c.program = c.folder.start("run")
 	c.open(c.program)

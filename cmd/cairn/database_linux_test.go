@@ -18,7 +18,6 @@ import (
 )
 
 func TestBackupAndRestore(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
 	check.HasPrefix(t, "output", p.must("", "backup", "b.db"), "Backed up to b.db, checked: 2 messages of 1 conversation, 0 memories, ")
@@ -34,7 +33,6 @@ func TestBackupAndRestore(t *testing.T) {
 
 // TestUpkeep: a bot makes a backup by itself, and a new one after deleted text left the database.
 func TestUpkeep(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	backups := func() []string {
 		return check.Must(filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db")))(t)
@@ -60,7 +58,6 @@ func TestUpkeep(t *testing.T) {
 
 // TestUpkeepFails: a failure is logged once, and reported to watchers, until upkeep works again.
 func TestUpkeepFails(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	data := p.store()
 	c := check.Must(data.Conversation(t.Context(), "terminal:general"))(t)
@@ -84,7 +81,6 @@ func TestUpkeepFails(t *testing.T) {
 
 // An unusable database is never overwritten, and the message says what to do.
 func TestUnusableDatabase(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(p folder, file string)
 		code  int
@@ -143,7 +139,6 @@ func (p folder) asNobody(input string, args ...string) (code int, out string) {
 }
 
 func TestReadOnlyFolder(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
 	for _, c := range []struct {
@@ -174,7 +169,6 @@ func TestDamagedWriteAheadLog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p, f, r := answering(t, "Understood.")
 			p.sayOnBoth("one " + strings.Repeat("word ", 300))
 			p.answered(r, "Understood.", 1)

@@ -69,7 +69,6 @@ func TestFailingDisk(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := newFolder(t)
 			p.write("config.toml", noBackups) // else its failure is logged, too
 			l := p.start("chat", "--json")
@@ -98,7 +97,6 @@ func TestFailingDisk(t *testing.T) {
 // back, and everything goes on once the disk works: without a restart, and with one warning per
 // connector.
 func TestFailingDiskOnPlatforms(t *testing.T) {
-	t.Parallel()
 	asked, goOn := make(chan struct{}, 9), make(chan struct{})
 	p, f, r := served(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Last().Text(), "one") {
@@ -135,7 +133,6 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	t.Parallel()
 	small := t.TempDir()
 	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {
 		t.Skip("no small disk can be mounted here:", err)

@@ -218,7 +218,6 @@ func fillGarden(t *testing.T) folder {
 // TestDocsShowWhatCommandsPrint compares the documentation with what the commands print about the
 // sample conversation, but for times, and runs the queries of docs/queries.md on it.
 func TestDocsShowWhatCommandsPrint(t *testing.T) {
-	t.Parallel()
 	p := fillGarden(t)
 	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
 	for command, page := range map[string]string{

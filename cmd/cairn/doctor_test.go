@@ -16,7 +16,6 @@ import (
 )
 
 func TestDoctor(t *testing.T) {
-	t.Parallel()
 	newFolder(t).doctorSays(0, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
 	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
 	p.must("I like tea\n", "chat")
@@ -29,7 +28,6 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestDoctorFindsDamage(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", noBackups)
 	p.must("I like tea\n", "chat")
@@ -60,7 +58,6 @@ func (p folder) damage(name string) {
 }
 
 func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
-	t.Parallel()
 	isPicture := func(x *llmtest.Exchange) bool { return len(x.Request.Last().Images) > 0 }
 	for name, c := range map[string]struct {
 		script   func(x *llmtest.Exchange)
@@ -122,7 +119,6 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 
 // TestDoctorChecksOtherServers: Anthropic, and a worker on another provider with a wrong key.
 func TestDoctorChecksOtherServers(t *testing.T) {
-	t.Parallel()
 	claude, other := modelServer(t, saying("yes")), modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t, "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key")
 	p.write("config.toml", "[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")

@@ -40,7 +40,6 @@ func get(t *testing.T, url string) (code int, body string) {
 }
 
 func TestHealth(t *testing.T) {
-	t.Parallel()
 	var broken atomic.Bool
 	p, f, r := served(t, func(x *llmtest.Exchange) {
 		if broken.Load() {
@@ -153,7 +152,6 @@ func longEnough(t *testing.T, setting string) {
 }
 
 func TestSystemdUnit(t *testing.T) {
-	t.Parallel()
 	unit := read(t, checkout+"/deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
 	understood(t, command[1:])
@@ -192,7 +190,6 @@ func TestSystemdUnit(t *testing.T) {
 }
 
 func TestContainerFile(t *testing.T) {
-	t.Parallel()
 	file := read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "Go version of the container", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
 	words := func(form string) (list []string) {

@@ -33,7 +33,6 @@ func recorded(n int) string {
 
 func TestImport(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", recorded(200))
@@ -79,7 +78,6 @@ func TestImport(t *testing.T) {
 
 func TestImportMistakes(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	p := newFolder(t)
 	for _, test := range []struct{ text, want string }{
@@ -145,7 +143,6 @@ func FuzzRecord(f *testing.F) {
 // is imported whole and exported unchanged.
 func TestImportOfHostileText(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := newFolder(t)
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
 	corpus = append(corpus, wordstest.Trick{Name: "long", Text: strings.Repeat("many words, ", 9000)})
@@ -171,7 +168,6 @@ func TestImportOfHostileText(t *testing.T) {
 
 func TestSimulate(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
 	p.write("talk.jsonl", recorded(160))
@@ -218,7 +214,6 @@ func TestSimulate(t *testing.T) {
 
 func TestSimulateRefuses(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(10))
 	p.write("empty.jsonl", "\n")

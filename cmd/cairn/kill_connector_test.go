@@ -53,7 +53,6 @@ func TestKillAtEveryStepOfAConnector(t *testing.T) {
 	for _, on := range []side{{"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord}, {"Slack", (*platforms).sayOnSlack, (*platforms).onSlack}} {
 		for _, s := range connectorSteps {
 			t.Run(on.name+": "+s.name, func(t *testing.T) {
-				t.Parallel()
 				s.die(t, on)
 			})
 		}
@@ -178,7 +177,6 @@ func TestKillInAMigration(t *testing.T) {
 			}
 			name, d := point.name, point.death
 			t.Run(fmt.Sprintf("from version %d, %s", version, name), func(t *testing.T) {
-				t.Parallel()
 				p := newFolder(t)
 				check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(earlier)))
 				w := newRecorder(t, p)

@@ -77,14 +77,12 @@ func TestKillAtEveryStep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it kills some dozens of processes")
 	}
-	t.Parallel()
 	scenes := map[string]string{} // folders with conversations
 	for _, s := range steps {
 		if scenes[s.scene] == "" {
 			scenes[s.scene] = prepared(t, s.scene)
 		}
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
 			s.die(t, scenes[s.scene])
 		})
 	}
@@ -179,7 +177,6 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 	t.Parallel()
 	for _, s := range taskSteps {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { // the counting agent calls a tool twice, and then answers
 				switch looked := strings.Count(string(x.Request.Raw), `"role":"tool"`); {
 				case !strings.Contains(x.Request.Messages[0].Text(), "You count."):

@@ -72,7 +72,13 @@ type folder struct {
 	width uint16 // of the terminal of atScreen; 0: it knows none
 }
 
+// parallel are the tests with a folder, which run in parallel.
+var parallel sync.Map
+
 func newFolder(t *testing.T, env ...string) folder {
+	if _, runs := parallel.LoadOrStore(t, true); !runs {
+		t.Parallel()
+	}
 	return folder{t: t, dir: t.TempDir(), env: env}
 }
 

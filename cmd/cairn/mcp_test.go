@@ -50,7 +50,6 @@ func (p folder) asks(args ...string) (call func(tool, content string) string, en
 }
 
 func TestMCPWithoutBot(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n/remember Ada plays the cello\n", "chat")
 	read, _ := p.asks()
@@ -73,7 +72,6 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestMCPBesideBot(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
 	chat := func(text string) *live {
 		l := p.start("chat", "--json")
@@ -111,7 +109,6 @@ func TestMCPBesideBot(t *testing.T) {
 // The log goes to standard error: a line of it between the messages would end the session of most
 // clients.
 func TestStandardOutputIsProtocolOnly(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n", "chat")
 	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
@@ -155,7 +152,6 @@ func toolSettings(t *testing.T) string {
 }
 
 func TestModelUsesServerTools(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		switch last := x.Request.Last(); {
 		case last.Role == llm.RoleTool:
@@ -188,7 +184,6 @@ func TestModelUsesServerTools(t *testing.T) {
 }
 
 func TestDoctorConnectsToToolServers(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", toolSettings(t))
 	check.Contains(t, "output of doctor", p.must("", "doctor"), "calc: may be called: add, forge; not allowed: erase")
@@ -201,7 +196,6 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 }
 
 func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
-	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
 		<-r.Context().Done()

@@ -45,7 +45,6 @@ func (p folder) memories(args string) []kept {
 }
 
 func TestMemoriesList(t *testing.T) {
-	t.Parallel()
 	p := filled(t)
 	for args, want := range map[string]int{
 		"": 4, "--channel garden": 1, "--kind fact": 4, "--kind goal": 0, "--kind= --sort=": 4, "--state forgotten": 0, "--state all": 4, "--since 1h": 4, "--since 2199-01-01": 0,
@@ -88,7 +87,6 @@ func TestMemoriesList(t *testing.T) {
 }
 
 func TestMemoriesChange(t *testing.T) {
-	t.Parallel()
 	p := filled(t)
 	for _, c := range []struct {
 		do, state, again string
@@ -133,7 +131,6 @@ func TestMemoriesChange(t *testing.T) {
 }
 
 func TestMemoriesShow(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("hello\nI live in Oslo\nI live in Bergen\n", "chat")
 	db := p.store()
@@ -163,7 +160,6 @@ func TestMemoriesShow(t *testing.T) {
 }
 
 func TestMemoriesExport(t *testing.T) {
-	t.Parallel()
 	p := filled(t)
 	p.must("", "memories", "forget", "3")
 	out := p.must("", "memories", "export")
@@ -199,7 +195,6 @@ func TestMemoriesExport(t *testing.T) {
 }
 
 func TestMemoriesImport(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
 	for _, c := range []struct{ text, want string }{

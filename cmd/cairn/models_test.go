@@ -60,7 +60,6 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, f := range failing {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			server := modelServer(t, f.do)
 			l := newFolder(t, modelAt(server)...).start("chat", "--json")
 			l.logs(append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
@@ -77,7 +76,6 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 		})
 	}
 	t.Run("after an edit: the model it names", func(t *testing.T) {
-		t.Parallel()
 		server := modelServer(t, failing["a wrong key"].do)
 		p := newFolder(t)
 		p.write("config.toml", "workers = 2\n")
@@ -126,7 +124,6 @@ func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 // TestLearnedFactsSurviveRestart: the model's limit, that it accepts no tools, and its token count,
 // which a shell shows like the bot.
 func TestLearnedFactsSurviveRestart(t *testing.T) {
-	t.Parallel()
 	var refusals atomic.Int32
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		switch {
@@ -157,7 +154,6 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 }
 
 func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
-	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
 	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "OpenAI is used"), 1)
@@ -166,7 +162,6 @@ func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 }
 
 func TestKeyInFileWarns(t *testing.T) {
-	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
@@ -213,7 +208,6 @@ model = "p/m"
 }
 
 func TestModelsLists(t *testing.T) {
-	t.Parallel()
 	list := func(body string) *llmtest.Server {
 		s := llmtest.Serve(t, saying("yes"))
 		s.Tell("/v1/models", `{"data":[`+body+`],"has_more":false}`)

@@ -78,7 +78,6 @@ func TestAlerts(t *testing.T) {
 // TestMetrics compares the metrics of a program that has just started with what the documentation,
 // the alerts and the dashboard say of them.
 func TestMetrics(t *testing.T) {
-	t.Parallel()
 	p := newPlatforms(t)
 	r := p.folder("", "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).start("run", "--health", "127.0.0.1:0")
 	p.open(r)

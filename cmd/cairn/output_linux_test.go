@@ -48,7 +48,6 @@ ID        SAID  MEMORY  CHANN…
 
 func TestCompactionsCommand(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := fillGarden(t)
 	text := p.must("", "compactions", "--json")
 	all := parse[store.ListedCompaction](t, text)
@@ -99,7 +98,6 @@ func TestCompactionsCommand(t *testing.T) {
 }
 
 func TestLongWorkShowsItsProgress(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(60))
 	for _, command := range []string{"import", "simulate"} {
@@ -109,7 +107,6 @@ func TestLongWorkShowsItsProgress(t *testing.T) {
 
 // The person reads a sentence about a failure; the log is for --log-level.
 func TestFailureAtATerminal(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Last().Text(), "empty") {
 			x.Say("")
@@ -159,7 +156,6 @@ func TestOutputLinesCannotBeForged(t *testing.T) {
 
 // TestOutputOfHostileText: a pager may pass control characters to the terminal, too.
 func TestOutputOfHostileText(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
 	db := p.store()

@@ -51,7 +51,6 @@ func (p folder) has(want bool, texts ...string) {
 }
 
 func TestPurgeRefuses(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.community()
 	p.refuses(exitUsage, "purge", map[string]string{
@@ -79,7 +78,6 @@ func TestPurgeRefuses(t *testing.T) {
 }
 
 func TestPurgeOfChannels(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.community()
 	out := p.must("", "purge", "--channel", "discord:1/10", "--yes", "--json")
@@ -107,7 +105,6 @@ func TestPurgeOfChannels(t *testing.T) {
 }
 
 func TestPurgeOfPeople(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.community()
 	out := p.must("", "purge", "--user", "discord:7", "--yes")

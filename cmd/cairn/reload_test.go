@@ -58,7 +58,6 @@ func (s *runningBot) policy() compactor.Policy { return s.current.Load().agents[
 const taken = "settings_applied"
 
 func TestEditsApply(t *testing.T) {
-	t.Parallel()
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
 	s.told(taken, 1)
@@ -84,7 +83,6 @@ func TestEditsApply(t *testing.T) {
 }
 
 func TestWrongEditsChangeNothing(t *testing.T) {
-	t.Parallel()
 	const good = "[defaults.compaction]\nkeep_last_n = 5\n"
 	s := startBot(t, good)
 	standing := s.current.Load()
@@ -113,7 +111,6 @@ func TestWrongEditsChangeNothing(t *testing.T) {
 // Managers of configuration link to a file, which they create later and replace by another. SIGHUP
 // reloads the file.
 func TestEditOfALinkedFileApplies(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	l := p.start("chat", "--json", "--log-level", "info")
 	l.ask(`{"text":"/help"}`, `"reply"`)
@@ -134,7 +131,6 @@ func TestEditOfALinkedFileApplies(t *testing.T) {
 }
 
 func TestAgentEditsApply(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(*llmtest.Exchange) {})
 	with := func(agents string) string {
 		return fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\napi_key = \"k\"\n%s", server.URL, agents)

@@ -22,7 +22,6 @@ import (
 )
 
 func TestRun(t *testing.T) {
-	t.Parallel()
 	p := newPlatforms(t)
 	f := p.folder("")
 	r := f.start("run")
@@ -62,7 +61,6 @@ func TestRunWithoutTokens(t *testing.T) {
 }
 
 func TestRunWithRejectedTokens(t *testing.T) {
-	t.Parallel()
 	p := newPlatforms(t)
 	r := p.folder("", "DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush").start("run")
 	r.exits(exitFailed)
@@ -85,7 +83,6 @@ func TestRunWithRejectedTokens(t *testing.T) {
 
 // TestRestoredBotBackfills: the platforms still have the messages since the backup.
 func TestRestoredBotBackfills(t *testing.T) {
-	t.Parallel()
 	p, f, r := answering(t, "Understood.")
 	for i, text := range []string{"I like tea", "the garden is open"} {
 		if i == 1 {
@@ -105,7 +102,6 @@ func TestRestoredBotBackfills(t *testing.T) {
 
 // TestFileThatCrashesProgram: after two starts the message is answered without the file.
 func TestFileThatCrashesProgram(t *testing.T) {
-	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
 	const files = "GET /attachments/*/*/*"
 	p.discord.Fail(discordtest.Fault{Of: files, Times: 100, Delay: time.Minute})
@@ -128,7 +124,6 @@ func TestFileThatCrashesProgram(t *testing.T) {
 // A busy bot at debug level, with secrets everywhere and a provider that repeats its input: the log
 // has no secret, and no message of a person.
 func TestLogHasNoSecretsOrMessages(t *testing.T) {
-	t.Parallel()
 	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
 	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
@@ -198,7 +193,6 @@ func (openConnector) Run(ctx context.Context, _ *channel.Hub) error {
 
 // TestStopWithinTheGrace: what is finished in time is sent, what is not waits for the next start.
 func TestStopWithinTheGrace(t *testing.T) {
-	t.Parallel()
 	asked, goOn := make(chan struct{}, 9), make(chan struct{})
 	p, _, r := served(t, func(x *llmtest.Exchange) {
 		if !isStartCheck(x.Request) {
@@ -241,7 +235,6 @@ func TestSecondStopSignal(t *testing.T) {
 	t.Parallel()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		t.Run(signal.String()+": the second one ends it at once, and the next start answers, once", func(t *testing.T) {
-			t.Parallel()
 			asked, again := make(chan struct{}, 10), make(chan struct{})
 			p, f, r := served(t, func(x *llmtest.Exchange) {
 				select {

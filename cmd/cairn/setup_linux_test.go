@@ -102,7 +102,6 @@ func TestSetupByAScript(t *testing.T) {
 
 // TestAbortedSetupChangesNothing sends a signal while a secret is typed.
 func TestAbortedSetupChangesNothing(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	s := p.atScreen("setup")
 	s.answer("Which model should answer?", "openai")
@@ -119,7 +118,6 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 
 func TestSetupForDiscord(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	const token, key = "discord-token-0815", "hush-hush-4711"
 	on := platformsOf(t, discordtest.Options{Token: token})
 	bot := on.discord.Bot.Username
@@ -189,7 +187,6 @@ func TestSetupForDiscord(t *testing.T) {
 }
 
 func TestSetupForDiscordWithoutIntent(t *testing.T) {
-	t.Parallel()
 	on := platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	p := newFolder(t, "DISCORD_TOKEN=token")
 	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", on.discord.URL, "--no-run"}

@@ -96,7 +96,6 @@ func traced(t *testing.T, env ...string) (stderr string) {
 }
 
 func TestTraces(t *testing.T) {
-	t.Parallel()
 	var c collector
 	server := httptest.NewServer(&c)
 	t.Cleanup(server.Close)
