@@ -54,9 +54,6 @@ func TestReadRecordings(t *testing.T) {
 	}
 	past := b.said
 	check.That(t, len(past) == 2 && past[1].Author == "Bob" && past[1].Attachments[0].Caption == "a bridge" && past[0].Time.Hour() == 10, "%+v", past)
-}
-
-func TestFoldersThatHoldNoRecordings(t *testing.T) {
 	for want, files := range map[string]map[string]string{
 		"NAME.qa.jsonl": nil,
 		"open a.jsonl":  {"a.qa.jsonl": ""},

@@ -99,8 +99,7 @@ func TestPipedChatWaitsForTasks(t *testing.T) {
 
 func TestTimesUseConfiguredZone(t *testing.T) {
 	server := llmtest.Serve(t, saying("Fine."))
-	p := newFolder(t)
-	p.write("config.toml", "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \""+server.URL+"\"\n")
+	p := newFolder(t).with("time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \"" + server.URL + "\"\n")
 	p.must(`{"text":"we meet tomorrow","id":"1","time":"2026-01-31T20:30:00Z"}`+"\n", "chat", "--json")
 	asked := slices.DeleteFunc(server.Requests(), isStartCheck)
 	check.Len(t, "model requests", asked, 1)

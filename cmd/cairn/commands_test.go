@@ -65,10 +65,6 @@ func TestConfigCheck(t *testing.T) {
 	r := p.fails(exitUsage, "", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
 	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
 	check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
-}
-
-func TestConfigExplain(t *testing.T) {
-	p := newFolder(t)
 	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
 	out, last := p.must("", "config", "check", "--explain", "--json"), 8000
 	check.HasPrefix(t, "agents", out, `[{"agent":"small",`)
@@ -84,7 +80,7 @@ func TestConfigExplain(t *testing.T) {
 		"[prepare_threshold 4200 default]", "[emergency_threshold 7600 default]", "[max_output_tokens 500 config.toml:7]",
 		"[tail_tokens 2000 default]", "[stack_budget 1200 default]")
 	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold affects")
-	p.fails(exitUsage, "", "config", "check", "--channel", "x")
+	p.fails(exitUsage, "--channel needs --explain", "config", "check", "--channel", "x")
 }
 
 func TestChannels(t *testing.T) {

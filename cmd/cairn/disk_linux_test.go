@@ -69,8 +69,7 @@ func TestFailingDisk(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newFolder(t)
-			p.write("config.toml", noBackups) // else its failure is logged, too
+			p := newFolder(t).with(noBackups) // else its failure is logged, too
 			l := p.start("chat", "--json")
 			check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 			l.until(`"reply"`)
@@ -138,8 +137,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no small disk can be mounted here:", err)
 	}
 	defer unix.Unmount(small, unix.MNT_DETACH)
-	p := newFolder(t)
-	p.write("config.toml", noBackups) // one that starts late and fails would make room again
+	p := newFolder(t).with(noBackups) // one that starts late and fails would make room again
 	data := filepath.Join(small, "data")
 	l := p.start("chat", "--json", "--data", data)
 	check.Equal(t, "accepted", l.saidTo("1", "a"), "")

@@ -208,8 +208,7 @@ func TestDocsNameEveryStateAndKind(t *testing.T) {
 
 func fillGarden(t *testing.T) folder {
 	t.Helper()
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\ncontext_window = 3000\nmax_output_tokens = 200\n")
+	p := newFolder(t).with("[[agents]]\ncontext_window = 3000\nmax_output_tokens = 200\n")
 	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
 	check.Contains(t, "docs/cli.md", read(t, checkout+"/docs/cli.md"), p.must("", "import", "--channel", "garden", "talk.jsonl"))
 	return p

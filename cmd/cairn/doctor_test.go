@@ -20,16 +20,14 @@ func TestDoctor(t *testing.T) {
 	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
 	p.must("I like tea\n", "chat")
 	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
-	p = newFolder(t, modelAt(modelServer(t, failing["a wrong key"].do))...)
-	p.write("config.toml", "workers = 0")
+	p = newFolder(t, modelAt(modelServer(t, failing["a wrong key"].do))...).with("workers = 0")
 	p.doctorSays(exitFailed, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
 	p = platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent}).folder("")
 	p.doctorSays(exitFailed, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
 }
 
 func TestDoctorFindsDamage(t *testing.T) {
-	p := newFolder(t)
-	p.write("config.toml", noBackups)
+	p := newFolder(t).with(noBackups)
 	p.must("I like tea\n", "chat")
 	was := p.must("", "transcript", "--json")
 	newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")
@@ -104,8 +102,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		"what the cache did": {script: counting(2000, 1920), settings: "[llm]\nwire = \"chat\"\n", want: []string{"cache works: 1920 of the 2000 tokens of a second, identical request came from it"}},
 	} {
 		server := modelServer(t, c.script)
-		p := newFolder(t, modelAt(server)...)
-		p.write("config.toml", c.settings)
+		p := newFolder(t, modelAt(server)...).with(c.settings)
 		out := p.must("", "doctor")
 		for _, want := range c.want {
 			check.Equal(t, fmt.Sprintf("%s: %q in %s", name, want, out), strings.Count(out, want), 1)

@@ -33,8 +33,7 @@ func recorded(n int) string {
 
 func TestImport(t *testing.T) {
 	check.SkipUnderRace(t)
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
+	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", recorded(200))
 	p.write("b.jsonl", strings.NewReplacer(`"id":"p`, `"id":"q`, "2025-03", "2025-04").Replace(recorded(3)))
 	check.HasPrefix(t, "output", p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl"), "imported 203 messages into past; 0 were known already\n")
@@ -168,9 +167,17 @@ func TestImportOfHostileText(t *testing.T) {
 
 func TestSimulate(t *testing.T) {
 	check.SkipUnderRace(t)
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
+	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
 	p.write("talk.jsonl", recorded(160))
+	p.write("empty.jsonl", "\n")
+	p.refuses(exitUsage, "simulate", map[string]string{
+		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE",
+		"talk.jsonl --channel x": "either files or --channel", "talk.jsonl --bot Helpr": "no one in the files has that name",
+		"talk.jsonl --html - --svg -": "standard output",
+	})
+	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
+	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
+	p.untouched()
 	p.must("", "import", "--channel", "garden", "talk.jsonl")
 	try := func(args string) simulated {
 		return parse[simulated](t, p.must("", append([]string{"simulate", "--json"}, strings.Fields(args)...)...))[0]
@@ -210,18 +217,4 @@ func TestSimulate(t *testing.T) {
 		check.That(t, turns.Requests == 80 && turns.Cached > 0 && turns.Cached < turns.Input, "got turns %+v", turns)
 		check.That(t, f != nil && f.Questions == 1 && f.Recall.Evidence >= f.Context.Evidence, "found %+v", f)
 	})
-}
-
-func TestSimulateRefuses(t *testing.T) {
-	check.SkipUnderRace(t)
-	p := newFolder(t)
-	p.write("talk.jsonl", recorded(10))
-	p.write("empty.jsonl", "\n")
-	p.refuses(exitUsage, "simulate", map[string]string{
-		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE", "talk.jsonl --channel x": "either files or --channel",
-		"talk.jsonl --bot Helpr": "no one in the files has that name", "talk.jsonl --html - --svg -": "standard output",
-	})
-	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
-	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
-	p.untouched()
 }

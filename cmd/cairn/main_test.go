@@ -82,6 +82,13 @@ func newFolder(t *testing.T, env ...string) folder {
 	return folder{t: t, dir: t.TempDir(), env: env}
 }
 
+// with writes the settings file.
+func (p folder) with(settings string) folder {
+	p.t.Helper()
+	p.write("config.toml", settings)
+	return p
+}
+
 // stock gives chat an empty database: to create one takes longer than all else it does.
 func (p folder) stock(args []string) {
 	if len(args) > 0 && args[0] == "chat" && !p.bare {

@@ -62,6 +62,22 @@ func TestMCPWithoutBot(t *testing.T) {
 	p.fails(exitInUse, "", "chat")
 	end()
 	check.Contains(t, "memory", p.must("", "memories", "list"), "  owner  Ada  Eve plays the harp ")
+
+	// The log goes to standard error: a line of it between the messages would end the session of most clients.
+	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
+	l := p.start("mcp")
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
+	} {
+		l.say(line)
+	}
+	seen := l.until(`"id":2`) // the call opens the database, which is when the log warns
+	for _, line := range append(seen, l.end()...) {
+		check.Equal(t, "version of "+line, parse[struct{ JSONRPC string }](t, line)[0].JSONRPC, "2.0")
+	}
+	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
 }
 
 func freeAddress(t *testing.T) string {
@@ -104,28 +120,6 @@ func TestMCPBesideBot(t *testing.T) {
 	check.Contains(t, "a change through the new bot", write("memory_save", "Eve plays the harp"), "Eve plays the harp")
 	end()
 	l.end()
-}
-
-// The log goes to standard error: a line of it between the messages would end the session of most
-// clients.
-func TestStandardOutputIsProtocolOnly(t *testing.T) {
-	p := newFolder(t)
-	p.must("I prefer green tea.\n", "chat")
-	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
-	l := p.start("mcp")
-	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
-	} {
-		l.say(line)
-	}
-	seen := l.until(`"id":2`) // the call opens the database, which is when the log warns
-	for _, line := range append(seen, l.end()...) {
-		m := parse[struct{ JSONRPC string }](t, line)
-		check.Equal(t, "version of "+line, m[0].JSONRPC, "2.0")
-	}
-	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
 }
 
 // asToolServer makes the test binary an MCP server over standard input and output.
@@ -184,8 +178,7 @@ func TestModelUsesServerTools(t *testing.T) {
 }
 
 func TestDoctorConnectsToToolServers(t *testing.T) {
-	p := newFolder(t)
-	p.write("config.toml", toolSettings(t))
+	p := newFolder(t).with(toolSettings(t))
 	check.Contains(t, "output of doctor", p.must("", "doctor"), "calc: may be called: add, forge; not allowed: erase")
 	p.write("config.toml", strings.Replace(toolSettings(t), `"forge"]`, `"subtract"]`, 1))
 	p.doctorSays(exitFailed, "tools that the server does not have: subtract")

@@ -77,8 +77,7 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 	}
 	t.Run("after an edit: the model it names", func(t *testing.T) {
 		server := modelServer(t, failing["a wrong key"].do)
-		p := newFolder(t)
-		p.write("config.toml", "workers = 2\n")
+		p := newFolder(t).with("workers = 2\n")
 		l := p.start("chat", "--json")
 		l.ask(`{"text":"/help"}`, `"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
@@ -153,16 +152,13 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	check.Contains(t, "window of another model on the server", p.must("", "context", "--json"), `"max_tokens":128000,`)
 }
 
-func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
+func TestTwoProvidersAndAKeyInTheFileWarn(t *testing.T) {
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
 	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "OpenAI is used"), 1)
 	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
-}
-
-func TestKeyInFileWarns(t *testing.T) {
-	server := modelServer(t, failing["a wrong key"].do)
+	server = modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
 	for _, command := range []string{"config check", "config check --json", "chat", "doctor"} {

@@ -81,8 +81,7 @@ func TestSetupByAScript(t *testing.T) {
 		p.doctorSays(0, "ok     slack     both tokens are good")
 	})
 	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
-		p := newFolder(t)
-		p.write("config.toml", "workers = 2\n")
+		p := newFolder(t).with("workers = 2\n")
 		args := []string{"setup", "--model", "none", "--platform", "terminal", "--no-run"}
 		p.fails(exitUsage, "pass --force to replace config.toml", args...)
 		check.Equal(t, "settings", p.read("config.toml"), "workers = 2\n")
@@ -131,8 +130,7 @@ func TestSetupForDiscord(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	model := server.URL + "/v1"
-	p := newFolder(t)
-	p.write("config.toml", "workers = 2\n")
+	p := newFolder(t).with("workers = 2\n")
 	s := p.atScreen("setup", "--api-base", on.discord.URL)
 	for _, step := range [][]string{ // a question and the answer to it; or what is shown
 		{"config.toml exists. Replace it?", "y"},

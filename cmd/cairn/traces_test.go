@@ -82,8 +82,7 @@ func traced(t *testing.T, env ...string) (stderr string) {
 			x.Say("Here it is.")
 		}
 	})
-	p := newFolder(t, append(env, modelAt(server)...)...)
-	p.write("config.toml", "[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
+	p := newFolder(t, append(env, modelAt(server)...)...).with("[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
 	l := p.start("chat", "--json", "--log-level", "info")
 	tea := [2]string{strings.Repeat("I like green tea very much, for it is good. ", 6), "Here it is."}
 	for _, c := range [][2]string{
