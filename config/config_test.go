@@ -71,20 +71,10 @@ func TestReference(t *testing.T) {
 			if found == nil || strings.HasPrefix(setting.Key, "prices.") {
 				continue
 			}
-			table := parent(setting.Key)
-			text := fmt.Sprintf("%s = %s1\n", base(setting.Key), found[2])
-			if table == "agents" {
-				text = "[[agents]]\nid = \"a\"\n" + text
-			} else if table == "tools" {
-				text = "[[tools]]\nid = \"a\"\ncommand = \"a\"\n" + text
-			} else if table != "" {
-				text = "[" + table + "]\n" + text
-			}
-			lowest := " to "
-			if found[1] != "" {
-				lowest = "from " + found[1] + lowest
-			}
-			check.ErrorContains(t, setting.Key+": "+setting.Description, check.ErrorOf(Parse("f", []byte(text))), lowest+found[2])
+			needed := map[string]string{"[[agents]]": "id = \"a\"\n", "[[tools]]": "id = \"a\"\ncommand = \"a\"\n"}[setting.table]
+			text := fmt.Sprintf("%s\n%s%s = %s1\n", setting.table, needed, base(setting.Key), found[2])
+			err := check.ErrorOf(Parse("f", []byte(text)))
+			check.ErrorContains(t, setting.Key+": "+setting.Description, err, strings.TrimPrefix("from "+found[1]+" to ", "from  ")+found[2])
 			checked++
 		}
 		check.That(t, checked >= 20, "got only %d ranges", checked)
