@@ -84,9 +84,8 @@ func (d *decoder) checkConnectors(s *Settings) {
 
 // checkChoice reports a value that is not in known.
 func (d *decoder) checkChoice(path, value string, known []string) {
-	if !slices.Contains(known, value) {
-		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), compactor.DidYouMean(value, known)))
-	}
+	hint := compactor.DidYouMean(value, known)
+	d.must(slices.Contains(known, value), path, value, fmt.Sprintf(`be one of "%s"%s`, strings.Join(known, `", "`), hint))
 }
 
 // checkChoiceIfSet is checkChoice for an optional setting.

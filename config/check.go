@@ -19,18 +19,15 @@ import (
 
 func (d *decoder) check(s *Settings) {
 	d.checkTime("catch_up", s.CatchUp, time.Second, 7*24*time.Hour)
-	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
-		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`, s.TimeZone))
-	}
+	_, err := time.LoadLocation(s.TimeZone)
+	d.must(err == nil && s.TimeZone != "", "time_zone", s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
 	checkRange(d, "workers", s.Workers, 1, 64)
 	checkRange(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
 	checkRange(d, "calls_per_hour", s.CallsPerHour, 0, 100_000)
 	d.checkMoney(s)
 	checkRange(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
 	checkRange(d, "recall_tokens", s.RecallTokens, 0, 20_000)
-	if s.DataDir == "" {
-		d.problem("data_dir", `data_dir = "": must name a folder`)
-	}
+	d.must(s.DataDir != "", "data_dir", s.DataDir, "name a folder")
 	d.checkChoice("respond", string(s.Respond), responds)
 	d.checkLanguage("language", s.Language)
 	d.checkNames("restricted", "command", s.Restricted, commandNames(func(channel.Command) bool { return true }))
@@ -82,10 +79,10 @@ func (d *decoder) checkNewID(path, id string, taken map[string]bool, good bool, 
 	switch {
 	case id == "":
 		d.problem(path+".id", "id: is missing; it must be of "+form)
-	case !good:
-		d.problem(path+".id", fmt.Sprintf("id = %q: must be of %s", id, form))
 	case taken[id]:
 		d.problem(path+".id", fmt.Sprintf("id = %q: another one has this id", id))
+	default:
+		d.must(good, path+".id", id, "be of "+form)
 	}
 	taken[id] = true
 }
@@ -110,9 +107,8 @@ func (d *decoder) checkWindow(path string, s *Settings, a Agent) {
 	}
 	checkRange(d, path, a.ContextWindow, 1000, 100_000_000)
 	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, s.Language), Spawn: a.Spawn}.Frame()
-	if a.ContextWindow >= 1000 && a.ContextWindow <= frame {
-		d.problem(path, fmt.Sprintf("context_window = %d: must be larger than the %d tokens of system prompt, instructions and tools", a.ContextWindow, frame))
-	}
+	d.must(a.ContextWindow < 1000 || a.ContextWindow > frame, path, a.ContextWindow,
+		fmt.Sprintf("be larger than the %d tokens of system prompt, instructions and tools", frame))
 }
 
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
@@ -165,17 +161,14 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 // checkURL reports an address that is not one of HTTP.
 func (d *decoder) checkURL(path, value, example string) {
 	u, err := url.Parse(value)
-	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		d.problem(path, fmt.Sprintf("%s = %q: must look like %q", base(path), ShownAddress(value), example))
-	}
+	ok := value == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	d.must(ok, path, ShownAddress(value), fmt.Sprintf("look like %q", example))
 }
 
 // checkServer reports an address that is none of HTTP, or to which no path can be appended.
 func (d *decoder) checkServer(path, value, example string) {
 	d.checkURL(path, value, example)
-	if strings.ContainsAny(value, "?#") {
-		d.problem(path, fmt.Sprintf(`%s = %q: must not have "?" or "#" and more after it, because paths are appended`, base(path), ShownAddress(value)))
-	}
+	d.must(!strings.ContainsAny(value, "?#"), path, ShownAddress(value), `not have "?" or "#" and more after it, because paths are appended`)
 }
 
 // checkSecret reports a secret that cannot be read.

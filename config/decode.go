@@ -286,9 +286,7 @@ func (d *decoder) wrongType(path, want string, v any) {
 
 // checkRange reports a value that is not from low to high.
 func checkRange[T cmp.Ordered](d *decoder, path string, v, low, high T) {
-	if v < low || v > high {
-		d.problem(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
-	}
+	d.must(v >= low && v <= high, path, v, fmt.Sprintf("be from %v to %v", low, high))
 }
 
 func (d *decoder) checkTime(path string, v compactor.Duration, low, high time.Duration) {

@@ -110,9 +110,7 @@ func (d *decoder) checkMoney(s *Settings) {
 
 // checkAmount reports an amount that is not a number from 0 to limit.
 func (d *decoder) checkAmount(path string, v, limit float64) {
-	if !(v >= 0 && v <= limit) { // false for NaN
-		d.problem(path, fmt.Sprintf("%s = %v: must be from 0 to %.0f", base(path), v, limit))
-	}
+	d.must(v >= 0 && v <= limit, path, v, fmt.Sprintf("be from 0 to %.0f", limit)) // NaN is neither
 }
 
 // Money returns the prices of tokens and the budgets.

@@ -54,6 +54,16 @@ func (p Problem) In(file string) string {
 	return file + ": " + p.Text
 }
 
+// must reports the value of a setting that is not ok, and what it must do: "be one of …".
+func (d *decoder) must(ok bool, path string, value any, want string) {
+	if text, quoted := value.(string); quoted {
+		value = strconv.Quote(text)
+	}
+	if !ok {
+		d.problem(path, fmt.Sprintf("%s = %v: must %s", base(path), value, want))
+	}
+}
+
 // problem reports a mistake in the setting at path, or that it is missing. A mistake inherited by
 // several agents is reported once.
 func (d *decoder) problem(path, text string) {
