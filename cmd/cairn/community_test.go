@@ -86,20 +86,14 @@ func newCommunity(t *testing.T) *community {
 	}}
 	t.Cleanup(c.discord.Close)
 	t.Cleanup(c.slack.Close)
-	c.discordSpots()
-	c.slackSpots()
-	c.folder = c.platforms.folder("[[agents]]\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
-	c.folder.write("config.toml", strings.Replace(c.folder.read("config.toml"), "[slack]", "[slack]\nreply_in = \"channel\"", 1))
-	return c
-}
-
-func (c *community) discordSpots() {
 	var users []*discordgo.User
+	var members []string
 	for i := range people {
 		users = append(users, c.discord.User(fmt.Sprint("Ada", i)))
+		members = append(members, c.slack.AddUser(fmt.Sprint("Grace", i)))
 	}
 	guild := c.discord.Guild("Garden", users...)
-	add := func(name, id string, thread bool) {
+	onDiscord := func(name, id string, thread bool) {
 		c.spots = append(c.spots, &spot{
 			name: "discord:" + guild.ID + "/" + name, mention: "<@" + c.discord.Bot.ID + "> ", thread: thread,
 			say:     func(user int, text string) { c.discord.Say(id, users[user%people].ID, text) },
@@ -108,17 +102,10 @@ func (c *community) discordSpots() {
 	}
 	first, second := c.discord.Channel(guild.ID, "beds").ID, c.discord.Channel(guild.ID, "tools").ID
 	thread := c.discord.Thread(first, users[0].ID, "slugs").ID
-	add(first, first, false)
-	add(second, second, false)
-	add(first+"/"+thread, thread, true)
-}
-
-func (c *community) slackSpots() {
-	var members []string
-	for i := range people {
-		members = append(members, c.slack.AddUser(fmt.Sprint("Grace", i)))
-	}
-	add := func(name, id, thread string) {
+	onDiscord(first, first, false)
+	onDiscord(second, second, false)
+	onDiscord(first+"/"+thread, thread, true)
+	onSlack := func(name, id, thread string) {
 		c.spots = append(c.spots, &spot{
 			name: "slack:" + slacktest.TeamID + "/" + name, mention: "<@" + slacktest.BotUserID + "> ", thread: thread != "",
 			say: func(user int, text string) {
@@ -136,9 +123,12 @@ func (c *community) slackSpots() {
 	}
 	beds, tools := c.slack.AddChannel("beds", members...), c.slack.AddChannel("tools", members...)
 	root := c.slack.Say(slacktest.Post{Channel: tools, User: members[0], Text: "let us talk about slugs"})
-	add(beds, beds, "")
-	add(tools, tools, "")
-	add(tools+"/"+root, tools, root)
+	onSlack(beds, beds, "")
+	onSlack(tools, tools, "")
+	onSlack(tools+"/"+root, tools, root)
+	c.folder = c.platforms.folder("[[agents]]\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
+	c.folder.write("config.toml", strings.Replace(c.folder.read("config.toml"), "[slack]", "[slack]\nreply_in = \"channel\"", 1))
+	return c
 }
 
 func (c *community) kill() {

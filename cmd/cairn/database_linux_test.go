@@ -169,7 +169,7 @@ func TestDamagedWriteAheadLog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, f, r := answering(t, "Understood.")
+			p, f, r := served(t, saying("Understood."))
 			p.sayOnBoth("one " + strings.Repeat("word ", 300))
 			p.answered(r, "Understood.", 1)
 			file := check.Must(os.OpenFile(filepath.Join(f.dir, "data", "cairn.db-wal"), os.O_WRONLY, 0))(t)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,11 +49,6 @@ func (p *platforms) folder(settings string, env ...string) folder {
 	f.write("config.toml", fmt.Sprintf("%s\n"+noBackups+"[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
 	storetest.CopyEmpty(p.t, filepath.Join(f.dir, "data"))
 	return f
-}
-
-func answering(t *testing.T, text string) (p *platforms, f folder, r *live) {
-	t.Helper()
-	return served(t, saying(text))
 }
 
 // served starts a program on both platforms, with a model.
@@ -119,11 +115,7 @@ func (p *platforms) open(r *live) {
 
 func (p *platforms) answers(text string) (n [2]int) {
 	for i, said := range [][]string{p.onDiscord(), p.onSlack()} {
-		for _, one := range said {
-			if one == text {
-				n[i]++
-			}
-		}
+		n[i] = len(slices.DeleteFunc(said, func(one string) bool { return one != text }))
 	}
 	return n
 }

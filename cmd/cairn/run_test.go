@@ -83,7 +83,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 
 // TestRestoredBotBackfills: the platforms still have the messages since the backup.
 func TestRestoredBotBackfills(t *testing.T) {
-	p, f, r := answering(t, "Understood.")
+	p, f, r := served(t, saying("Understood."))
 	for i, text := range []string{"I like tea", "the garden is open"} {
 		if i == 1 {
 			f.must("", "backup", "b.db")
@@ -102,7 +102,7 @@ func TestRestoredBotBackfills(t *testing.T) {
 
 // TestFileThatCrashesProgram: after two starts the message is answered without the file.
 func TestFileThatCrashesProgram(t *testing.T) {
-	p, f, r := answering(t, "Here I am.")
+	p, f, r := served(t, saying("Here I am."))
 	const files = "GET /attachments/*/*/*"
 	p.discord.Fail(discordtest.Fault{Of: files, Times: 100, Delay: time.Minute})
 	p.discord.Post(p.square, p.ann.ID, discordtest.Post{
