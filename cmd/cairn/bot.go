@@ -107,8 +107,13 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	if o.Observer, b.traces, err = b.app.observer(ctx, b.log, b.metrics); err != nil {
 		return err
 	}
-	if err := b.attachWeb(&o); err != nil {
-		return err
+	if web := b.app.webSide; web != nil { // requests wait until the server runs
+		if web.listener, err = net.Listen("tcp", settings.Web.Listen); err != nil {
+			return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
+		}
+		o.Connectors = append(o.Connectors, web.chat)
+		o.Observer = observe.All{o.Observer, web.events}
+		o.Asked, o.Task = web.events.Asked, web.events.Task
 	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)
 	b.hooks.Update(b.current.Load().hooks)
@@ -149,22 +154,6 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	}
 }
 
-// attachWeb opens the port of the web server, if it is enabled, and connects it to the hub: it
-// receives the events, and its conversations can be opened. Requests wait until the server runs.
-func (b *bot) attachWeb(o *channel.Options) (err error) {
-	web := b.app.webSide
-	if web == nil {
-		return nil
-	}
-	if web.listener, err = net.Listen("tcp", b.app.settings.Web.Listen); err != nil {
-		return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
-	}
-	o.Connectors = append(o.Connectors, web.chat)
-	o.Observer = observe.All{o.Observer, web.events}
-	o.Asked, o.Task = web.events.Asked, web.events.Task
-	return nil
-}
-
 func (b *bot) compacted(conversation string, e channel.Event) {
 	b.metrics.compaction(e)
 	if web := b.app.webSide; web != nil {
@@ -194,6 +183,9 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
+	if web := b.app.webSide; web != nil {
+		_ = web.listener.Close() // of a server that was never started
+	}
 	err := b.hub.Close()
 	b.hooks.Close()
 	b.tools.Close()

@@ -61,22 +61,19 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	if remote {
 		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
 	}
-	facts := []string{fact}
+	d.report("model", nil, fact)
 	if problem := agent.ValidateWindow(ctx); problem != "" {
-		facts = append(facts, name+": warning: "+problem)
+		d.report("model", nil, name+": warning: "+problem)
 	}
 	if !remote {
-		d.report("model", nil, facts...)
 		return true
 	}
-	facts = append(facts, name+": "+d.cache(ctx, agent, m))
-	sees, err := d.acceptsPictures(ctx, agent, m)
-	if err != nil {
-		err = explained(name+", asked with a picture", err)
+	d.report("model", nil, name+": "+d.cache(ctx, agent, m))
+	if sees, err := d.acceptsPictures(ctx, agent, m); err != nil {
+		d.report("model", explained(name+", asked with a picture", err))
 	} else {
-		facts = append(facts, name+": "+sees)
+		d.report("model", nil, name+": "+sees)
 	}
-	d.report("model", err, facts...)
 	return true
 }
 

@@ -60,11 +60,9 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
-	served, err := a.openWeb()
-	if err != nil {
+	if err := a.openWeb(); err != nil {
 		return err
 	}
-	defer served.close()
 	log := a.logger(a.err, slog.LevelInfo)
 	connectors, err := a.openConnectors(log)
 	if err != nil {
@@ -100,8 +98,8 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	bot.runUpkeep()
-	if served != nil {
-		open = append(open, bot.newWeb(served, health))
+	if a.webSide != nil {
+		open = append(open, bot.newWeb(health))
 	}
 	return serve(ctx, bot.hub, open, grace, log)
 }
@@ -194,11 +192,9 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
 	}
-	served, err := a.openWeb()
-	if err != nil {
+	if err := a.openWeb(); err != nil {
 		return err
 	}
-	defer served.close()
 	o.In, o.Out, o.Err = a.in, a.out, a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
 	connector, err := terminal.New(o)
@@ -230,8 +226,8 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
-	if served != nil {
-		server := bot.newWeb(served, bot.newHealth(cmd.Context(), nil))
+	if a.webSide != nil {
+		server := bot.newWeb(bot.newHealth(cmd.Context(), nil))
 		bot.tasks.Go(func() {
 			if err := server.Run(bot.ctx, bot.hub); err != nil {
 				log.Error("web_closed", "error", err)
