@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -54,13 +55,10 @@ var Approvals = []string{channel.ApproveNever, channel.ApproveFirst, channel.App
 func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	var servers []mcp.Server
 	for _, t := range s.Tools {
-		env, err := s.resolveSecrets(t.Env)
-		if err != nil {
-			return nil, fmt.Errorf("tools %q: env: %w", t.ID, err)
-		}
-		headers, err := s.resolveSecrets(t.Headers)
-		if err != nil {
-			return nil, fmt.Errorf("tools %q: headers: %w", t.ID, err)
+		env, errEnv := s.resolveSecrets("env", t.Env)
+		headers, errHeaders := s.resolveSecrets("headers", t.Headers)
+		if err := cmp.Or(errEnv, errHeaders); err != nil {
+			return nil, fmt.Errorf("tools %q: %w", t.ID, err)
 		}
 		servers = append(servers, mcp.Server{
 			ID: t.ID, Command: t.Command, URL: t.URL, Builtin: t.Builtin, Folder: s.Path(t.Folder), Allow: t.Allow, Env: env, Headers: headers,
@@ -70,13 +68,13 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	return servers, nil
 }
 
-// resolveSecrets replaces references to secrets by the secrets.
-func (s *Settings) resolveSecrets(values map[string]string) (map[string]string, error) {
+// resolveSecrets replaces references to secrets in a setting by the secrets.
+func (s *Settings) resolveSecrets(key string, values map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(values))
 	for name, setting := range values {
 		value, _, err := s.resolve(setting)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
 		}
 		made[name] = value
 	}
@@ -146,8 +144,8 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 		d.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
 	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
-		if _, err := s.resolveSecrets(values); err != nil {
-			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
+		if _, err := s.resolveSecrets(key, values); err != nil {
+			d.problem(path+"."+key, err.Error())
 		}
 	}
 }
