@@ -232,18 +232,13 @@ func FuzzSettings(f *testing.F) {
 		switch {
 		case err == nil:
 			for _, a := range s.Agents {
-				if faults := a.Compaction.Validate(); len(faults) > 0 {
-					t.Fatalf("%q: accepted, but %v", text, faults[0])
-				}
+				check.Len(t, text+" is accepted; faults", a.Compaction.Validate(), 0)
 			}
 			_ = s.Changed()
-		case !errors.As(err, &wrong) || len(wrong.Problems) == 0:
-			t.Fatalf("%q: %v", text, err)
 		default:
+			check.Require(t, errors.As(err, &wrong) && len(wrong.Problems) > 0, "%q: %v", text, err)
 			for _, fault := range wrong.Problems {
-				if fault.Text == "" || fault.Line < 0 || fault.Line > strings.Count(text, "\n")+1 {
-					t.Fatalf("%q: %+v", text, fault)
-				}
+				check.Require(t, fault.Text != "" && fault.Line >= 0 && fault.Line <= strings.Count(text, "\n")+1, "%q: %+v", text, fault)
 			}
 		}
 	})

@@ -101,9 +101,8 @@ func (l *live) killed() (lines []string) {
 	l.t.Helper()
 	_ = l.in.Close() // a program that is not killed ends normally
 	lines, _ = l.rest()
-	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		l.t.Fatalf("the step was not reached: %v; output %q\n%s", l.cmd.ProcessState, lines, l.errs)
-	}
+	by := l.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal()
+	check.Require(l.t, by == syscall.SIGKILL, "the step was not reached: %v; output %q\n%s", l.cmd.ProcessState, lines, l.errs)
 	return lines
 }
 
