@@ -23,8 +23,7 @@ const (
 )
 
 func TestConfigurationPage(t *testing.T) {
-	page := check.Must(os.ReadFile(configurationPage))(t)
-	intro, tables, found := strings.Cut(string(page), generatedBelow)
+	intro, tables, found := strings.Cut(string(check.Must(os.ReadFile(configurationPage))(t)), generatedBelow)
 	check.Require(t, found, "%s lacks the line %q", configurationPage, generatedBelow)
 	want := settingsTables()
 	if *update {

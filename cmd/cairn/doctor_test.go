@@ -102,8 +102,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		"what the cache did": {script: counting(2000, 1920), settings: "[llm]\nwire = \"chat\"\n", want: []string{"cache works: 1920 of the 2000 tokens of a second, identical request came from it"}},
 	} {
 		server := modelServer(t, c.script)
-		p := newFolder(t, modelAt(server)...).with(c.settings)
-		out := p.must("", "doctor")
+		out := newFolder(t, modelAt(server)...).with(c.settings).must("", "doctor")
 		for _, want := range c.want {
 			check.Equal(t, fmt.Sprintf("%s: %q in %s", name, want, out), strings.Count(out, want), 1)
 		}

@@ -24,8 +24,7 @@ const modelTimeout = 2 * time.Minute
 
 // models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) {
-	models := newModelSet(slog.New(slog.DiscardHandler))
-	agents, err := models.agents(&d.app.settings)
+	agents, err := newModelSet(slog.New(slog.DiscardHandler)).agents(&d.app.settings)
 	if err != nil {
 		d.report("model", err)
 		return

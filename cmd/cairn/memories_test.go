@@ -125,8 +125,7 @@ func TestMemoriesChange(t *testing.T) {
 	check.Len(t, "found", p.memories("search Tom"), 1)
 	p.must("", "memories", "forget", "6")
 	p.must("", "memories", "purge", "6", "--yes")
-	exported := p.must("", "memories", "export")
-	p.fails(exitInUse, "", "memories", "import", p.write("beside.jsonl", exported))
+	p.fails(exitInUse, "", "memories", "import", p.write("beside.jsonl", p.must("", "memories", "export")))
 	l.end()
 }
 

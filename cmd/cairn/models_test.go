@@ -167,8 +167,7 @@ func TestTwoProvidersAndAKeyInTheFileWarn(t *testing.T) {
 		check.Contains(t, command, all, "file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers.1]")
 		check.Lacks(t, command, all, "hush")
 	}
-	sent := server.Requests()
-	check.Equal(t, "the key is used all the same", sent[0].Header.Get("Authorization"), "Bearer hush-hush-1")
+	check.Equal(t, "the key is used all the same", server.Requests()[0].Header.Get("Authorization"), "Bearer hush-hush-1")
 }
 
 func TestModelsAreCreatedOnce(t *testing.T) {
