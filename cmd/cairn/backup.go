@@ -53,9 +53,6 @@ upgrades a backup of an older cairn.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := a.load(); err != nil {
-				return err
-			}
 			c, aside, err := store.Restore(cmd.Context(), a.settings.DataDir, files[0])
 			if err != nil {
 				return err
@@ -151,9 +148,6 @@ func (p purged) String() string {
 var counted = chat.Counted
 
 func (a *app) purge(ctx context.Context, p purge) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
 		return fmt.Errorf("%s: %w: there is no data; name another folder", a.settings.DataDir, store.ErrNotFound)
 	}

@@ -124,6 +124,9 @@ func (e explanation) String() string {
 // explain explains the settings of all agents, or of the one that answers in the conversation of db
 // that is named.
 func (a *app) explain(ctx context.Context, name string) error {
+	if err := a.load(); err != nil {
+		return err
+	}
 	if name != "" {
 		return a.withAgent(ctx, name, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 			overrides, err := conversation.Settings().Set(ctx)
@@ -133,9 +136,6 @@ func (a *app) explain(ctx context.Context, name string) error {
 			}
 			return a.show(a.out, explanation{a.explainAgent(ctx, agent, policy, overrides, conversation.Name())})
 		})
-	}
-	if err := a.load(); err != nil {
-		return err
 	}
 	agents, _, err := a.agents(ctx, nil)
 	if err != nil {

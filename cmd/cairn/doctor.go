@@ -114,7 +114,7 @@ func (d *doctor) data(ctx context.Context) {
 	var found []store.Finding
 	if err == nil {
 		d.report("data", nil, fmt.Sprintf("%s: %s, every page can be read", store.File(dir), contentsOf(holds)))
-		err = d.app.openStore(ctx, true, func(db *store.Store) (err error) {
+		err = d.app.withStore(ctx, true, func(db *store.Store) (err error) {
 			found, err = db.Upkeep().Check(ctx)
 			return err
 		})

@@ -201,9 +201,6 @@ func reachable(address string) string {
 }
 
 func (a *app) askHealth(ctx context.Context, ready bool) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	address := cmp.Or(a.settings.Health, a.settings.Web.Listen)
 	if address == "" {
 		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))

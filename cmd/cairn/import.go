@@ -55,9 +55,6 @@ folder of a running bot.`,
 }
 
 func (a *app) importFiles(ctx context.Context, name string, files []string) (err error) {
-	if err := a.load(); err != nil {
-		return err
-	}
 	conversation, err := terminalChannel(name)
 	if err != nil {
 		return err

@@ -76,26 +76,23 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 // sinceForms ends the help of --since.
 const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"
 
-// since parses --since. A day starts in the time zone of the settings.
-func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
-	if err := a.load(); err != nil || text == "" {
-		return time.Time{}, err
+// timeOf parses a flag; "" is the zero time. A day starts in the time zone of the settings.
+func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time) (time.Time, error)) (t time.Time, err error) {
+	if text == "" {
+		return t, nil
 	}
-	since, err := memory.Ago(text, time.Now())
-	if err != nil {
-		return since, wrongUse(cmd, fmt.Errorf("--since: %w", err))
+	if t, err = parse(text, time.Now()); err != nil {
+		err = wrongUse(cmd, fmt.Errorf("--%s: %w", flag, err))
 	}
-	return since, nil
+	return t, err
 }
 
 // withFilter calls do with a selection as the filter of the store; the selection's channel must exist.
 func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
 	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) (err error) {
 		s.Since, s.Conversation = since, conversation
-		if s.until != "" {
-			if s.Until, err = memory.Until(s.until, time.Now()); err != nil {
-				return wrongUse(cmd, fmt.Errorf("--until: %w", err))
-			}
+		if s.Until, err = timeOf(cmd, "until", s.until, memory.Until); err != nil {
+			return err
 		}
 		return do(db, s.Filter)
 	})

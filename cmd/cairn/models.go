@@ -58,9 +58,6 @@ func (m offeredModel) cells() []string {
 }
 
 func (a *app) models(ctx context.Context) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	servers, err := a.settings.Servers()
 	if err != nil {
 		return usage(err)

@@ -52,7 +52,7 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
-	since, err := a.since(cmd, l.since)
+	since, err := timeOf(cmd, "since", l.since, memory.Ago)
 	if err != nil {
 		return err
 	}

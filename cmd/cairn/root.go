@@ -19,6 +19,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -52,10 +53,20 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 }
 
 func newRoot(a *app) *cobra.Command {
-	root := group("cairn", "A chat bot whose conversations never end",
+	configured := []*cobra.Command{
 		newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
-		newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a),
-		newHealth(a), newMCP(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))
+		newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newRun(a), newHealth(a), newMCP(a),
+	}
+	for _, cmd := range configured {
+		cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+			if cmd.HasSubCommands() { // it prints its help
+				return nil
+			}
+			return a.load()
+		}
+	}
+	root := group("cairn", "A chat bot whose conversations never end",
+		append(configured, newDoctor(a), newSetup(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))...)
 	root.Long = `Cairn is a chat bot whose conversations never end. When a conversation fills the
 model's context window, it summarizes the oldest part in the background and saves
 memories. The database keeps every message.
@@ -169,15 +180,7 @@ func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) 
 }
 
 // withStore opens the store, for this process alone unless shared is true, while do runs.
-func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) error {
-	if err := a.load(); err != nil {
-		return err
-	}
-	return a.openStore(ctx, shared, do)
-}
-
-// openStore is withStore with the settings that are loaded already.
-func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
+func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
 	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared, Log: a.logger(a.err, slog.LevelWarn)})
 	if err != nil {
 		return err
@@ -189,7 +192,7 @@ func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) 
 // withPast is withSharedStore for a command with the flags --since and --channel; the channel must
 // exist if it is named.
 func (a *app) withPast(cmd *cobra.Command, since, channel string, do func(db *store.Store, since time.Time, conversation string) error) error {
-	from, err := a.since(cmd, since)
+	from, err := timeOf(cmd, "since", since, memory.Ago)
 	if err != nil {
 		return err
 	}

@@ -57,9 +57,6 @@ continues.`,
 }
 
 func (a *app) run(ctx context.Context) (err error) {
-	if err := a.load(); err != nil {
-		return err
-	}
 	if err := a.openWeb(); err != nil {
 		return err
 	}
@@ -186,9 +183,6 @@ At the end of the input, the bot finishes its work and exits with 0.`,
 }
 
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
-	if err := a.load(); err != nil {
-		return err
-	}
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
 	}

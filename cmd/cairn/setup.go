@@ -115,6 +115,9 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return nil
 	}
 	s.say("Starting the bot; next time, start it with `%s`.\n%s\n", full, s.hello)
+	if err := s.app.load(); err != nil {
+		return err
+	}
 	if command == "run" {
 		return s.app.run(ctx)
 	}

@@ -113,9 +113,6 @@ func (s simulation) check(asJSON bool) error {
 
 func (a *app) simulate(ctx context.Context, s simulation) error {
 	if len(s.files) > 0 {
-		if err := a.load(); err != nil {
-			return err
-		}
 		rec, questions, err := a.recordingOf(s)
 		if err != nil {
 			return err
