@@ -96,14 +96,11 @@ func (s *setup) run(cmd *cobra.Command) error {
 	if s.ask != nil {
 		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
 	}
-	if err := s.chooseModel(ctx); err != nil {
-		return err
-	}
-	if err := s.choosePlatform(ctx); err != nil {
-		return err
-	}
-	if err := s.write(target); err != nil {
-		return err
+	write := func(context.Context) error { return s.write(target) }
+	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform, write} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	command := "chat"
 	if s.platform != "terminal" {
