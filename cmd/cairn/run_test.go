@@ -21,26 +21,6 @@ import (
 	"cairn/slack/slacktest"
 )
 
-func TestRun(t *testing.T) {
-	p := newPlatforms(t)
-	f := p.folder("")
-	r := f.start("run")
-	p.open(r)
-	p.sayOnDiscord("I prefer tea.")
-	p.wait(r, p.onDiscord, "#1")
-	p.sayOnSlack("I prefer coffee.")
-	p.wait(r, p.onSlack, "#1")
-	p.sayOnBoth("What do I prefer?") // each conversation is answered out of what was said in it
-	p.wait(r, p.onDiscord, "I prefer tea.")
-	p.wait(r, p.onSlack, "I prefer coffee.")
-	check.Lacks(t, "Slack", strings.Join(p.onSlack(), ""), "tea")
-	check.Lacks(t, "Discord", strings.Join(p.onDiscord(), ""), "coffee")
-	check.Contains(t, "the transcript beside it", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
-	r.stop()
-	check.Contains(t, "output", r.errs.String(), `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
-	check.Len(t, "complaints of Slack", p.slack.Complaints(), 0)
-}
-
 func TestRunWithoutTokens(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -88,7 +68,10 @@ func TestRestoredBotBackfills(t *testing.T) {
 		p.sayOnBoth(text)
 		p.answered(r, "Understood.", i+1)
 	}
+	check.Contains(t, "the transcript beside it", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "the garden is open")
 	r.stop()
+	check.Contains(t, "the log", r.errs.String(), `"connectors":["discord","slack"],"agents":["cairn (m)"],"data":"data"`)
+	check.Len(t, "complaints of Slack", p.slack.Complaints(), 0)
 	f.must("", "restore", "b.db")
 	since := func() int { return f.count("SELECT count(*) FROM messages WHERE text LIKE '%the garden is open%'") }
 	check.Equal(t, "messages since the backup", since(), 0)
