@@ -109,7 +109,7 @@ func (h *Hooks) Has(hook string) bool {
 	return len(h.settings.Call[hook]) > 0
 }
 
-// Tell queues an event for a hook: a struct, which is sent as a JSON object. It does not wait.
+// Tell queues an event for a hook: a struct or a map, which is sent as a JSON object. It does not wait.
 func (h *Hooks) Tell(hook string, e any) {
 	if !h.Has(hook) {
 		return
@@ -237,7 +237,7 @@ func clip(text string, most int) string {
 	return text
 }
 
-// bodyOf returns an event, a struct with fields, as the hook receives it, with the fields hook and time.
+// bodyOf returns an event, which has fields, as the hook receives it, with the fields hook and time.
 func bodyOf(hook string, e any) []byte {
 	text, err := json.Marshal(e)
 	if err != nil { // a programming error: an event cannot be encoded

@@ -148,7 +148,7 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		After:      b.compacted,
 		Remembered: b.remembered,
 		Replied: func(conversation string, to []string, text string, failure bool) {
-			b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
+			b.hooks.Tell(hooks.OnReply, map[string]any{"conversation": conversation, "to": to, "text": text, "failure": failure})
 		},
 		Counted: b.metrics.add,
 	}
@@ -168,7 +168,7 @@ func (b *bot) remembered(conversation string, id int64, kind, content string) {
 	if web := b.app.webSide; web != nil {
 		web.events.Remembered(conversation, id, kind, content)
 	}
-	b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
+	b.hooks.Tell(hooks.OnMemory, map[string]any{"conversation": conversation, "id": id, "kind": kind, "content": content})
 }
 
 const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
