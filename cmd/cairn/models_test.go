@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,13 +209,12 @@ func TestModelsLists(t *testing.T) {
 	local := list(`{"id":"text-embedding-3"},{"id":"qwen3","max_model_len":32768},{"id":"llama"}`)
 	router := list(`{"id":"acme/large","context_length":200000,"supported_parameters":["tools"],"architecture":{"input_modalities":["text","image"]}},{"id":"acme/small","supported_parameters":["top_k"],"architecture":{"input_modalities":["text"]}}`)
 	claude := list(`{"type":"model","id":"claude-sonnet-4-6","max_input_tokens":1000000}`)
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
+	const down = "http://127.0.0.1:1" // nothing listens there
 
 	p := newFolder(t, "OPENAI_BASE_URL="+local.URL, "ANTHROPIC_API_KEY=a-key-a-key", "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"))
-	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down.URL+"/v1"))
+	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down+"/v1"))
 	r := p.fails(0, "down: model: unreachable", "models", "--json")
-	check.Contains(t, "errors", r.err, "start the server at "+down.URL)
+	check.Contains(t, "errors", r.err, "start the server at "+down)
 	got := map[string]offeredModel{}
 	for _, m := range parse[offeredModel](t, r.out) {
 		got[m.Model] = m
@@ -237,7 +234,7 @@ func TestModelsLists(t *testing.T) {
 	check.Lacks(t, "output for a pipe", p.must("", "models"), "MODEL")
 	check.Contains(t, "output on a terminal", p.atScreen("models").end(0), "MODEL  ", "USED", "or/acme/large")
 	t.Run("it fails only if no server answers", func(t *testing.T) {
-		newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").fails(exitFailed, "start the server at "+down.URL, "models")
+		newFolder(t, "OPENAI_BASE_URL="+down+"/v1").fails(exitFailed, "start the server at "+down, "models")
 		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }
