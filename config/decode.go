@@ -266,7 +266,10 @@ func tablesIn(v any) (tables []map[string]any, ok bool) {
 	list, ok := v.([]any)
 	for _, one := range list {
 		table, is := one.(map[string]any)
-		tables, ok = append(tables, table), ok && is
+		if !is {
+			return nil, false
+		}
+		tables = append(tables, table)
 	}
 	return tables, ok
 }

@@ -133,6 +133,7 @@ id = "@bot" #! [agents.@bot]: id = "@bot": must be of letters
 context_window = 999 #! [agents.@bot]: context_window = 999: must be from 1000 to 100000000
 `,
 	"tables for a table":                   "x = 1 #! x: there is no such setting\n[[llm]] #! llm: must be a table\nmodel = \"m\"",
+	"texts for tables":                     "agents = [\"a\"] #! agents: must be tables, each under [[agents]]",
 	"a table of an agent there is none of": "\n[agents.compaction] #! agents: must be tables, each under [[agents]]\nkeep_first = 1",
 	"connectors": `
 [discord]
