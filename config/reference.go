@@ -87,8 +87,7 @@ func tablesWith(key string) (homes []string) {
 
 // Changed lists the paths of the settings that differ from the defaults, see ChangedKeys.
 func (s *Settings) Changed() []string {
-	defaults := Default()
-	return ChangedKeys(&defaults, s)
+	return ChangedKeys(new(Default()), s)
 }
 
 // flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",
