@@ -42,10 +42,7 @@ works while the bot runs.`,
 					fmt.Fprintln(a.err, "no conversations yet")
 				}
 				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Listed) []string {
-					last := "-"
-					if !l.Last.IsZero() {
-						last = moment(l.Last)
-					}
+					last := map[bool]string{true: "-", false: moment(l.Last)}[l.Last.IsZero()]
 					return []string{l.Channel, fmt.Sprint(l.Messages), last, l.Name}
 				})
 			})

@@ -213,11 +213,11 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	var say func(line string) // nil: to the log
 	if isTerminal(a.err) {
-		bot.checkModels(func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) })
-	} else {
-		bot.checkModels(nil)
+		say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
 	}
+	bot.checkModels(say)
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
 	if a.webSide != nil {
