@@ -223,10 +223,7 @@ func (l appliedLine) String() string {
 	}
 	var rows []string
 	for _, r := range l.Compacted {
-		undone := ""
-		if r.State == string(compactor.Undone) {
-			undone = ", undone later"
-		}
+		undone := map[bool]string{true: ", undone later"}[r.State == string(compactor.Undone)]
 		rows = append(rows, fmt.Sprintf("#%d to #%d, %s (%s %d by %s, %s%s)", r.From, r.To, counted(r.Messages, "message", "messages"), r.Kind, r.ID, r.By, r.Trigger, undone))
 	}
 	return fmt.Sprintf("--  %s  compacted%s: %s", moment(l.Time), tokens, strings.Join(rows, "; "))

@@ -54,10 +54,7 @@ type diagnosis struct {
 }
 
 func (d diagnosis) String() string {
-	mark := "ok   "
-	if !d.OK {
-		mark = "WRONG"
-	}
+	mark := map[bool]string{true: "ok   ", false: "WRONG"}[d.OK]
 	return fmt.Sprintf("%s  %-9s %s", mark, d.Check, strings.ReplaceAll(d.Detail, "\n", "\n                 "))
 }
 

@@ -158,10 +158,7 @@ func (m *metrics) End(s *observe.Step) {
 		}
 	case observe.Tool:
 		if workOf(s) == store.ForTurn {
-			result := "ok"
-			if s.Err != nil {
-				result = "error"
-			}
+			result := map[bool]string{true: "ok", false: "error"}[s.Err == nil]
 			m.tools.WithLabelValues(s.Attr("tool"), result).Inc()
 		}
 	case observe.Compaction:

@@ -223,10 +223,7 @@ func (a *app) withConversation(ctx context.Context, name string, do func(*store.
 // logger returns a logger that writes to w: in colour on a terminal, else as JSON. The level is
 // fallback unless a flag sets it. Secrets are masked.
 func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
-	level := &fallback
-	if a.logLevel != nil {
-		level = a.logLevel
-	}
+	level := cmp.Or(a.logLevel, &fallback)
 	var out slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	if isTerminal(a.err) {
 		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""})

@@ -102,10 +102,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	command := "chat"
-	if s.platform != "terminal" {
-		command = "run"
-	}
+	command := map[bool]string{true: "chat", false: "run"}[s.platform == "terminal"]
 	full := "cairn " + command + s.app.sameFolder()
 	if s.noRun {
 		s.say("Start the bot with `%s`. %s", full, s.hello)
