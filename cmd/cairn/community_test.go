@@ -199,9 +199,7 @@ func (c *community) cut() {
 // Two channels and a thread on each platform, some hundred messages, and every kind of failure: each
 // message to the bot is answered once, whole and in order, and nothing is lost.
 func TestCommunityOnBothPlatforms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
+	skipIfShort(t, "takes some seconds")
 	c := newCommunity(t)
 	c.program = c.folder.start("run")
 	c.open(c.program)

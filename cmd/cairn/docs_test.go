@@ -76,13 +76,8 @@ func anchors(text string) (all []string) {
 func TestDocsListEveryCommand(t *testing.T) {
 	var want []string
 	for _, c := range channel.Commands {
-		who, seen := "all", "you"
-		if c.Restricted || c.Guarded {
-			who = "managers"
-		}
-		if c.Public {
-			seen = "all"
-		}
+		who := map[bool]string{true: "managers", false: "all"}[c.Restricted || c.Guarded]
+		seen := map[bool]string{true: "all", false: "you"}[c.Public]
 		want = append(want, fmt.Sprintf("| `/%s` | %s | %s | %s |", c.Usage(), c.Help, who, seen))
 	}
 	table, _, _ := strings.Cut(read(t, checkout+"/docs/commands.md"), "\n## ")

@@ -46,9 +46,7 @@ var connectorSteps = []connectorStep{
 // looks up what may have been sent, and sends it once.
 func TestKillAtEveryStepOfAConnector(t *testing.T) {
 	check.SkipUnderRace(t)
-	if testing.Short() {
-		t.Skip("it starts a program and two platforms for each step")
-	}
+	skipIfShort(t, "it starts a program and two platforms for each step")
 	t.Parallel()
 	for _, on := range []side{{"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord}, {"Slack", (*platforms).sayOnSlack, (*platforms).onSlack}} {
 		for _, s := range connectorSteps {

@@ -74,9 +74,7 @@ var steps = []step{
 // none is answered twice.
 func TestKillAtEveryStep(t *testing.T) {
 	check.SkipUnderRace(t)
-	if testing.Short() {
-		t.Skip("it kills some dozens of processes")
-	}
+	skipIfShort(t, "it kills some dozens of processes")
 	scenes := map[string]string{} // folders with conversations
 	for _, s := range steps {
 		if scenes[s.scene] == "" {
@@ -135,16 +133,11 @@ func (s step) die(t *testing.T, prepared string) {
 	w.goOn(again)
 	w.examined()
 	w.judge()
-	summaries, memories := "0", "0"
-	if s.scene != "" {
-		summaries = "1"
-	}
-	if said == "use memory_save" {
-		memories = "1"
-	}
+	is := map[bool]int{true: 1}
+	want := fmt.Sprint(0, is[s.scene != ""], is[said == "use memory_save"])
 	check.Equal(t, "unfinished compactions, whether something is summarized, memories of the tool", w.ask(
 		"count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'",
-		"count(*) > 0 FROM compactions WHERE state = 'applied'", "count(*) FROM memories WHERE content = 'The gate is green.'"), "0 "+summaries+" "+memories)
+		"count(*) > 0 FROM compactions WHERE state = 'applied'", "count(*) FROM memories WHERE content = 'The gate is green.'"), want)
 }
 
 // taskSteps are where the program is killed while a task starts, works and ends.
@@ -171,9 +164,7 @@ var taskSteps = []struct {
 // it: its result enters the conversation once, and is answered once.
 func TestKillAtEveryStepOfATask(t *testing.T) {
 	check.SkipUnderRace(t)
-	if testing.Short() {
-		t.Skip("it starts three programs for each step")
-	}
+	skipIfShort(t, "it starts three programs for each step")
 	t.Parallel()
 	for _, s := range taskSteps {
 		t.Run(s.name, func(t *testing.T) {
