@@ -28,12 +28,6 @@ import (
 	"cairn/store"
 )
 
-func skipIfShort(t *testing.T, why string) {
-	if testing.Short() {
-		t.Skip(why)
-	}
-}
-
 // recorder sends messages to the program in a folder, and records the replies.
 type recorder struct {
 	folder

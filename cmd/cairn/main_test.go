@@ -266,3 +266,9 @@ func parse[T any](t *testing.T, text string) (list []T) {
 	}
 	return list
 }
+
+func skipIfShort(t *testing.T, why string) {
+	if testing.Short() {
+		t.Skip(why)
+	}
+}
