@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/BurntSushi/toml"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -127,7 +127,7 @@ func Default() Settings {
 var shippedSettings = sync.OnceValue(func() Settings {
 	s := Settings{Defaults: Defaults{Compaction: compactor.DefaultPolicy()}} // the file does not set prepare_threshold
 	var raw map[string]any
-	if err := toml.Unmarshal([]byte(shipped), &raw); err != nil {
+	if _, err := toml.Decode(shipped, &raw); err != nil {
 		panic(err)
 	}
 	d := decoder{set: map[string]bool{}}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/BurntSushi/toml"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -43,15 +43,18 @@ func Load(file string) (Settings, error) {
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
 	s.File, s.text = file, text
+	if line := deepLine(string(text)); line > 0 {
+		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this is nested deeper than %d levels, and no setting is", maxDepth)}})
+	}
 	var raw map[string]any
-	if err := toml.Unmarshal(text, &raw); err != nil {
-		wrong := Problem{Text: fmt.Sprintf(`this is not valid TOML (%s): write key = value, and texts in "quotes"`, strings.TrimPrefix(err.Error(), "toml: "))}
-		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
-			wrong.Line, _ = at.Position()
+	if _, err := toml.Decode(string(text), &raw); err != nil {
+		wrong := Problem{Text: err.Error()}
+		if at, ok := errors.AsType[toml.ParseError](err); ok {
+			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf(`this is not valid TOML (%s): write key = value, and texts in "quotes"`, strings.TrimSuffix(at.Message, "."))}
 		}
 		return s, newError(file, []Problem{wrong})
 	}
-	d := decoder{lines: keyLines(text), set: map[string]bool{}}
+	d := decoder{lines: keyLines(string(text)), set: map[string]bool{}}
 	d.settings(&s, raw)
 	d.check(&s)
 	s.set, s.Warnings = d.set, d.warnings
@@ -67,7 +70,7 @@ func (d *decoder) settings(s *Settings, raw map[string]any) {
 	if raw["data_dir"] != nil {
 		s.DataDir = s.Path(s.DataDir)
 	}
-	tables, ok := tablesIn(agents)
+	tables, ok := agents.([]map[string]any)
 	if agents != nil && !ok {
 		d.problem("agents", "agents: must be tables, each under [[agents]]")
 	}
@@ -114,7 +117,7 @@ func (s *Settings) Origin(agent, key string) string {
 // Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
 // 0 if none does.
 func (s *Settings) Line(agent, key string) int {
-	return keyLines(s.text)[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
+	return keyLines(string(s.text))[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
 }
 
 // setAt returns the path in the file that sets a key for an agent; "" if none does.
@@ -175,8 +178,8 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			known = append(known, "agents") // decoded apart
 		}
 		hint := compactor.DidYouMean(key, known)
-		_, areTables := tablesIn(src[key])
-		if homes := tablesWith(key); len(homes) > 0 && !(areTables && hint != "") {
+		_, isTable := src[key].([]map[string]any)
+		if homes := tablesWith(key); len(homes) > 0 && !(isTable && hint != "") {
 			d.problem(at, fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or ")))
 			continue
 		}
@@ -233,7 +236,7 @@ func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 // nil.
 func (d *decoder) list(dst reflect.Value, v any, path string) {
 	texts, isList := v.([]any)
-	tables, areTables := tablesIn(v)
+	tables, areTables := v.([]map[string]any)
 	list := reflect.Zero(dst.Type())
 	switch one := reflect.New(dst.Type().Elem()).Elem(); {
 	case one.Kind() == reflect.Struct && areTables:
@@ -259,19 +262,6 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 		d.wrongType(path, `a list of texts, e.g. ["a", "b"]`, v)
 	}
 	dst.Set(list)
-}
-
-// tablesIn returns the tables of an array; false if v is something else.
-func tablesIn(v any) (tables []map[string]any, ok bool) {
-	list, ok := v.([]any)
-	for _, one := range list {
-		table, is := one.(map[string]any)
-		if !is {
-			return nil, false
-		}
-		tables = append(tables, table)
-	}
-	return tables, ok
 }
 
 var kindWords = map[reflect.Kind]string{

@@ -3,14 +3,12 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // Problem is one mistake in a settings file.
@@ -106,39 +104,132 @@ func parent(path string) string { return path[:max(strings.LastIndex(path, "."),
 
 func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
-// deepest limits the parts of a key: settings have four, and a path of many costs their square.
-const deepest = 16
-
 // keyLines returns the line of every table and key of a valid TOML file; of a table that is only
 // named in others, the first of those. The tables of an array are numbered:
 // "agents.0.compaction.keep_first".
-func keyLines(text []byte) map[string]int {
-	lines, arrays := map[string]int{}, map[string]int{} // by path; arrays: how many tables so far
-	table, line, seen := "", 1, 0                       // the current table and line; how much of text is above
-	var file unstable.Parser
-	for file.Reset(text); file.NextExpression(); {
-		statement, path := file.Expression(), ""
-		if statement.Kind == unstable.KeyValue {
-			path = table
-		}
-		for key, parts := statement.Key(), 0; key.Next() && parts < deepest; parts++ {
-			if n := arrays[path]; n > 0 && statement.Kind != unstable.KeyValue { // on the way: its newest table
-				path += fmt.Sprintf(".%d", n-1)
-			}
-			path = strings.TrimPrefix(path+"."+string(key.Node().Data), ".")
-			at := int(key.Node().Raw.Offset)
-			line, seen = line+bytes.Count(text[seen:at], []byte("\n")), at
-		}
-		if statement.Kind == unstable.ArrayTable {
-			arrays[path]++
-			path += fmt.Sprintf(".%d", arrays[path]-1)
-		}
-		if statement.Kind != unstable.KeyValue {
-			table = path
-		}
+func keyLines(text string) map[string]int {
+	lines := map[string]int{}
+	add := func(path string, n int) {
 		for ; path != "" && lines[path] == 0; path = parent(path) {
-			lines[path] = line
+			lines[path] = n
 		}
 	}
+	arrays := map[string]int{} // path of an array of tables: how many tables so far
+	table := ""                // the current table
+	for n, size := 1, 0; text != ""; text = text[size:] {
+		size = statementSize(text)
+		line := strings.TrimSpace(text[:size])
+		switch {
+		case strings.HasPrefix(line, "[["):
+			name, _, _ := strings.Cut(line[2:], "]")
+			array := keyPath(name, arrays)
+			table = fmt.Sprintf("%s.%d", array, arrays[array])
+			arrays[array]++
+			add(table, n)
+		case strings.HasPrefix(line, "["):
+			name, _, _ := strings.Cut(line[1:], "]")
+			table = keyPath(name, arrays)
+			add(table, n)
+		case line != "" && line[0] != '#':
+			key, _, _ := strings.Cut(line, "=")
+			add(strings.TrimPrefix(table+"."+keyPath(key, nil), "."), n)
+		}
+		n += strings.Count(text[:size], "\n")
+	}
 	return lines
+}
+
+// syntaxChars yields the characters of a TOML file that are neither quoted nor in a comment, with
+// their offsets.
+func syntaxChars(text string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; c {
+			case '"', '\'':
+				i += quotedSize(text[i:]) - 1
+			case '#':
+				comment, _, _ := strings.Cut(text[i:], "\n")
+				i += len(comment) - 1
+			default:
+				if !yield(i, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// statementSize returns the size of the first statement of text: a line, or several lines if its
+// value spans them.
+func statementSize(text string) int {
+	brackets := 0
+	for i, c := range syntaxChars(text) {
+		switch c {
+		case '[', '{':
+			brackets++
+		case ']', '}':
+			brackets--
+		case '\n':
+			if brackets <= 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
+
+// keyPath converts a TOML key into a path. Arrays on the way refer to their newest table.
+func keyPath(name string, arrays map[string]int) string {
+	path := ""
+	for part := range strings.SplitSeq(name, ".") {
+		if n := arrays[path]; n > 0 {
+			path += fmt.Sprintf(".%d", n-1)
+		}
+		path = strings.TrimPrefix(path+"."+strings.Trim(strings.TrimSpace(part), `"'`), ".")
+	}
+	return path
+}
+
+// maxDepth limits the parts of a key and the nesting of brackets. Settings need four.
+const maxDepth = 16
+
+// deepLine returns the first line of a TOML file that exceeds maxDepth; 0 if none does.
+func deepLine(text string) int {
+	parts, brackets := 0, 0
+	for i, c := range syntaxChars(text) {
+		switch c {
+		case '\n', ',', '=':
+			parts = 0
+		case '.':
+			parts++
+		case '[', '{':
+			brackets++
+		case ']', '}':
+			brackets--
+		}
+		if parts >= maxDepth || brackets > maxDepth {
+			return 1 + strings.Count(text[:i], "\n")
+		}
+	}
+	return 0
+}
+
+// quotedSize returns the size of the quoted string at the start of s, including its quotes. An
+// unterminated one extends to the end of its line, or of s.
+func quotedSize(s string) int {
+	end := s[:1]
+	if strings.HasPrefix(s, strings.Repeat(end, 3)) {
+		end = s[:3]
+	}
+	for i := len(end); i < len(s); i++ {
+		switch {
+		case strings.HasPrefix(s[i:], end):
+			return i + len(end)
+		case s[i] == '\\' && end[0] == '"':
+			i++
+		case s[i] == '\n' && len(end) == 1:
+			return i
+		}
+	}
+	return len(s)
 }

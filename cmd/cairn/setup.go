@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
 	"cairn/config"
@@ -195,8 +196,10 @@ func (s *setup) write(target string) error {
 		}
 		s.file.set("data_dir", dir)
 	}
-	text, err := toml.Marshal(s.file)
-	if err != nil {
+	text := bytes.NewBufferString(settingsHead)
+	enc := toml.NewEncoder(text)
+	enc.Indent = ""
+	if err := enc.Encode(s.file); err != nil {
 		return err
 	}
 	folder := filepath.Join(filepath.Dir(target), secretsFolder)
@@ -210,7 +213,7 @@ func (s *setup) write(target string) error {
 			return err
 		}
 	}
-	return s.replace(target, settingsHead+string(text))
+	return s.replace(target, text.String())
 }
 
 // replace writes a file that only its owner may read. An existing one is kept under a name with the

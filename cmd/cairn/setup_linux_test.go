@@ -77,7 +77,7 @@ func TestSetupByAScript(t *testing.T) {
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", on.slack.APIURL, "--no-run", "--data", "elsewhere")
 		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data \"elsewhere\"`. In a Slack channel")
-		check.Contains(t, "settings", p.read("config.toml"), "model = 'test-model'", "api_key = 'file:secrets/model-key'", "bot_token = 'file:secrets/slack-bot-token'", "data_dir = '"+filepath.Join(p.dir, "elsewhere")+"'")
+		check.Contains(t, "settings", p.read("config.toml"), `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		p.doctorSays(0, "ok     slack     both tokens are good")
 	})
 	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {

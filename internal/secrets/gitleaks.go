@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/BurntSushi/toml"
 
 	"cairn/internal/lazy"
 )
@@ -56,7 +56,7 @@ var rules = sync.OnceValue(func() []*rule {
 		Allowlist *allowlist
 		Rules     []*rule
 	}
-	if err := toml.Unmarshal([]byte(gitleaksRules), &file); err != nil {
+	if _, err := toml.Decode(gitleaksRules, &file); err != nil {
 		panic(fmt.Sprintf("the embedded rules of gitleaks: %v", err)) // a test reads them
 	}
 	file.Rules = slices.DeleteFunc(file.Rules, func(r *rule) bool { return r.Regex == "" || r.Path != "" })
