@@ -19,7 +19,6 @@ import (
 
 var byPrefix = promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL}
 
-// observed looks at each request of a strategy.
 type observed struct {
 	strategy
 	see func(req llm.Request)

@@ -16,7 +16,6 @@ import (
 	"cairn/store"
 )
 
-// TestCrash kills the program twice at random.
 func TestCrash(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
@@ -90,7 +89,6 @@ func answered(t *testing.T, dir string, u *remark, statement string) {
 // `go run ./bench faults` leaves out none.
 var atEach = []string{"503", "cut in mid-stream", "a tool for ever"}
 
-// TestFaults holds the promises of `bench faults` for each fault.
 func TestFaults(t *testing.T) {
 	check.SkipUnderRace(t)
 	faults := llmtest.Faults()

@@ -87,7 +87,6 @@ func TestQuantile(t *testing.T) {
 
 var silent = screenOf(io.Discard, io.Discard)
 
-// ran runs bench, and returns its output.
 func ran(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

@@ -84,8 +84,7 @@ func (t *trialResult) count(stored []store.Usage, servers map[string]*llmtest.Se
 			}
 			t.Learned = append(t.Learned, why)
 		}
-		n := server.Counted()
-		t.Counted = added(t.Counted, n)
+		t.Counted = added(t.Counted, server.Counted())
 	}
 	for _, u := range stored {
 		t.Stored = added(t.Stored, llmtest.Totals{

@@ -28,7 +28,6 @@ func TestReport(t *testing.T) {
 	check.Equal(t, "thousands", thousands(1234567), "1 234 567")
 }
 
-// leaveRecordings writes files into a folder.
 func leaveRecordings(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -55,9 +54,6 @@ func TestReadRecordings(t *testing.T) {
 	}
 	past := b.said
 	check.That(t, len(past) == 2 && past[1].Author == "Bob" && past[1].Attachments[0].Caption == "a bridge" && past[0].Time.Hour() == 10, "%+v", past)
-}
-
-func TestFoldersThatHoldNoRecordings(t *testing.T) {
 	for want, files := range map[string]map[string]string{
 		"NAME.qa.jsonl": nil,
 		"open a.jsonl":  {"a.qa.jsonl": ""},
@@ -67,7 +63,6 @@ func TestFoldersThatHoldNoRecordings(t *testing.T) {
 	}
 }
 
-// TestModels has a short conversation with each model.
 func TestModels(t *testing.T) {
 	talk, err := inventedTalk()
 	check.Require(t, err == nil && len(talk.said) >= 100, "%d messages were invented: %v", len(talk.said), err)

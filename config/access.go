@@ -84,9 +84,8 @@ func (d *decoder) checkConnectors(s *Settings) {
 
 // checkChoice reports a value that is not in known.
 func (d *decoder) checkChoice(path, value string, known []string) {
-	if !slices.Contains(known, value) {
-		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), compactor.DidYouMean(value, known)))
-	}
+	hint := compactor.DidYouMean(value, known)
+	d.must(slices.Contains(known, value), path, value, fmt.Sprintf(`be one of "%s"%s`, strings.Join(known, `", "`), hint))
 }
 
 // checkChoiceIfSet is checkChoice for an optional setting.
@@ -179,7 +178,6 @@ func LanguageIn(s *Settings, conversation string) string {
 	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Language }), agent.Language, s.Language)
 }
 
-// checkBinding reports mistakes in a binding.
 func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")

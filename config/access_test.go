@@ -112,8 +112,7 @@ language = "zh"
 	} {
 		check.Equal(t, conversation, LanguageIn(&s, conversation), language)
 	}
-	defaults := Default()
-	check.Equal(t, "default language", LanguageIn(&defaults, "terminal:x"), "en")
+	check.Equal(t, "default language", LanguageIn(new(Default()), "terminal:x"), "en")
 	for _, agents := range []string{"", "[[agents]]\ncontext_window = 9000\n"} { // the built-in one, and one without id
 		bound := check.Must(Load(writeSettings(t, agents+"[[bindings]]\nagent = \"cairn\"")))(t)
 		check.Equal(t, "agent of the channel", bound.AgentFor("slack:T1/C1"), "cairn")

@@ -17,21 +17,17 @@ import (
 	"cairn/compactor"
 )
 
-// check reports every invalid value.
 func (d *decoder) check(s *Settings) {
 	d.checkTime("catch_up", s.CatchUp, time.Second, 7*24*time.Hour)
-	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
-		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`, s.TimeZone))
-	}
+	_, err := time.LoadLocation(s.TimeZone)
+	d.must(err == nil && s.TimeZone != "", "time_zone", s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
 	checkRange(d, "workers", s.Workers, 1, 64)
 	checkRange(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
 	checkRange(d, "calls_per_hour", s.CallsPerHour, 0, 100_000)
 	d.checkMoney(s)
 	checkRange(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
 	checkRange(d, "recall_tokens", s.RecallTokens, 0, 20_000)
-	if s.DataDir == "" {
-		d.problem("data_dir", `data_dir = "": must name a folder`)
-	}
+	d.must(s.DataDir != "", "data_dir", s.DataDir, "name a folder")
 	d.checkChoice("respond", string(s.Respond), responds)
 	d.checkLanguage("language", s.Language)
 	d.checkNames("restricted", "command", s.Restricted, commandNames(func(channel.Command) bool { return true }))
@@ -59,17 +55,11 @@ func (d *decoder) checkAgents(s *Settings) {
 	ids := map[string]bool{}
 	for i, agent := range s.Agents {
 		path := agentPath(i)
-		switch {
-		case agent.ID == "":
-			d.problem(path+".id", "id: is missing; add id = \"cairn\", or a name of your own")
-		case strings.ContainsFunc(agent.ID, unaddressable) || strings.HasSuffix(agent.ID, "."):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and ".", because people write @id to ask an agent`, agent.ID))
-		case ids[agent.ID]:
-			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
-		case strings.ToLower(agent.ID) != agent.ID:
+		d.checkNewID(path, agent.ID, ids, !strings.ContainsFunc(agent.ID, unaddressable) && !strings.HasSuffix(agent.ID, "."),
+			`letters, digits, "-", "_" and ".", because people write @id to ask an agent, e.g. "cairn"`)
+		if strings.ToLower(agent.ID) != agent.ID {
 			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		}
-		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)
 		d.checkLanguage(path+".language", cmp.Or(agent.Language, channel.DefaultLanguage))
 		d.checkWindow(path+".context_window", s, agent)
@@ -82,6 +72,19 @@ func (d *decoder) checkAgents(s *Settings) {
 	for i, agent := range s.Agents {
 		d.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
 	}
+}
+
+// checkNewID reports the id of a table that is missing, not good, which says how it must be, or taken.
+func (d *decoder) checkNewID(path, id string, taken map[string]bool, good bool, form string) {
+	switch {
+	case id == "":
+		d.problem(path+".id", "id: is missing; it must be of "+form)
+	case taken[id]:
+		d.problem(path+".id", fmt.Sprintf("id = %q: another one has this id", id))
+	default:
+		d.must(good, path+".id", id, "be of "+form)
+	}
+	taken[id] = true
 }
 
 // unaddressable reports whether "@id question" would not be read as a call with this character in the id.
@@ -104,12 +107,10 @@ func (d *decoder) checkWindow(path string, s *Settings, a Agent) {
 	}
 	checkRange(d, path, a.ContextWindow, 1000, 100_000_000)
 	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, s.Language), Spawn: a.Spawn}.Frame()
-	if a.ContextWindow >= 1000 && a.ContextWindow <= frame {
-		d.problem(path, fmt.Sprintf("context_window = %d: must be larger than the %d tokens of system prompt, instructions and tools", a.ContextWindow, frame))
-	}
+	d.must(a.ContextWindow < 1000 || a.ContextWindow > frame, path, a.ContextWindow,
+		fmt.Sprintf("be larger than the %d tokens of system prompt, instructions and tools", frame))
 }
 
-// checkAgentModel reports mistakes in the model settings of an agent.
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	d.checkServer(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)
@@ -160,22 +161,19 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 // checkURL reports an address that is not one of HTTP.
 func (d *decoder) checkURL(path, value, example string) {
 	u, err := url.Parse(value)
-	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		d.problem(path, fmt.Sprintf("%s = %q: must look like %q", base(path), ShownAddress(value), example))
-	}
+	ok := value == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	d.must(ok, path, ShownAddress(value), fmt.Sprintf("look like %q", example))
 }
 
 // checkServer reports an address that is none of HTTP, or to which no path can be appended.
 func (d *decoder) checkServer(path, value, example string) {
 	d.checkURL(path, value, example)
-	if strings.ContainsAny(value, "?#") {
-		d.problem(path, fmt.Sprintf(`%s = %q: must not have "?" or "#" and more after it, because paths are appended`, base(path), ShownAddress(value)))
-	}
+	d.must(!strings.ContainsAny(value, "?#"), path, ShownAddress(value), `not have "?" or "#" and more after it, because paths are appended`)
 }
 
 // checkSecret reports a secret that cannot be read.
 func (d *decoder) checkSecret(s *Settings, path, setting, variable string) {
-	if _, err := s.secretFile(setting, variable); err != nil {
+	if _, err := s.secret(setting, variable); err != nil {
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	}
 }

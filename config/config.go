@@ -152,13 +152,11 @@ type Watcher struct {
 
 	// Current returns the settings in force.
 	Current func() *Settings
-	// Apply puts new settings into force. After an error nothing is changed. asked reports whether a
-	// signal requested it, or the file had mistakes before: then the files that the settings name, such
-	// as keys, must be read again too, and the log says so even if nothing changes.
-	Apply func(s Settings, asked bool) error
+	// Apply puts new settings into force, and rereads the files that they name, such as keys. After an
+	// error nothing is changed.
+	Apply func(s Settings) error
 
 	lastText []byte // the content that was last applied, or has mistakes; nil: the file cannot be read
-	failed   bool   // whether the last content had mistakes, or the file could not be read
 }
 
 // Run applies each edit, and rereads the file after each signal on reload, until ctx ends.
@@ -205,7 +203,7 @@ func (w *Watcher) read(text []byte, err error, asked bool) {
 		if w.lastText != nil || asked {
 			w.Log.Error("read_settings_failed", "file", w.File, "error", err, "effect", "the settings stay as they were")
 		}
-		w.failed, w.lastText = true, nil // what comes back is applied and logged
+		w.lastText = nil // what comes back is applied
 		return
 	case bytes.Equal(text, w.lastText) && !asked:
 		return
@@ -213,9 +211,9 @@ func (w *Watcher) read(text []byte, err error, asked bool) {
 	w.lastText = text
 	s, err := Parse(w.File, text)
 	if err == nil {
-		err = w.Apply(s, asked || w.failed)
+		err = w.Apply(s)
 	}
-	if w.failed = err != nil; w.failed {
+	if err != nil {
 		w.Log.Error("settings_have_mistakes", "mistakes", strings.Split(err.Error(), "\n"), "effect", "the settings stay as they were")
 	}
 }

@@ -71,20 +71,10 @@ func TestReference(t *testing.T) {
 			if found == nil || strings.HasPrefix(setting.Key, "prices.") {
 				continue
 			}
-			table := parent(setting.Key)
-			text := fmt.Sprintf("%s = %s1\n", base(setting.Key), found[2])
-			if table == "agents" {
-				text = "[[agents]]\nid = \"a\"\n" + text
-			} else if table == "tools" {
-				text = "[[tools]]\nid = \"a\"\ncommand = \"a\"\n" + text
-			} else if table != "" {
-				text = "[" + table + "]\n" + text
-			}
-			lowest := " to "
-			if found[1] != "" {
-				lowest = "from " + found[1] + lowest
-			}
-			check.ErrorContains(t, setting.Key+": "+setting.Description, check.ErrorOf(Parse("f", []byte(text))), lowest+found[2])
+			needed := map[string]string{"[[agents]]": "id = \"a\"\n", "[[tools]]": "id = \"a\"\ncommand = \"a\"\n"}[setting.table]
+			text := fmt.Sprintf("%s\n%s%s = %s1\n", setting.table, needed, base(setting.Key), found[2])
+			err := check.ErrorOf(Parse("f", []byte(text)))
+			check.ErrorContains(t, setting.Key+": "+setting.Description, err, strings.TrimPrefix("from "+found[1]+" to ", "from  ")+found[2])
 			checked++
 		}
 		check.That(t, checked >= 20, "got only %d ranges", checked)
@@ -96,7 +86,6 @@ func TestReference(t *testing.T) {
 	check.That(t, !known["respond"].Restart && !known["agents.model"].Restart, "settings that need no restart do")
 }
 
-// keysOf lists the paths of all settings in a table.
 func keysOf(path string, table reflect.Type) (keys []string) {
 	for _, field := range reflect.VisibleFields(table) {
 		key := strings.TrimPrefix(path+"."+field.Tag.Get("toml"), ".")
@@ -152,7 +141,7 @@ func TestSettingsFiles(t *testing.T) {
 	}
 	s = check.Must(Load(file))(t) // paths are relative to it
 	check.Len(t, "warnings of keys that are not in the file", s.Warnings, 0)
-	key, plain, err := s.modelKey(s.LLM.APIKey)
+	key, plain, err := s.resolve(s.LLM.APIKey)
 	check.That(t, key == "sk-1" && !plain && err == nil, "got key %q, %v", key, err)
 	t.Setenv(discordTokenVariable, "of the environment")
 	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
@@ -243,18 +232,13 @@ func FuzzSettings(f *testing.F) {
 		switch {
 		case err == nil:
 			for _, a := range s.Agents {
-				if faults := a.Compaction.Validate(); len(faults) > 0 {
-					t.Fatalf("%q: accepted, but %v", text, faults[0])
-				}
+				check.Len(t, text+" is accepted; faults", a.Compaction.Validate(), 0)
 			}
 			_ = s.Changed()
-		case !errors.As(err, &wrong) || len(wrong.Problems) == 0:
-			t.Fatalf("%q: %v", text, err)
 		default:
+			check.Require(t, errors.As(err, &wrong) && len(wrong.Problems) > 0, "%q: %v", text, err)
 			for _, fault := range wrong.Problems {
-				if fault.Text == "" || fault.Line < 0 || fault.Line > strings.Count(text, "\n")+1 {
-					t.Fatalf("%q: %+v", text, fault)
-				}
+				check.Require(t, fault.Text != "" && fault.Line >= 0 && fault.Line <= strings.Count(text, "\n")+1, "%q: %+v", text, fault)
 			}
 		}
 	})

@@ -18,7 +18,9 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"cairn/channel"
 	"cairn/compactor"
+	"cairn/mcp"
 )
 
 // Load reads file. An empty name means DefaultFile if it exists, otherwise the defaults. The error
@@ -208,7 +210,7 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	case isTable && dst.Kind() == reflect.Struct:
 		d.table(dst.Addr().Interface(), table, path)
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
-		src.Kind() == dst.Kind():
+		src.Kind() == dst.Kind() && src.CanConvert(dst.Type()): // a date is a struct, too
 		dst.Set(src.Convert(dst.Type()))
 	default:
 		d.wrongType(path, kindWords[dst.Kind()], v)
@@ -241,7 +243,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 		for i, table := range tables {
 			one.SetZero()
 			if server, ok := one.Addr().Interface().(*ToolServer); ok {
-				*server = toolServer()
+				server.Timeout, server.MaxResultTokens, server.Approve = compactor.Duration(mcp.DefaultTimeout), mcp.DefaultResultTokens, channel.ApproveNever
 			}
 			d.table(one.Addr().Interface(), table, fmt.Sprintf("%s.%d", path, i))
 			list = reflect.Append(list, one)
@@ -277,12 +279,9 @@ func (d *decoder) wrongType(path, want string, v any) {
 
 // checkRange reports a value that is not from low to high.
 func checkRange[T cmp.Ordered](d *decoder, path string, v, low, high T) {
-	if v < low || v > high {
-		d.problem(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
-	}
+	d.must(v >= low && v <= high, path, v, fmt.Sprintf("be from %v to %v", low, high))
 }
 
-// checkTime is checkRange for a duration.
 func (d *decoder) checkTime(path string, v compactor.Duration, low, high time.Duration) {
 	checkRange(d, path, v, compactor.Duration(low), compactor.Duration(high))
 }

@@ -27,6 +27,7 @@ respond = "sometimes" #! respond = "sometimes": must be one of "mention", "all",
 restricted = ["compact", "forgett"] #! restricted: there is no command "forgett", did you mean forget?; there are allow, ask, compact, 
 background_threshold = 0.7 #! background_threshold: does not belong here, but under [defaults.compaction]
 llm = true #! llm: must be a table
+backup = 1979-05-27 #! backup: must be a table
 budget_per_day = -1 #! budget_per_day = -1: must be from 0 to 1000000000
 budget_per_month = nan #! budget_per_month = NaN: must be from 0 to 1000000000
 [compaction] #! compaction: does not belong here, but as [defaults.compaction]
@@ -55,7 +56,7 @@ api_key = "env:CAIRN_NO_SUCH_KEY" #! [llm]: api_key: the environment variable CA
 wire = "respones" #! [llm]: wire = "respones": must be one of "auto", "chat", "responses", "messages", did you mean responses?
 [llm.discord] #! [llm]: discord: does not belong here, but as [discord]
 token = "a"
-[[providers]] #! [providers.1]: id: is missing; models are named with it, as in model = "id/model"
+[[providers]] #! [providers.1]: id: is missing; it must be of letters, digits, "-", "_" and "."; models are named with it, as in model = "id/model"
 base_url = "http://p.test/v1"
 [[providers]]
 id = "a/b" #! [providers.2]: id = "a/b": must be of letters, digits, "-", "_" and "."
@@ -64,7 +65,7 @@ api_key = "env:hush-1" #! [providers.2]: api_key: must be "env:NAME" with the na
 [[providers]] #! [providers.3]: base_url: is missing; as "https://api.openai.com/v1", "https://api.anthropic.com" or "http://localhost:11434/v1"
 id = "a"
 [[providers]]
-id = "a" #! [providers.4]: id = "a": another provider has this id
+id = "a" #! [providers.4]: id = "a": another one has this id
 base_url = "http://p.test/v1"
 `,
 	"an unknown provider": `
@@ -93,7 +94,7 @@ stack_budget = nan #! [defaults.compaction]: stack_budget = NaN: must be from 0.
 notify = "loud" #! [defaults.compaction]: notify = loud: must be "off", "reaction" or "message"
 enabled = 1 #! [defaults.compaction]: enabled: must be true or false
 prompt_file = "none.md" #! [defaults.compaction]: prompt_file = "none.md": must be a file that can be read (
-[[agents]] #! [agents.1]: id: is missing; add id = "cairn", or a name of your own
+[[agents]] #! [agents.1]: id: is missing; it must be of letters, digits, "-", "_" and ".", because people write @id to ask an agent, e.g. "cairn"
 model = "m"
 [[agents]]
 id = "a"
@@ -105,7 +106,7 @@ modle = "m" #! [agents.a]: modle: there is no such setting, did you mean model?
 [agents.compaction]
 background_treshold = 0.7 #! [agents.a.compaction]: background_treshold: there is no such setting, did you mean background_threshold?
 [[agents]]
-id = "a" #! [agents.a]: id = "a": another agent has this name
+id = "a" #! [agents.a]: id = "a": another one has this id
 task_calls = 0 #! [agents.a]: task_calls = 0: must be from 1 to 10000
 task_time = "25h" #! [agents.a]: task_time = 25h: must be from 1s to 24h
 spawn = ["b"] #! [agents.a]: spawn: there is no agent "b"; there are , a
@@ -132,6 +133,7 @@ id = "@bot" #! [agents.@bot]: id = "@bot": must be of letters
 context_window = 999 #! [agents.@bot]: context_window = 999: must be from 1000 to 100000000
 `,
 	"tables for a table":                   "x = 1 #! x: there is no such setting\n[[llm]] #! llm: must be a table\nmodel = \"m\"",
+	"texts for tables":                     "agents = [\"a\"] #! agents: must be tables, each under [[agents]]",
 	"a table of an agent there is none of": "\n[agents.compaction] #! agents: must be tables, each under [[agents]]\nkeep_first = 1",
 	"connectors": `
 [discord]
@@ -183,10 +185,10 @@ door = "slack" #! [bindings.8]: door: it is the old name of connector, which is 
 connector = "slack"
 `,
 	"tools": `
-[[tools]] #! [tools.1]: id = "": must be lower-case letters, digits and dashes
+[[tools]] #! [tools.1]: id: is missing; it must be of lower-case letters, digits and dashes
 command = "calc"
 [[tools]]
-id = "memory" #! [tools.2]: id = "memory": must be lower-case letters, digits and dashes
+id = "memory" #! [tools.2]: id = "memory": must be of lower-case letters, digits and dashes
 command = "calc"
 [[tools]]
 id = "calc"
@@ -194,7 +196,7 @@ command = "calc"
 folder = "/" #! [tools.3]: folder: only builtin = "files" has one
 env = { A = "env:CAIRN_NO_SUCH" } #! [tools.3]: env: A: the environment variable CAIRN_NO_SUCH is not set
 [[tools]]
-id = "calc" #! [tools.4]: id = "calc": another server has this name
+id = "calc" #! [tools.4]: id = "calc": another one has this id
 command = 1 #! [tools.4]: command: must be a list of texts, e.g. ["a", "b"] !! [tools.4]: set one of command, url and builtin
 [[tools]]
 id = "shell"

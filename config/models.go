@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -17,7 +18,6 @@ import (
 // providerID is the form of a provider's id.
 var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// checkModels reports mistakes in [llm] and [[providers]].
 func (d *decoder) checkModels(s *Settings) {
 	d.checkServer("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
@@ -25,15 +25,7 @@ func (d *decoder) checkModels(s *Settings) {
 	ids := map[string]bool{}
 	for i, p := range s.Providers {
 		path := fmt.Sprintf("providers.%d", i)
-		switch {
-		case p.ID == "":
-			d.problem(path+".id", `id: is missing; models are named with it, as in model = "id/model"`)
-		case !providerID.MatchString(p.ID):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and "."`, p.ID))
-		case ids[p.ID]:
-			d.problem(path+".id", fmt.Sprintf("id = %q: another provider has this id", p.ID))
-		}
-		ids[p.ID] = true
+		d.checkNewID(path, p.ID, ids, providerID.MatchString(p.ID), `letters, digits, "-", "_" and "."; models are named with it, as in model = "id/model"`)
 		if p.BaseURL == "" {
 			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}
@@ -70,7 +62,7 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 
 // checkKey reports a key that cannot be read, and warns about a key in plain text.
 func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
-	_, plain, err := s.modelKey(setting)
+	_, plain, err := s.resolve(setting)
 	switch {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
@@ -96,7 +88,6 @@ const (
 	maxBudget = 1_000_000_000.0
 )
 
-// checkMoney reports invalid prices and budgets.
 func (d *decoder) checkMoney(s *Settings) {
 	d.checkAmount("budget_per_day", s.BudgetPerDay, maxBudget)
 	d.checkAmount("budget_per_month", s.BudgetPerMonth, maxBudget)
@@ -119,24 +110,15 @@ func (d *decoder) checkMoney(s *Settings) {
 
 // checkAmount reports an amount that is not a number from 0 to limit.
 func (d *decoder) checkAmount(path string, v, limit float64) {
-	if !(v >= 0 && v <= limit) { // false for NaN
-		d.problem(path, fmt.Sprintf("%s = %v: must be from 0 to %.0f", base(path), v, limit))
-	}
+	d.must(v >= 0 && v <= limit, path, v, fmt.Sprintf("be from 0 to %.0f", limit)) // NaN is neither
 }
 
 // Money returns the prices of tokens and the budgets.
 func (s *Settings) Money() channel.Money {
 	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
-		input := amount(p.Input, 0)
-		m.Prices[model] = prices.Price{Input: input, Cached: amount(p.Cached, input), Write: amount(p.Write, input), Output: amount(p.Output, 0)}
+		input, output := cmp.Or(p.Input, new(0.0)), cmp.Or(p.Output, new(0.0))
+		m.Prices[model] = prices.Price{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}
 	}
 	return m
-}
-
-func amount(v *float64, fallback float64) float64 {
-	if v == nil {
-		return fallback
-	}
-	return *v
 }

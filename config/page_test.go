@@ -23,8 +23,7 @@ const (
 )
 
 func TestConfigurationPage(t *testing.T) {
-	page := check.Must(os.ReadFile(configurationPage))(t)
-	intro, tables, found := strings.Cut(string(page), generatedBelow)
+	intro, tables, found := strings.Cut(string(check.Must(os.ReadFile(configurationPage))(t)), generatedBelow)
 	check.Require(t, found, "%s lacks the line %q", configurationPage, generatedBelow)
 	want := settingsTables()
 	if *update {
@@ -34,14 +33,17 @@ func TestConfigurationPage(t *testing.T) {
 	check.Equal(t, "tables", tables, want)
 }
 
-// settingsTables describes all settings, one table of Markdown for each table of TOML.
 func settingsTables() string {
 	var b strings.Builder
 	table, previous := "none yet", ""
 	for _, s := range Reference() {
-		if parent(s.Key) != table {
-			table, previous = parent(s.Key), ""
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", titleOf(table), columnsOf(table))
+		valid, line := "", "|---|---|---|\n"
+		if parent(s.Key) == policyTable {
+			valid, line = "valid | ", "|---"+line
+		}
+		if s.table != table {
+			table, previous = s.table, ""
+			fmt.Fprintf(&b, "\n## %s\n\n| setting | default | %smeaning |\n%s", strings.Replace("`"+table+"`", "``", "Top level", 1), valid, line)
 		}
 		text := s.Description
 		switch {
@@ -53,7 +55,7 @@ func settingsTables() string {
 			previous = text
 		}
 		cells := []string{"`" + base(s.Key) + "`", defaultOf(s)}
-		if table == policyTable {
+		if valid != "" {
 			cells = append(cells, validValues(base(s.Key)))
 			text = statedRange.ReplaceAllString(text, "")
 		}
@@ -67,27 +69,8 @@ func settingsTables() string {
 
 const policyTable = "defaults.compaction"
 
-func columnsOf(table string) string {
-	if table == policyTable {
-		return "| setting | default | valid | meaning |\n|---|---|---|---|"
-	}
-	return "| setting | default | meaning |\n|---|---|---|"
-}
-
 // statedRange is a range at the end of a description: the column of valid values has it.
 var statedRange = regexp.MustCompile(`[;.]? (?:0 is off, else at least \d+|(?:or )?\d\S* to [0-9.]+[hm]?)\.?$`)
-
-func titleOf(table string) string {
-	switch table {
-	case "":
-		return "Top level"
-	case "prices":
-		return "`[prices.\"MODEL\"]`"
-	case "providers", "agents", "bindings", "tools":
-		return "`[[" + table + "]]`"
-	}
-	return "`[" + table + "]`"
-}
 
 func defaultOf(s Setting) string {
 	switch {

@@ -52,6 +52,16 @@ func (p Problem) In(file string) string {
 	return file + ": " + p.Text
 }
 
+// must reports the value of a setting that is not ok, and what it must do: "be one of …".
+func (d *decoder) must(ok bool, path string, value any, want string) {
+	if text, quoted := value.(string); quoted {
+		value = strconv.Quote(text)
+	}
+	if !ok {
+		d.problem(path, fmt.Sprintf("%s = %v: must %s", base(path), value, want))
+	}
+}
+
 // problem reports a mistake in the setting at path, or that it is missing. A mistake inherited by
 // several agents is reported once.
 func (d *decoder) problem(path, text string) {
@@ -60,10 +70,8 @@ func (d *decoder) problem(path, text string) {
 	}
 }
 
-// warn reports a setting that works but should be changed.
 func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
 
-// at returns a Problem with the position of path.
 func (d *decoder) at(path, text string) Problem {
 	line := 0
 	for at := path; at != "" && line == 0; at = parent(at) {
@@ -92,10 +100,8 @@ func (d *decoder) tableName(path string) string {
 	return "[" + strings.Join(parts, ".") + "]"
 }
 
-// parent returns the path of the table that contains path.
 func parent(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
 
-// base returns the key at the end of path.
 func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
 // keyLines returns the line of every table and key of a valid TOML file; of a table that is only

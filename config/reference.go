@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding"
 	"maps"
@@ -53,11 +54,7 @@ var Reference = sync.OnceValue(func() (all []Setting) {
 		case setting == nil:
 			group = strings.TrimSpace(group + " " + strings.TrimPrefix(line, "# "))
 		case table != "agents.compaction.": // agents.compaction is an example; its keys are described under defaults
-			remark := setting[3]
-			if remark == "" {
-				remark = group
-			}
-			text, restart := strings.CutSuffix(remark, " (restart)")
+			text, restart := strings.CutSuffix(cmp.Or(setting[3], group), " (restart)")
 			all = append(all, Setting{Key: table + setting[1], Default: setting[2], Description: text, Restart: restart, table: shown})
 		}
 	}
@@ -87,8 +84,7 @@ func tablesWith(key string) (homes []string) {
 
 // Changed lists the paths of the settings that differ from the defaults, see ChangedKeys.
 func (s *Settings) Changed() []string {
-	defaults := Default()
-	return ChangedKeys(&defaults, s)
+	return ChangedKeys(new(Default()), s)
 }
 
 // flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",

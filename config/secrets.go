@@ -22,56 +22,64 @@ const (
 	slackAppVariable     = "SLACK_APP_TOKEN"
 )
 
-// secret returns the content of the file that setting, "file:PATH", names, or else of the
-// environment variable; "" if there is neither. Errors never show a value that may be a secret.
+// secret returns a token: the content of the file that setting, "file:PATH", names, or else of the
+// environment variable; "" if there is neither.
 func (s *Settings) secret(setting, variable string) (string, error) {
-	text, err := s.secretFile(setting, variable)
-	return cmp.Or(text, strings.TrimSpace(os.Getenv(variable))), err
-}
-
-// secretFile returns the content of the file that setting names; "" if setting is empty.
-func (s *Settings) secretFile(setting, variable string) (string, error) {
-	if setting == "" {
-		return "", nil
-	}
-	name, ok := strings.CutPrefix(setting, "file:")
-	if !ok {
+	text, plain, err := s.resolve(setting)
+	if plain || strings.HasPrefix(setting, "env:") {
 		return "", fmt.Errorf(`must be "file:PATH", a file that holds nothing else; or leave it out and set %s`, variable)
 	}
+	if text == "" && err == nil {
+		text = fromEnvironment(variable)
+	}
+	return text, err
+}
+
+// variableName is the form of an environment variable's name.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Secret returns the secret that "file:PATH", relative to the working folder, or "env:NAME" refers to;
+// plain is true if it is neither.
+func Secret(reference string) (secret string, plain bool, err error) {
+	return new(Settings).resolve(reference)
+}
+
+// resolve returns the secret that a setting refers to: "file:PATH", "env:NAME", or the secret itself,
+// then plain is true; "" if it is empty. Errors never show a value that may be a secret.
+func (s *Settings) resolve(setting string) (secret string, plain bool, err error) {
+	kind, name, _ := strings.Cut(setting, ":")
+	switch kind {
+	case "file":
+		secret, err = s.secretFile(name)
+	case "env":
+		if secret = fromEnvironment(name); !variableName.MatchString(name) {
+			err = errors.New(`must be "env:NAME" with the name of an environment variable`)
+		} else if secret == "" {
+			err = fmt.Errorf("the environment variable %s is not set", name)
+		}
+	default:
+		return strings.TrimSpace(setting), setting != "", nil
+	}
+	return secret, false, err
+}
+
+func (s *Settings) secretFile(name string) (string, error) {
 	text, err := ReadFile(s.Path(name))
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // without the path: it may be the secret itself, in the wrong place
 	}
+	beside := ""
+	if s.File != "" {
+		beside = ", relative to this one"
+	}
 	if err != nil {
-		return "", fmt.Errorf("must be a file that can be read, relative to this one: %w", err)
+		return "", fmt.Errorf("must be a file that can be read%s: %w", beside, err)
 	}
 	secret := strings.TrimSpace(string(text))
 	if secret == "" {
 		return "", errors.New("the file it names is empty")
 	}
 	return secret, nil
-}
-
-// variableName is the form of an environment variable's name.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// modelKey returns the key that an api_key refers to: "file:PATH", "env:NAME", or the key itself,
-// then plain is true; "" if it is empty. Errors never show the key.
-func (s *Settings) modelKey(setting string) (key string, plain bool, err error) {
-	if strings.HasPrefix(setting, "file:") {
-		key, err = s.secretFile(setting, "")
-		return key, false, err
-	}
-	name, named := strings.CutPrefix(setting, "env:")
-	switch {
-	case !named:
-		return strings.TrimSpace(setting), setting != "", nil
-	case !variableName.MatchString(name):
-		return "", false, errors.New(`must be "env:NAME" with the name of an environment variable`)
-	case fromEnvironment(name) == "":
-		return "", false, fmt.Errorf("the environment variable %s is not set", name)
-	}
-	return fromEnvironment(name), false, nil
 }
 
 // DiscordToken returns the bot's token; "" if there is none.
@@ -106,8 +114,9 @@ func (s *Settings) Secrets() (all []string) {
 			texts = []string{one}
 		}
 		for _, text := range texts {
-			if holdsSecret(key) || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
-				secret, _, _ := s.modelKey(text) // the error is reported where the secret is used
+			plain := base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
+			if plain || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
+				secret, _, _ := s.resolve(text) // the error is reported where the secret is used
 				all = append(all, secret)
 			}
 			if u, err := url.Parse(text); err == nil && u.User != nil {
@@ -117,11 +126,6 @@ func (s *Settings) Secrets() (all []string) {
 		}
 	}
 	return all
-}
-
-// holdsSecret reports whether a setting may be a secret in plain text.
-func holdsSecret(key string) bool {
-	return base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
 }
 
 // maxFile is the size limit of such a file, in bytes.

@@ -109,7 +109,7 @@ func (s *Settings) providerOf(model string) (p Provider, name string, found bool
 // provider returns the server of one of [[providers]], with the agent's wire if it is set.
 func (s *Settings) provider(p Provider, wire string) (Server, error) {
 	at := Server{Provider: p.ID, BaseURL: p.BaseURL, Wire: wireFor(p.BaseURL, cmp.Or(wire, p.Wire)), KeyName: fmt.Sprintf("api_key of provider %q", p.ID)}
-	key, _, err := s.modelKey(p.APIKey)
+	key, _, err := s.resolve(p.APIKey)
 	if at.Key = key; p.APIKey != "" || err != nil {
 		return at, err
 	}
@@ -125,7 +125,7 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 // false if neither has an address or a key.
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
 	wire = wireFor(baseURL, wire)
-	key, _, err := s.modelKey(s.LLM.APIKey)
+	key, _, err := s.resolve(s.LLM.APIKey)
 	v, usual := OpenAI, OpenAIURL
 	if s.anthropic(baseURL, wire, key) {
 		v, usual = Anthropic, AnthropicURL

@@ -12,7 +12,6 @@ import (
 	"cairn/llm/prices"
 )
 
-// environment sets the variables that select a model, and empties the others.
 func environment(t *testing.T, set map[string]string) {
 	t.Helper()
 	for _, v := range []Variables{OpenAI, Anthropic} {
@@ -25,7 +24,6 @@ func environment(t *testing.T, set map[string]string) {
 	}
 }
 
-// aim formats a model's server in one line.
 func aim(t Target, ok bool) string {
 	if !ok {
 		return "offline"

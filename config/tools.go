@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -50,22 +51,14 @@ func (c *Command) UnmarshalText(text []byte) error {
 // Approvals are the values of approve: when people are asked before a tool is called.
 var Approvals = []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways}
 
-// toolServer returns a server with the default settings.
-func toolServer() ToolServer {
-	return ToolServer{Timeout: compactor.Duration(mcp.DefaultTimeout), MaxResultTokens: mcp.DefaultResultTokens, Approve: channel.ApproveNever}
-}
-
 // ToolServers returns the MCP servers, with the secrets that their settings refer to.
 func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	var servers []mcp.Server
 	for _, t := range s.Tools {
-		env, err := s.resolveSecrets(t.Env)
-		if err != nil {
-			return nil, fmt.Errorf("tools %q: env: %w", t.ID, err)
-		}
-		headers, err := s.resolveSecrets(t.Headers)
-		if err != nil {
-			return nil, fmt.Errorf("tools %q: headers: %w", t.ID, err)
+		env, errEnv := s.resolveSecrets("env", t.Env)
+		headers, errHeaders := s.resolveSecrets("headers", t.Headers)
+		if err := cmp.Or(errEnv, errHeaders); err != nil {
+			return nil, fmt.Errorf("tools %q: %w", t.ID, err)
 		}
 		servers = append(servers, mcp.Server{
 			ID: t.ID, Command: t.Command, URL: t.URL, Builtin: t.Builtin, Folder: s.Path(t.Folder), Allow: t.Allow, Env: env, Headers: headers,
@@ -75,13 +68,13 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	return servers, nil
 }
 
-// resolveSecrets replaces references to secrets by the secrets.
-func (s *Settings) resolveSecrets(values map[string]string) (map[string]string, error) {
+// resolveSecrets replaces references to secrets in a setting by the secrets.
+func (s *Settings) resolveSecrets(key string, values map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(values))
 	for name, setting := range values {
-		value, _, err := s.modelKey(setting)
+		value, _, err := s.resolve(setting)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
 		}
 		made[name] = value
 	}
@@ -121,13 +114,8 @@ func (d *decoder) checkTools(s *Settings) {
 	ids := map[string]bool{}
 	for i, t := range s.Tools {
 		path := fmt.Sprintf("tools.%d", i)
-		switch {
-		case !toolID.MatchString(t.ID) || slices.Contains(reservedIDs, t.ID):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, e.g. "calc", and not "%s", which are built in`, t.ID, strings.Join(reservedIDs, `" or "`)))
-		case ids[t.ID]:
-			d.problem(path+".id", fmt.Sprintf("id = %q: another server has this name", t.ID))
-		}
-		ids[t.ID] = true
+		d.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
+			`lower-case letters, digits and dashes, e.g. "calc", and not "`+strings.Join(reservedIDs, `" or "`)+`", which are built in`)
 		d.checkToolServer(path, s, t)
 	}
 	known := slices.Sorted(maps.Keys(ids))
@@ -156,8 +144,8 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 		d.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
 	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
-		if _, err := s.resolveSecrets(values); err != nil {
-			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
+		if _, err := s.resolveSecrets(key, values); err != nil {
+			d.problem(path+"."+key, err.Error())
 		}
 	}
 }
@@ -238,7 +226,7 @@ func (h Hooks) Calls() map[string][]string {
 
 // HookSettings returns the hooks to call, and the secret.
 func (s *Settings) HookSettings() (hooks.Settings, error) {
-	secret, _, err := s.modelKey(s.Hooks.Secret)
+	secret, _, err := s.resolve(s.Hooks.Secret)
 	if err != nil {
 		return hooks.Settings{}, fmt.Errorf("hooks: secret: %w", err)
 	}
@@ -263,7 +251,7 @@ func (d *decoder) checkHooks(s *Settings) {
 			}
 		}
 	}
-	if _, _, err := s.modelKey(s.Hooks.Secret); err != nil {
+	if _, _, err := s.resolve(s.Hooks.Secret); err != nil {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 }

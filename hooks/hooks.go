@@ -100,7 +100,7 @@ func (h *Hooks) Update(s Settings) {
 	h.settings = s
 }
 
-// Tell queues an event for a hook: a struct, which is sent as a JSON object. It does not wait.
+// Tell queues an event for a hook: a struct or a map, which is sent as a JSON object. It does not wait.
 func (h *Hooks) Tell(hook string, e any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -225,7 +225,7 @@ func clip(text string, most int) string {
 	return text
 }
 
-// bodyOf returns an event, a struct with fields, as the hook receives it, with the fields hook and time.
+// bodyOf returns an event, which has fields, as the hook receives it, with the fields hook and time.
 func bodyOf(hook string, e any) []byte {
 	text, err := json.Marshal(e)
 	if err != nil { // a programming error: an event cannot be encoded

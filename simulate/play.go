@@ -57,8 +57,7 @@ func (p *player) play(ctx context.Context) error {
 		p.progress(n)
 	}
 	if n > 0 {
-		last := p.rec.Messages[n-1].Saved
-		if err := p.act(ctx, last.Add(actionsAfter), p.rec.Messages[n-1].Seq); err != nil {
+		if err := p.act(ctx, p.rec.Messages[n-1].Saved.Add(actionsAfter), p.rec.Messages[n-1].Seq); err != nil {
 			return err
 		}
 	}

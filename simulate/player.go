@@ -100,8 +100,7 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) 
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	ttl := o.Policy.CacheTTL.Or(engine.CacheTTL)
-	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(ttl, time.Second)})
+	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(o.Policy.CacheTTL.Or(engine.CacheTTL), time.Second)})
 	p.cache.Appends = true
 	var err error
 	p.engine, err = compactor.Open(ctx, engine)

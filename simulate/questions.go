@@ -106,7 +106,6 @@ func (t *Told) Tells(author, text string) bool {
 	return false
 }
 
-// SetOf returns a set of terms.
 func SetOf(terms []string) map[string]bool {
 	set := make(map[string]bool, len(terms))
 	for _, term := range terms {

@@ -202,11 +202,6 @@ func FromFile(name string, said []store.Inbound, bot string) Recording {
 	return rec
 }
 
-// HasBot reports whether a person of that name speaks in a recording.
-func HasBot(said []store.Inbound, bot string) bool {
-	return slices.ContainsFunc(said, func(in store.Inbound) bool { return strings.EqualFold(in.Author, bot) })
-}
-
 // OptionsOf returns the options for an agent, with its models' prices.
 func OptionsOf(ctx context.Context, agent channel.Agent, policy compactor.Policy, list prices.List) Options {
 	o := Options{Engine: agent.Engine(ctx), Policy: policy, Cache: llm.CachePrefix}

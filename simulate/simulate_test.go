@@ -32,10 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// name is a conversation of the test's connector.
 const name = "terminal:test"
 
-// talk generates n messages of people from a seed.
 func talk(n int, seed uint64) (said []store.Inbound) {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	words := strings.Fields("garden water plot harvest spring compost meeting budget lamp kettle train ticket Thursday Berlin invoice server backup deploy tea coffee I decided we should prefer never always")
@@ -71,7 +69,6 @@ func open(t *testing.T, dir string, agent channel.Agent) (*store.Store, *channel
 	})
 }
 
-// recorded ends the hub, and reads what happened.
 func recorded(t *testing.T, db *store.Store, hub *channel.Hub) simulate.Recording {
 	t.Helper()
 	check.NoError(t, hub.Close())

@@ -19,7 +19,6 @@ type recorded struct {
 	p *player
 }
 
-// strategy returns the named strategy with the recorded summaries.
 func (p *player) strategy(name string) compactor.Strategy {
 	s := compactor.StrategyOf(name)
 	if name == compactor.StrategyWindow {
@@ -41,7 +40,11 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	}
 	switch {
 	case known && s.Text == "":
-		return made, failure(s.Error)
+		words := strings.TrimSuffix(s.Error, "; nothing was lost")
+		if strings.HasPrefix(words, "the model") {
+			return made, summarize.Refusal(words)
+		}
+		return made, errors.New(words)
 	case known:
 		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
 	case p.brief:
@@ -68,15 +71,6 @@ func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
 	s = left[i]
 	p.known[key] = slices.Delete(slices.Clone(left), i, i+1)
 	return s, true
-}
-
-// failure returns an error equivalent to the recorded text.
-func failure(words string) error {
-	words = strings.TrimSuffix(words, "; nothing was lost")
-	if strings.HasPrefix(words, "the model") {
-		return summarize.Refusal(words)
-	}
-	return errors.New(words)
 }
 
 // mostExtracted is the maximum number of messages in a recording for which extracts are made; an

@@ -37,7 +37,7 @@ absent. It contains everything, including what is deleted later: protect it like
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, copied{File: files[0], Copied: c})
+				return a.show(a.out, copied{File: files[0], Copied: c, done: "Backed up to"})
 			})
 		},
 	})
@@ -53,38 +53,29 @@ upgrades a backup of an older cairn.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := a.load(); err != nil {
-				return err
-			}
 			c, aside, err := store.Restore(cmd.Context(), a.settings.DataDir, files[0])
 			if err != nil {
 				return err
 			}
-			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, restored: true})
+			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, done: "Restored from"})
 		},
 	})
 }
 
-// copied is the result of a backup or a restore in the output.
 type copied struct {
 	File  string `json:"file"`
 	Aside string `json:"aside,omitempty"` // where the data that existed before was moved
 	store.Copied
-	restored bool
+	done string // for people: what was done
 }
 
-// contentsOf describes what a database contains.
 func contentsOf(c store.Copied) string {
 	return fmt.Sprintf("%s of %s, %s, %.1f MB", counted(c.Messages, "message", "messages"),
 		counted(c.Conversations, "conversation", "conversations"), counted(c.Memories, "memory", "memories"), float64(c.Bytes)/1e6)
 }
 
 func (c copied) String() string {
-	done := "Backed up to "
-	if c.restored {
-		done = "Restored from "
-	}
-	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, contentsOf(c.Copied))
+	text := fmt.Sprintf("%s %s, checked: %s.", c.done, c.File, contentsOf(c.Copied))
 	if c.Aside != "" {
 		text += "\nThe previous database is kept as " + c.Aside
 	}
@@ -116,13 +107,8 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			given := 0
-			for _, name := range []string{p.user, p.channel, p.server} {
-				if name != "" {
-					given++
-				}
-			}
-			if given != 1 {
+			empty := func(name string) bool { return name == "" }
+			if len(slices.DeleteFunc([]string{p.user, p.channel, p.server}, empty)) != 1 {
 				return wrongUse(cmd, errors.New("name one of --user, --channel and --server"))
 			}
 			return a.purge(cmd.Context(), p)
@@ -137,7 +123,6 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 	return cmd
 }
 
-// purged is what was or would be deleted, in the output.
 type purged struct {
 	User     *privacy.Who     `json:"user,omitempty"`
 	Channels privacy.Holdings `json:"channels"`
@@ -150,11 +135,7 @@ type purged struct {
 
 func (p purged) String() string {
 	var b strings.Builder
-	verb := "To be deleted"
-	if p.Deleted {
-		verb = "Deleted"
-	}
-	fmt.Fprintf(&b, "%s: %v", verb, p.Channels.Total())
+	fmt.Fprintf(&b, "%s: %v", map[bool]string{true: "Deleted", false: "To be deleted"}[p.Deleted], p.Channels.Total())
 	if p.User != nil {
 		fmt.Fprintf(&b, " of %v", *p.User)
 	}
@@ -167,9 +148,6 @@ func (p purged) String() string {
 var counted = chat.Counted
 
 func (a *app) purge(ctx context.Context, p purge) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
 		return fmt.Errorf("%s: %w: there is no data; name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
@@ -230,7 +208,6 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 	return plan, err
 }
 
-// ofUser plans the deletion of one person's data.
 func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error {
 	people, err := privacy.In(db).Find(ctx, "", who)
 	switch {
@@ -251,24 +228,21 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 }
 
 func (p *purged) delete(ctx context.Context, db *store.Store) error {
-	if p.User == nil {
-		for _, c := range p.in {
-			if err := privacy.Of(c).Purge(ctx); err != nil {
-				return err
-			}
+	step := func(c *store.Conversation) (done bool, err error) { return true, privacy.Of(c).Purge(ctx) }
+	if p.User != nil {
+		if _, err := privacy.In(db).Erase(ctx, p.User.ID, p.in...); err != nil {
+			return err
 		}
-		return nil
-	}
-	if _, err := privacy.In(db).Erase(ctx, p.User.ID, p.in...); err != nil {
-		return err
+		step = func(c *store.Conversation) (done bool, err error) {
+			some, err := privacy.Of(c).EraseSome(ctx, p.User.ID)
+			return some.Done, err
+		}
 	}
 	for _, c := range p.in {
-		for done := false; !done; {
-			some, err := privacy.Of(c).EraseSome(ctx, p.User.ID)
-			if err != nil {
+		for done, err := false, error(nil); !done; {
+			if done, err = step(c); err != nil {
 				return err
 			}
-			done = some.Done
 		}
 	}
 	return nil

@@ -81,13 +81,11 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 
 // gcPercent lets the heap of a running bot grow by 30 % between collections instead of Go's default
 // of 100 %: with 50 busy conversations that saves 8 to 9 MiB of resident memory, for about 15 % more
-// CPU time.
-const gcPercent = 30
-
-// settled is the age at which a bot has loaded what it continues after a start. Until then its heap
-// grows from nothing, and gcPercent would have it collected again and again: a start after a kill
-// took 30 % longer.
-const settled = 2 * time.Second
+// CPU time. Before settled the heap grows from nothing: a start after a kill took 30 % longer.
+const (
+	gcPercent = 30
+	settled   = 2 * time.Second
+)
 
 // openHub starts the hub with what the database knows about models, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
@@ -107,8 +105,13 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	if o.Observer, b.traces, err = b.app.observer(ctx, b.log, b.metrics); err != nil {
 		return err
 	}
-	if err := b.attachWeb(&o); err != nil {
-		return err
+	if web := b.app.webSide; web != nil { // requests wait until the server runs
+		if web.listener, err = net.Listen("tcp", settings.Web.Listen); err != nil {
+			return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
+		}
+		o.Connectors = append(o.Connectors, web.chat)
+		o.Observer = observe.All{o.Observer, web.events}
+		o.Asked, o.Task = web.events.Asked, web.events.Task
 	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)
 	b.hooks.Update(b.current.Load().hooks)
@@ -118,7 +121,6 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	return nil
 }
 
-// hubOptions returns the hub's options for the current settings.
 func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	settings := &b.app.settings
 	return channel.Options{
@@ -143,28 +145,13 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		Before:     b.propose,
 		After:      b.compacted,
 		Remembered: b.remembered,
-		Replied:    b.replied,
-		Counted:    b.metrics.add,
+		Replied: func(conversation string, to []string, text string, failure bool) {
+			b.hooks.Tell(hooks.OnReply, map[string]any{"conversation": conversation, "to": to, "text": text, "failure": failure})
+		},
+		Counted: b.metrics.add,
 	}
 }
 
-// attachWeb opens the port of the web server, if it is enabled, and connects it to the hub: it
-// receives the events, and its conversations can be opened. Requests wait until the server runs.
-func (b *bot) attachWeb(o *channel.Options) (err error) {
-	web := b.app.webSide
-	if web == nil {
-		return nil
-	}
-	if web.listener, err = net.Listen("tcp", b.app.settings.Web.Listen); err != nil {
-		return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
-	}
-	o.Connectors = append(o.Connectors, web.chat)
-	o.Observer = observe.All{o.Observer, web.events}
-	o.Asked, o.Task = web.events.Asked, web.events.Task
-	return nil
-}
-
-// compacted passes a step of a compaction to the metrics, the web server and the hooks.
 func (b *bot) compacted(conversation string, e channel.Event) {
 	b.metrics.compaction(e)
 	if web := b.app.webSide; web != nil {
@@ -175,18 +162,15 @@ func (b *bot) compacted(conversation string, e channel.Event) {
 	}
 }
 
-// remembered passes a new memory to the web server and the hooks.
 func (b *bot) remembered(conversation string, id int64, kind, content string) {
 	if web := b.app.webSide; web != nil {
 		web.events.Remembered(conversation, id, kind, content)
 	}
-	b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
+	b.hooks.Tell(hooks.OnMemory, map[string]any{"conversation": conversation, "id": id, "kind": kind, "content": content})
 }
 
-// bothProviders says which provider is used if the environment names both.
 const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
 
-// warn logs settings that work but should be changed.
 func (b *bot) warn(s *config.Settings) {
 	for _, w := range s.Warnings {
 		b.log.Warn("setting_should_change", "setting", w.In(s.File))
@@ -197,6 +181,9 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
+	if web := b.app.webSide; web != nil {
+		_ = web.listener.Close() // of a server that was never started
+	}
 	err := b.hub.Close()
 	b.hooks.Close()
 	b.tools.Close()

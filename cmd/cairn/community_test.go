@@ -86,20 +86,14 @@ func newCommunity(t *testing.T) *community {
 	}}
 	t.Cleanup(c.discord.Close)
 	t.Cleanup(c.slack.Close)
-	c.discordSpots()
-	c.slackSpots()
-	c.folder = c.platforms.folder("[[agents]]\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
-	c.folder.write("config.toml", strings.Replace(c.folder.read("config.toml"), "[slack]", "[slack]\nreply_in = \"channel\"", 1))
-	return c
-}
-
-func (c *community) discordSpots() {
 	var users []*discordgo.User
+	var members []string
 	for i := range people {
 		users = append(users, c.discord.User(fmt.Sprint("Ada", i)))
+		members = append(members, c.slack.AddUser(fmt.Sprint("Grace", i)))
 	}
 	guild := c.discord.Guild("Garden", users...)
-	add := func(name, id string, thread bool) {
+	onDiscord := func(name, id string, thread bool) {
 		c.spots = append(c.spots, &spot{
 			name: "discord:" + guild.ID + "/" + name, mention: "<@" + c.discord.Bot.ID + "> ", thread: thread,
 			say:     func(user int, text string) { c.discord.Say(id, users[user%people].ID, text) },
@@ -108,17 +102,10 @@ func (c *community) discordSpots() {
 	}
 	first, second := c.discord.Channel(guild.ID, "beds").ID, c.discord.Channel(guild.ID, "tools").ID
 	thread := c.discord.Thread(first, users[0].ID, "slugs").ID
-	add(first, first, false)
-	add(second, second, false)
-	add(first+"/"+thread, thread, true)
-}
-
-func (c *community) slackSpots() {
-	var members []string
-	for i := range people {
-		members = append(members, c.slack.AddUser(fmt.Sprint("Grace", i)))
-	}
-	add := func(name, id, thread string) {
+	onDiscord(first, first, false)
+	onDiscord(second, second, false)
+	onDiscord(first+"/"+thread, thread, true)
+	onSlack := func(name, id, thread string) {
 		c.spots = append(c.spots, &spot{
 			name: "slack:" + slacktest.TeamID + "/" + name, mention: "<@" + slacktest.BotUserID + "> ", thread: thread != "",
 			say: func(user int, text string) {
@@ -136,9 +123,12 @@ func (c *community) slackSpots() {
 	}
 	beds, tools := c.slack.AddChannel("beds", members...), c.slack.AddChannel("tools", members...)
 	root := c.slack.Say(slacktest.Post{Channel: tools, User: members[0], Text: "let us talk about slugs"})
-	add(beds, beds, "")
-	add(tools, tools, "")
-	add(tools+"/"+root, tools, root)
+	onSlack(beds, beds, "")
+	onSlack(tools, tools, "")
+	onSlack(tools+"/"+root, tools, root)
+	c.folder = c.platforms.folder("[[agents]]\ncontext_window = 5000", modelAt(llmtest.Serve(t, c.answer))...)
+	c.folder.write("config.toml", strings.Replace(c.folder.read("config.toml"), "[slack]", "[slack]\nreply_in = \"channel\"", 1))
+	return c
 }
 
 func (c *community) kill() {
@@ -146,7 +136,6 @@ func (c *community) kill() {
 	<-c.program.ended
 }
 
-// wait waits until a condition holds in all of these spots; none: in all.
 func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 	c.t.Helper()
 	if len(in) == 0 {
@@ -155,7 +144,6 @@ func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 	eventually(c.t, what, c.program.errs.String, func() bool { return !slices.ContainsFunc(in, func(s *spot) bool { return !holds(s) }) })
 }
 
-// answered counts the copies of each question in the bot's replies.
 func (s *spot) answered() (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, q := range asked.FindAllString(strings.Join(s.replies(), "\n"), -1) {
@@ -181,7 +169,6 @@ func (s *spot) ask(user int, q string) {
 	s.say(user, mention+"please tell me about "+q)
 }
 
-// burst sends messages in all conversations at once.
 func (c *community) burst(from, to int) {
 	var all sync.WaitGroup
 	for _, s := range c.spots {
@@ -202,7 +189,6 @@ func (c *community) burst(from, to int) {
 	all.Wait()
 }
 
-// cut ends all connections.
 func (c *community) cut() {
 	c.discord.Cut()
 	for _, socket := range c.slack.Sockets() {
@@ -213,10 +199,7 @@ func (c *community) cut() {
 // Two channels and a thread on each platform, some hundred messages, and every kind of failure: each
 // message to the bot is answered once, whole and in order, and nothing is lost.
 func TestCommunityOnBothPlatforms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
-	t.Parallel()
+	skipIfShort(t, "takes some seconds")
 	c := newCommunity(t)
 	c.program = c.folder.start("run")
 	c.open(c.program)

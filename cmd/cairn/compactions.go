@@ -34,9 +34,6 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
   cairn compactions --state failed
   cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
-				return err
-			}
 			if limit < 0 {
 				return wrongUse(cmd, errors.New("--limit must be at least 0"))
 			}
@@ -47,7 +44,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
-	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
+	flags.Var(choice{&state, store.CompactionStates}, "state", "only those in this `STATE` (all)")
 	flags.StringVar(&since, "since", "", "only those since `TIME`"+sinceForms)
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
 	return cmd

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,11 +62,7 @@ type checkResult struct {
 }
 
 func (v checkResult) String() string {
-	file := v.File
-	if file == "" {
-		file = "no settings file, the defaults"
-	}
-	lines := []string{"ok: " + file}
+	lines := []string{"ok: " + cmp.Or(v.File, "no settings file, the defaults")}
 	for _, c := range v.Changed {
 		lines = append(lines, "  "+c)
 	}
@@ -88,7 +86,6 @@ func (a *app) checkConfig() error {
 	return usage(err)
 }
 
-// explainedAgent has the settings of one agent, in tokens.
 type explainedAgent struct {
 	Agent   string             `json:"agent"`
 	Channel string             `json:"channel,omitempty"`
@@ -127,6 +124,9 @@ func (e explanation) String() string {
 // explain explains the settings of all agents, or of the one that answers in the conversation of db
 // that is named.
 func (a *app) explain(ctx context.Context, name string) error {
+	if err := a.load(); err != nil {
+		return err
+	}
 	if name != "" {
 		return a.withAgent(ctx, name, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 			overrides, err := conversation.Settings().Set(ctx)
@@ -134,15 +134,8 @@ func (a *app) explain(ctx context.Context, name string) error {
 			if err := errors.Join(err, policyErr); err != nil {
 				return err
 			}
-			own := map[string]bool{}
-			for _, o := range overrides {
-				own[o.Key] = true
-			}
-			return a.show(a.out, explanation{a.explainAgent(ctx, agent, policy, own, conversation.Name())})
+			return a.show(a.out, explanation{a.explainAgent(ctx, agent, policy, overrides, conversation.Name())})
 		})
-	}
-	if err := a.load(); err != nil {
-		return err
 	}
 	agents, _, err := a.agents(ctx, nil)
 	if err != nil {
@@ -156,12 +149,12 @@ func (a *app) explain(ctx context.Context, name string) error {
 	return a.show(a.out, all)
 }
 
-func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own map[string]bool, of string) explainedAgent {
+func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own []store.Override, of string) explainedAgent {
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {
 		origin, line := "default", a.settings.Line(agent.ID, m.Key)
 		switch {
-		case own[m.Key]:
+		case slices.ContainsFunc(own, func(o store.Override) bool { return o.Key == m.Key }):
 			origin = "channel"
 		case line > 0:
 			origin = fmt.Sprintf("%s:%d", filepath.Base(a.settings.File), line)

@@ -86,36 +86,30 @@ type webSide struct {
 	chat     *web.Chat
 }
 
-// openWeb prepares the web server at the address in the settings; nil without an address.
-func (a *app) openWeb() (*webSide, error) {
+// openWeb prepares the web server, if the settings have an address.
+func (a *app) openWeb() error {
 	address := a.settings.Web.Listen
 	if address == "" {
-		return nil, nil
+		return nil
 	}
 	token, err := a.settings.WebToken()
 	if err == nil {
 		err = config.CheckWeb(address, token)
 	}
 	if err != nil {
-		return nil, usage(err)
+		return usage(err)
 	}
 	events := web.NewEvents()
 	a.webSide = &webSide{token: token, events: events, chat: web.NewChat(events)}
-	return a.webSide, nil
+	return nil
 }
 
-// close stops listening; it is for a server that was never started.
-func (w *webSide) close() {
-	if w != nil && w.listener != nil {
-		_ = w.listener.Close()
-	}
-}
-
-func (b *bot) newWeb(w *webSide, health *health) *web.Server {
+func (b *bot) newWeb(health *health) *web.Server {
+	w := b.app.webSide
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
 		Settings: b.settings,
-		Log:      b.log, Version: version(), Health: health.handler(), OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
+		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
 		MCPWrites: b.app.settings.Web.MCPWrites,
 		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}

@@ -42,10 +42,7 @@ works while the bot runs.`,
 					fmt.Fprintln(a.err, "no conversations yet")
 				}
 				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Listed) []string {
-					last := "-"
-					if !l.Last.IsZero() {
-						last = moment(l.Last)
-					}
+					last := map[bool]string{true: "-", false: moment(l.Last)}[l.Last.IsZero()]
 					return []string{l.Channel, fmt.Sprint(l.Messages), last, l.Name}
 				})
 			})
@@ -159,7 +156,6 @@ messages behind it minus its own, at the price of cached input.`,
 	return cmd
 }
 
-// page is how many messages are read at once.
 const page = 500
 
 func newTranscript(a *app) *cobra.Command {
@@ -215,7 +211,6 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 	})
 }
 
-// appliedLine is what one step of compaction applied, in the output.
 type appliedLine struct {
 	Compacted []store.ListedCompaction `json:"compacted"`
 	Time      time.Time                `json:"time"`
@@ -230,10 +225,7 @@ func (l appliedLine) String() string {
 	}
 	var rows []string
 	for _, r := range l.Compacted {
-		undone := ""
-		if r.State == string(compactor.Undone) {
-			undone = ", undone later"
-		}
+		undone := map[bool]string{true: ", undone later"}[r.State == string(compactor.Undone)]
 		rows = append(rows, fmt.Sprintf("#%d to #%d, %s (%s %d by %s, %s%s)", r.From, r.To, counted(r.Messages, "message", "messages"), r.Kind, r.ID, r.By, r.Trigger, undone))
 	}
 	return fmt.Sprintf("--  %s  compacted%s: %s", moment(l.Time), tokens, strings.Join(rows, "; "))

@@ -18,7 +18,6 @@ import (
 )
 
 func TestBackupAndRestore(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
 	check.HasPrefix(t, "output", p.must("", "backup", "b.db"), "Backed up to b.db, checked: 2 messages of 1 conversation, 0 memories, ")
@@ -34,15 +33,13 @@ func TestBackupAndRestore(t *testing.T) {
 
 // TestUpkeep: a bot makes a backup by itself, and a new one after deleted text left the database.
 func TestUpkeep(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	backups := func() []string {
 		return check.Must(filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db")))(t)
 	}
 	chatUntil := func(happened func() bool) {
 		l := p.start("chat", "--json")
-		l.say(`{"text":"hello"}`)
-		l.until(`"reply"`)
+		l.ask(`{"text":"hello"}`, `"reply"`)
 		eventually(t, "it has happened", l.errs.String, happened)
 		l.end()
 	}
@@ -61,7 +58,6 @@ func TestUpkeep(t *testing.T) {
 
 // TestUpkeepFails: a failure is logged once, and reported to watchers, until upkeep works again.
 func TestUpkeepFails(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	data := p.store()
 	c := check.Must(data.Conversation(t.Context(), "terminal:general"))(t)
@@ -85,7 +81,6 @@ func TestUpkeepFails(t *testing.T) {
 
 // An unusable database is never overwritten, and the message says what to do.
 func TestUnusableDatabase(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(p folder, file string)
 		code  int
@@ -143,9 +138,7 @@ func (p folder) asNobody(input string, args ...string) (code int, out string) {
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// A read-only folder, for a user who is not root.
 func TestReadOnlyFolder(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
 	for _, c := range []struct {
@@ -176,8 +169,7 @@ func TestDamagedWriteAheadLog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, f, r := answering(t, "Understood.")
+			p, f, r := served(t, saying("Understood."))
 			p.sayOnBoth("one " + strings.Repeat("word ", 300))
 			p.answered(r, "Understood.", 1)
 			file := check.Must(os.OpenFile(filepath.Join(f.dir, "data", "cairn.db-wal"), os.O_WRONLY, 0))(t)

@@ -24,15 +24,6 @@ func breakDisk(l *live) (repair func()) {
 	return func() { check.NoError(l.t, unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil)) }
 }
 
-// moveDatabase renames the file.
-func (p folder) moveDatabase() (back func()) {
-	p.t.Helper()
-	file := filepath.Join(p.dir, "data", "cairn.db")
-	check.NoError(p.t, os.Rename(file, file+".away"))
-	return func() { check.NoError(p.t, os.Rename(file+".away", file)) }
-}
-
-// saidTo sends a line of JSON, and returns why it was not accepted; "" if it was.
 func (l *live) saidTo(id, channel string) (why string) {
 	l.t.Helper()
 	l.say(fmt.Sprintf(`{"text":"message %s","id":%q,"channel":%q}`, id, id, channel))
@@ -68,15 +59,17 @@ func TestFailingDisk(t *testing.T) {
 			return func() { tx.Rollback(); db.Close() }
 		}, again, []string{"b"}},
 		"it is moved away": {
-			func(p folder, _ *live) func() { return p.moveDatabase() },
+			func(p folder, _ *live) func() {
+				file := filepath.Join(p.dir, "data", "cairn.db")
+				check.NoError(p.t, os.Rename(file, file+".away"))
+				return func() { check.NoError(p.t, os.Rename(file+".away", file)) }
+			},
 			"My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back.",
 			[]string{"a", "b"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newFolder(t)
-			p.write("config.toml", noBackups) // else its failure is logged, too
+			p := newFolder(t).with(noBackups) // else its failure is logged, too
 			l := p.start("chat", "--json")
 			check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 			l.until(`"reply"`)
@@ -103,7 +96,6 @@ func TestFailingDisk(t *testing.T) {
 // back, and everything goes on once the disk works: without a restart, and with one warning per
 // connector.
 func TestFailingDiskOnPlatforms(t *testing.T) {
-	t.Parallel()
 	asked, goOn := make(chan struct{}, 9), make(chan struct{})
 	p, f, r := served(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Last().Text(), "one") {
@@ -139,22 +131,18 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	}
 }
 
-// A full disk, if a small one can be mounted.
 func TestFullDisk(t *testing.T) {
-	t.Parallel()
 	small := t.TempDir()
 	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {
 		t.Skip("no small disk can be mounted here:", err)
 	}
 	defer unix.Unmount(small, unix.MNT_DETACH)
-	p := newFolder(t)
+	p := newFolder(t).with(noBackups) // one that starts late and fails would make room again
 	data := filepath.Join(small, "data")
 	l := p.start("chat", "--json", "--data", data)
 	check.Equal(t, "accepted", l.saidTo("1", "a"), "")
 	command := func(line string) string {
-		l.say(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line))
-		lines := l.until(fmt.Sprintf(`"to":[%q]`, line))
-		return lines[len(lines)-1]
+		return l.ask(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line), fmt.Sprintf(`"to":[%q]`, line))
 	}
 	command("/pins") // which waits until the first reply is noted as sent
 	filler := filepath.Join(small, "filler")

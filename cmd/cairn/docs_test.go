@@ -22,9 +22,9 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/discord"
 	"cairn/internal/check"
+	"cairn/store"
 )
 
-// pages returns all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -37,17 +37,12 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-func TestDocsStayShort(t *testing.T) {
-	for name, most := range map[string]int{"README.md": 160, "ARCHITECTURE.md": 200} {
-		n := strings.Count(read(t, checkout+"/"+name), "\n")
-		check.That(t, n <= most, "%s has %d lines, want at most %d", name, n, most)
-	}
-}
-
-func TestDocsLinkToWhatExists(t *testing.T) {
+func TestDocsAreShortAndLinkToWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	all := pages(t)
+	all, most := pages(t), map[string]int{"README.md": 160, "ARCHITECTURE.md": 200}
 	for name, text := range all {
+		n := strings.Count(text, "\n")
+		check.That(t, most[name] == 0 || n <= most[name], "%s has %d lines, want at most %d", name, n, most[name])
 		for _, found := range link.FindAllStringSubmatch(text, -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, "://") {
@@ -81,13 +76,8 @@ func anchors(text string) (all []string) {
 func TestDocsListEveryCommand(t *testing.T) {
 	var want []string
 	for _, c := range channel.Commands {
-		who, seen := "all", "you"
-		if c.Restricted || c.Guarded {
-			who = "managers"
-		}
-		if c.Public {
-			seen = "all"
-		}
+		who := map[bool]string{true: "managers", false: "all"}[c.Restricted || c.Guarded]
+		seen := map[bool]string{true: "all", false: "you"}[c.Public]
 		want = append(want, fmt.Sprintf("| `/%s` | %s | %s | %s |", c.Usage(), c.Help, who, seen))
 	}
 	table, _, _ := strings.Cut(read(t, checkout+"/docs/commands.md"), "\n## ")
@@ -159,7 +149,6 @@ func TestDocsOfPlatforms(t *testing.T) {
 	}
 }
 
-// TestTroubleshootingQuotesTheProgram looks for each quoted message in the sources.
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	source := productSource(t)
 	text, _, _ := strings.Cut(read(t, checkout+"/docs/troubleshooting.md"), "\n## What you notice")
@@ -177,7 +166,6 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	check.That(t, quoted >= 20, "got only %d messages", quoted)
 }
 
-// productSource returns the text of all Go files except tests.
 func productSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -192,15 +180,9 @@ func productSource(t *testing.T) string {
 func TestDocsNameEveryStateAndKind(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "## States of a summary")
 	diagram, _, _ := strings.Cut(section, "\n## ")
-	for _, state := range []compactor.RowState{
-		compactor.Running, compactor.Prepared, compactor.Applied, compactor.RolledUp, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
-	} {
-		check.Contains(t, "ARCHITECTURE.md", diagram, string(state))
-	}
+	check.Contains(t, "ARCHITECTURE.md", diagram, store.CompactionStates...)
 	page := read(t, checkout+"/docs/json-lines.md")
-	for _, state := range []compactor.EventState{
-		compactor.EventScheduled, compactor.EventStarted, compactor.EventPrepared, compactor.EventApplied, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
-	} {
+	for _, state := range compactor.EventStates {
 		check.Contains(t, "docs/json-lines.md", page, string(state))
 	}
 	page = read(t, checkout+"/docs/memories.md")
@@ -209,11 +191,9 @@ func TestDocsNameEveryStateAndKind(t *testing.T) {
 	}
 }
 
-// fillGarden returns a folder with the sample conversation, which has compactions.
 func fillGarden(t *testing.T) folder {
 	t.Helper()
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\ncontext_window = 3000\nmax_output_tokens = 200\n")
+	p := newFolder(t).with("[[agents]]\ncontext_window = 3000\nmax_output_tokens = 200\n")
 	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
 	check.Contains(t, "docs/cli.md", read(t, checkout+"/docs/cli.md"), p.must("", "import", "--channel", "garden", "talk.jsonl"))
 	return p
@@ -222,7 +202,6 @@ func fillGarden(t *testing.T) folder {
 // TestDocsShowWhatCommandsPrint compares the documentation with what the commands print about the
 // sample conversation, but for times, and runs the queries of docs/queries.md on it.
 func TestDocsShowWhatCommandsPrint(t *testing.T) {
-	t.Parallel()
 	p := fillGarden(t)
 	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
 	for command, page := range map[string]string{

@@ -39,10 +39,8 @@ wrong.`,
 	})
 }
 
-// serverTimeout limits each request to a server.
 const serverTimeout = 30 * time.Second
 
-// doctor is one run of the checks.
 type doctor struct {
 	app      *app
 	failures int
@@ -56,10 +54,7 @@ type diagnosis struct {
 }
 
 func (d diagnosis) String() string {
-	mark := "ok   "
-	if !d.OK {
-		mark = "WRONG"
-	}
+	mark := map[bool]string{true: "ok   ", false: "WRONG"}[d.OK]
 	return fmt.Sprintf("%s  %-9s %s", mark, d.Check, strings.ReplaceAll(d.Detail, "\n", "\n                 "))
 }
 
@@ -81,11 +76,18 @@ func (d *doctor) print(c diagnosis) {
 }
 
 func (d *doctor) examine(ctx context.Context) error {
+	s := &d.app.settings
 	if err := d.app.load(); err != nil {
 		d.report("settings", err)
-		d.app.settings = d.app.withFlags(config.Default()) // the flags may name the data folder
+		*s = d.app.withFlags(config.Default()) // the flags may name the data folder
 	} else {
-		d.report("settings", nil, d.settingsFacts()...)
+		d.report("settings", nil, cmp.Or(s.File, "no file, the defaults"))
+	}
+	for _, w := range s.Warnings {
+		d.report("settings", nil, "warning: "+w.In(s.File))
+	}
+	if s.Ambiguous() {
+		d.report("settings", nil, "warning: "+bothProviders)
 	}
 	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors} {
 		look(ctx)
@@ -99,36 +101,32 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-// settingsFacts returns the name of the file and its warnings.
-func (d *doctor) settingsFacts() []string {
-	s := &d.app.settings
-	facts := []string{cmp.Or(s.File, "no file, the defaults")}
-	for _, w := range s.Warnings {
-		facts = append(facts, "warning: "+w.In(s.File))
-	}
-	if s.Ambiguous() {
-		facts = append(facts, "warning: "+bothProviders)
-	}
-	return facts
-}
-
 func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
-	file := store.File(dir)
-	holds, err := store.Inspect(ctx, file)
-	var facts []string
-	var found []store.Finding
-	if err == nil { // then every page can be read
-		facts = []string{fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))}
-		found, err = inconsistencies(ctx, dir)
+	holds, err := store.Inspect(ctx, store.File(dir))
+	if errors.Is(err, store.ErrNotFound) {
+		d.report("data", nil, dir+": there is none yet")
+		return
 	}
+	var found []store.Finding
+	if err == nil {
+		d.report("data", nil, fmt.Sprintf("%s: %s, every page can be read", store.File(dir), contentsOf(holds)))
+		err = d.app.withStore(ctx, true, func(db *store.Store) (err error) {
+			found, err = db.Upkeep().Check(ctx)
+			return err
+		})
+	}
+	backups := backupsOf(&d.app.settings)
+	made, unread := backups.List(time.Now())
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
 	case err != nil:
-		d.report("data", d.app.withRemedy(err), facts...)
+		d.report("data", d.app.withRemedy(err))
+	case unread != nil:
+		d.report("data", store.Writable(dir), "warning: "+unread.Error())
+	case len(made) == 0:
+		d.report("data", store.Writable(dir), "no backups in "+backups.Dir+" yet")
 	default:
-		d.report("data", store.Writable(dir), append(facts, d.backupFact())...)
+		d.report("data", store.Writable(dir), counted(len(made), "backup", "backups")+", the newest is "+made[0])
 	}
 	for _, f := range found {
 		d.report("data", errors.New(f.String()))
@@ -136,15 +134,6 @@ func (d *doctor) data(ctx context.Context) {
 	if len(found) > 0 {
 		d.report("data", errors.New(d.app.howToRestore()))
 	}
-}
-
-func inconsistencies(ctx context.Context, dir string) ([]store.Finding, error) {
-	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
-	if err != nil {
-		return nil, err
-	}
-	found, err := db.Upkeep().Check(ctx)
-	return found, errors.Join(err, db.Close())
 }
 
 // withRemedy adds to a damage error how to restore a backup.
@@ -162,18 +151,6 @@ func (a *app) howToRestore() string {
 	}
 	return "to restore: stop the bot, run `cairn" + a.sameFolder() + " restore " + file +
 		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."
-}
-
-// backupFact returns the number of backups and the newest one.
-func (d *doctor) backupFact() string {
-	made, err := backupsOf(&d.app.settings).List(time.Now())
-	switch {
-	case err != nil:
-		return "warning: " + err.Error()
-	case len(made) == 0:
-		return "no backups in " + backupsOf(&d.app.settings).Dir + " yet"
-	}
-	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }
 
 func (d *doctor) connectors(ctx context.Context) {
@@ -194,9 +171,7 @@ func (d *doctor) connectors(ctx context.Context) {
 
 func (d *doctor) tools(ctx context.Context) {
 	servers, err := d.app.settings.ToolServers()
-	if err != nil {
-		d.report("tools", err)
-	}
+	d.report("tools", err)
 	for _, s := range servers {
 		d.toolServer(ctx, s)
 	}

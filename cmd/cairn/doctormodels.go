@@ -24,8 +24,7 @@ const modelTimeout = 2 * time.Minute
 
 // models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) {
-	models := newModelSet(slog.New(slog.DiscardHandler))
-	agents, err := models.agents(&d.app.settings)
+	agents, err := newModelSet(slog.New(slog.DiscardHandler)).agents(&d.app.settings)
 	if err != nil {
 		d.report("model", err)
 		return
@@ -56,36 +55,28 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 		d.report("model", explained(name, err))
 		return false
 	}
-	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens, window.Source)
+	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools[probe.Tools], window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if remote {
 		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
 	}
-	facts := []string{fact}
+	d.report("model", nil, fact)
 	if problem := agent.ValidateWindow(ctx); problem != "" {
-		facts = append(facts, name+": warning: "+problem)
+		d.report("model", nil, name+": warning: "+problem)
 	}
 	if !remote {
-		d.report("model", nil, facts...)
 		return true
 	}
-	facts = append(facts, name+": "+d.cache(ctx, agent, m))
-	sees, err := d.acceptsPictures(ctx, agent, m)
-	if err != nil {
-		err = explained(name+", asked with a picture", err)
+	d.report("model", nil, name+": "+d.cache(ctx, agent, m))
+	if sees, err := d.acceptsPictures(ctx, agent, m); err != nil {
+		d.report("model", explained(name+", asked with a picture", err))
 	} else {
-		facts = append(facts, name+": "+sees)
+		d.report("model", nil, name+": "+sees)
 	}
-	d.report("model", err, facts...)
 	return true
 }
 
-func withTools(is bool) string {
-	if !is {
-		return "supports no tools"
-	}
-	return "supports tools"
-}
+var withTools = map[bool]string{true: "supports tools", false: "supports no tools"}
 
 // cache sends the same request again and reports how much the provider read from its cache.
 func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {

@@ -38,13 +38,12 @@ const probeTimeout = 8 * time.Second
 // can reach the address may request it.
 const probeTTL = time.Second
 
-// health serves the health checks of a bot.
 type health struct {
 	bot        *bot
 	connectors []outerConnector
 	ctx        context.Context // ends when the bot stops
 	server     *http.Server
-	handler    func() http.Handler // serves /healthz, /readyz and /metrics
+	handler    *http.ServeMux // serves /healthz, /readyz and /metrics
 	done       sync.WaitGroup
 	probes     singleflight.Group // concurrent requests share one check
 	found      sync.Map           // by name, the latest result: state
@@ -55,8 +54,11 @@ type health struct {
 }
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
-	h := &health{bot: b, connectors: connectors, ctx: ctx}
-	h.handler = sync.OnceValue(h.newHandler)
+	h := &health{bot: b, connectors: connectors, ctx: ctx, handler: http.NewServeMux()}
+	h.handler.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
+	h.handler.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
+	b.metrics.registry.MustRegister(h) // collects the gauges
+	h.handler.Handle("GET /metrics", promhttp.HandlerFor(b.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	return h
 }
 
@@ -75,22 +77,12 @@ func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*he
 		return nil, fmt.Errorf("health: %w", err)
 	}
 	h.server = &http.Server{
-		Handler: h.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
+		Handler: h.handler, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	b.log.Info("health_listening", "health", listener.Addr().String())
 	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
 	return h, nil
-}
-
-func (h *health) newHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
-	registry := h.bot.metrics.registry
-	registry.MustRegister(h) // collects the gauges
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
-	return mux
 }
 
 func (h *health) close() {
@@ -108,7 +100,6 @@ type state struct {
 	at time.Time // when it was checked
 }
 
-// add adds a part, with what is wrong with it.
 func (s *state) add(part string, wrong bool, why string) {
 	if !wrong {
 		why = ""
@@ -210,9 +201,6 @@ func reachable(address string) string {
 }
 
 func (a *app) askHealth(ctx context.Context, ready bool) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	address := cmp.Or(a.settings.Health, a.settings.Web.Listen)
 	if address == "" {
 		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))
@@ -220,10 +208,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	if err := config.CheckHealth(address); err != nil {
 		return usage(err)
 	}
-	path := "/healthz"
-	if ready {
-		path = "/readyz"
-	}
+	path := map[bool]string{false: "/healthz", true: "/readyz"}[ready]
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(address)+path, nil)

@@ -40,7 +40,6 @@ func get(t *testing.T, url string) (code int, body string) {
 }
 
 func TestHealth(t *testing.T) {
-	t.Parallel()
 	var broken atomic.Bool
 	p, f, r := served(t, func(x *llmtest.Exchange) {
 		if broken.Load() {
@@ -79,8 +78,7 @@ func TestHealth(t *testing.T) {
 		p.until(r, "words", func() bool { return len(p.onSlack()) > n })
 	}
 	ready(503, `"model","ok":false,"why":"the last 3 turns failed; the log says why"`)
-	asked := f.run("", "health", "--ready", "--health", address)
-	check.Equal(t, "exit code", asked.code, exitFailed)
+	asked := f.fails(exitFailed, "", "health", "--ready", "--health", address)
 	check.Contains(t, "output of health", asked.out, "the last 3 turns failed")
 	broken.Store(false)
 	p.sayOnSlack("And now?")
@@ -134,7 +132,6 @@ func read(t *testing.T, file string) string {
 	return string(check.Must(os.ReadFile(file))(t))
 }
 
-// first returns the first group of a pattern's match.
 func first(t *testing.T, form, text string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
@@ -155,7 +152,6 @@ func longEnough(t *testing.T, setting string) {
 }
 
 func TestSystemdUnit(t *testing.T) {
-	t.Parallel()
 	unit := read(t, checkout+"/deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
 	understood(t, command[1:])
@@ -166,8 +162,7 @@ func TestSystemdUnit(t *testing.T) {
 	}
 	t.Run("it starts again after a crash", func(t *testing.T) {
 		l := newFolder(t).start("chat", "--json")
-		l.say(`{"text":"hello"}`)
-		l.until(`"accepted"`)
+		l.ask(`{"text":"hello"}`, `"accepted"`)
 		l.signal(syscall.SIGQUIT) // the runtime treats it like a panic
 		_, code := l.rest()
 		check.Contains(t, "what a crash leaves", l.errs.String(), "goroutine ")
@@ -195,7 +190,6 @@ func TestSystemdUnit(t *testing.T) {
 }
 
 func TestContainerFile(t *testing.T) {
-	t.Parallel()
 	file := read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "Go version of the container", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
 	words := func(form string) (list []string) {

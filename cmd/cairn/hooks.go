@@ -20,70 +20,26 @@ import (
 	"cairn/llm"
 )
 
-// spanEvent is what the events of compactions have in common.
-type spanEvent struct {
-	Conversation string            `json:"conversation"`
-	Trigger      compactor.Trigger `json:"trigger"`
-	Kind         compactor.Kind    `json:"kind"`
-	From         int64             `json:"from_seq"`
-	To           int64             `json:"to_seq"`
-	Messages     int               `json:"messages"`
-	Window       int               `json:"max_tokens"`
+// spanOf returns the fields that the events of compactions have in common. docs/hooks.md describes all.
+func spanOf(conversation string, e channel.Event) map[string]any {
+	return map[string]any{
+		"conversation": conversation, "trigger": e.Trigger, "kind": e.Kind, "from_seq": e.From, "to_seq": e.To,
+		"messages": e.Messages, "max_tokens": e.Window,
+	}
 }
 
-func spanOf(conversation string, e channel.Event) spanEvent {
-	return spanEvent{conversation, e.Trigger, e.Kind, e.From, e.To, e.Messages, e.Window}
-}
-
-// proposedEvent is the event passed to before_compaction.
-type proposedEvent struct {
-	spanEvent
-	Tokens int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
-	Used   int    `json:"used_tokens"`
-	Focus  string `json:"focus"`
-}
-
-// endedEvent is the event passed to after_compaction.
-type endedEvent struct {
-	spanEvent
-	ID      int64                `json:"id"`
-	State   compactor.EventState `json:"state"` // applied or failed
-	By      compactor.By         `json:"by"`
-	Before  int                  `json:"before_tokens"`
-	After   int                  `json:"after_tokens"`
-	Error   string               `json:"error,omitempty"`
-	Summary string               `json:"summary,omitempty"`
-	Path    string               `json:"path"` // path of the summary in the HTTP API, with its messages
-}
-
-type memoryEvent struct {
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	Kind         string `json:"kind"`
-	Content      string `json:"content"`
-}
-
-type replyEvent struct {
-	Conversation string   `json:"conversation"`
-	To           []string `json:"to"` // platform ids of the messages that are answered
-	Text         string   `json:"text"`
-	Failure      bool     `json:"failure"` // the text reports a failure and is not the model's
-}
-
-// propose asks the hook that is called before a compaction.
 func (b *bot) propose(ctx context.Context, conversation string, p compactor.Proposal) (focus string, err error) {
-	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{spanOf(conversation, p.Event), p.Tokens, p.BeforeTokens, p.Focus})
+	event := spanOf(conversation, p.Event)
+	event["tokens"], event["used_tokens"], event["focus"] = p.Tokens, p.BeforeTokens, p.Focus
+	v := b.hooks.Ask(ctx, hooks.Before, event)
 	if v.Veto {
 		return "", errors.New(v.Reason)
 	}
 	return v.Focus, nil
 }
 
-func (b *bot) replied(conversation string, to []string, text string, failure bool) {
-	b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
-}
-
-func ended(conversation string, e channel.Event) endedEvent {
+// ended returns the event of a compaction that was applied or has failed.
+func ended(conversation string, e channel.Event) map[string]any {
 	id, path := e.ID, "/api/conversations/"+url.PathEscape(conversation)+"/summaries"
 	if id == 0 && len(e.Set) > 0 {
 		id = e.Set[0].ID
@@ -91,19 +47,20 @@ func ended(conversation string, e channel.Event) endedEvent {
 	if id > 0 {
 		path += "/" + strconv.FormatInt(id, 10)
 	}
-	return endedEvent{spanOf(conversation, e), id, e.State, e.By, e.BeforeTokens, e.AfterTokens, e.Error, e.Summary, path}
+	event := spanOf(conversation, e)
+	event["id"], event["state"], event["by"], event["path"] = id, e.State, e.By, path
+	event["before_tokens"], event["after_tokens"] = e.BeforeTokens, e.AfterTokens
+	for key, text := range map[string]string{"error": e.Error, "summary": e.Summary} {
+		if text != "" {
+			event[key] = text
+		}
+	}
+	return event
 }
 
 // observer returns the observer of a bot's steps: its metrics, and traces if the environment
 // configures them. Otherwise traces are nil.
 func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
-	endpoint, err := otlp.Endpoint()
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	if endpoint == "" {
-		return m, nil, nil
-	}
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
 			_, value, _ := strings.Cut(header, "=")
@@ -121,6 +78,9 @@ func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (obser
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	log.Info("traces_sent", "endpoint", config.ShownAddress(endpoint))
+	if traces == nil {
+		return m, nil, nil
+	}
+	log.Info("traces_sent", "endpoint", config.ShownAddress(traces.Endpoint))
 	return observe.All{m, traces}, traces, nil
 }

@@ -27,7 +27,7 @@ import (
 )
 
 func newImport(a *app) *cobra.Command {
-	var name, format string
+	name, format := "", "jsonl"
 	cmd := &cobra.Command{
 		Use:   "import [--channel NAME] [--format jsonl] FILE…",
 		Short: "Import recorded messages into a channel",
@@ -46,21 +46,15 @@ folder of a running bot.`,
   zcat garden.jsonl.gz | cairn import --channel garden -`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if format != "jsonl" {
-				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
-			}
 			return a.importFiles(cmd.Context(), name, files)
 		},
 	}
 	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
-	cmd.Flags().StringVar(&format, "format", "jsonl", "`FORMAT` of the files: jsonl")
+	cmd.Flags().Var(choice{&format, []string{"jsonl"}}, "format", "`FORMAT` of the files: jsonl")
 	return cmd
 }
 
 func (a *app) importFiles(ctx context.Context, name string, files []string) (err error) {
-	if err := a.load(); err != nil {
-		return err
-	}
 	conversation, err := terminalChannel(name)
 	if err != nil {
 		return err
@@ -138,7 +132,6 @@ type line[T any] struct {
 	number int
 }
 
-// wrong wraps err with the line's file and number.
 func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
 
 // readLines returns the objects of a file, or of standard input if path is "-", without blank lines.
@@ -233,7 +226,6 @@ type record struct {
 	Attachments []chat.Attachment `json:"attachments"`
 }
 
-// check returns an error that names what is missing.
 func (r record) check() error {
 	switch {
 	case r.ID == "":

@@ -16,13 +16,11 @@ import (
 	"cairn/words/wordstest"
 )
 
-// messagesOf reads a transcript's messages.
 func messagesOf(t *testing.T, out string) []chat.Record {
 	t.Helper()
 	return slices.DeleteFunc(parse[chat.Record](t, out), func(r chat.Record) bool { return r.Seq == 0 })
 }
 
-// recorded is a conversation of two people, one object a line.
 func recorded(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -35,9 +33,7 @@ func recorded(n int) string {
 
 func TestImport(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
+	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", recorded(200))
 	p.write("b.jsonl", strings.NewReplacer(`"id":"p`, `"id":"q`, "2025-03", "2025-04").Replace(recorded(3)))
 	check.HasPrefix(t, "output", p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl"), "imported 203 messages into past; 0 were known already\n")
@@ -81,7 +77,6 @@ func TestImport(t *testing.T) {
 
 func TestImportMistakes(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	p := newFolder(t)
 	for _, test := range []struct{ text, want string }{
@@ -116,7 +111,6 @@ func TestImportMistakes(t *testing.T) {
 	check.HasPrefix(t, "output", p.must("", "import", "--channel", "other", p.write("b.jsonl", strings.Replace(good, "hello", "bye", 1))), "imported 1 message")
 }
 
-// FuzzRecord reads any line of a recorded conversation.
 func FuzzRecord(f *testing.F) {
 	for _, line := range []string{
 		`{"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Look!","attachments":[{"kind":"image","caption":"a dog"}]}`,
@@ -133,14 +127,9 @@ func FuzzRecord(f *testing.F) {
 		if err == nil {
 			err = m.check()
 		}
-		switch {
-		case err != nil && err.Error() == "":
-			t.Fatal("no words")
-		case err == nil && (m.ID == "" || strings.TrimSpace(m.Author) == "" || m.Time.IsZero() || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
-			t.Fatalf("%q: got %+v", line, m)
-		case err == nil && !utf8.ValidString(m.Text+m.Author+m.ID):
-			t.Fatalf("%q: invalid text: %+v", line, m)
-		}
+		said := strings.TrimSpace(m.Text) != "" || len(m.Attachments) > 0
+		whole := m.ID != "" && strings.TrimSpace(m.Author) != "" && !m.Time.IsZero() && said && utf8.ValidString(m.Text+m.Author+m.ID)
+		check.Require(t, whole || err != nil && err.Error() != "", "%q: got %+v, %v", line, m, err)
 	})
 }
 
@@ -148,7 +137,6 @@ func FuzzRecord(f *testing.F) {
 // is imported whole and exported unchanged.
 func TestImportOfHostileText(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := newFolder(t)
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
 	corpus = append(corpus, wordstest.Trick{Name: "long", Text: strings.Repeat("many words, ", 9000)})
@@ -174,10 +162,17 @@ func TestImportOfHostileText(t *testing.T) {
 
 func TestSimulate(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
+	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
 	p.write("talk.jsonl", recorded(160))
+	p.write("empty.jsonl", "\n")
+	p.refuses(exitUsage, "simulate", map[string]string{
+		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE",
+		"talk.jsonl --channel x": "either files or --channel", "talk.jsonl --bot Helpr": "no one in the files has that name",
+		"talk.jsonl --html - --svg -": "standard output",
+	})
+	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
+	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
+	p.untouched()
 	p.must("", "import", "--channel", "garden", "talk.jsonl")
 	try := func(args string) simulated {
 		return parse[simulated](t, p.must("", append([]string{"simulate", "--json"}, strings.Fields(args)...)...))[0]
@@ -217,19 +212,4 @@ func TestSimulate(t *testing.T) {
 		check.That(t, turns.Requests == 80 && turns.Cached > 0 && turns.Cached < turns.Input, "got turns %+v", turns)
 		check.That(t, f != nil && f.Questions == 1 && f.Recall.Evidence >= f.Context.Evidence, "found %+v", f)
 	})
-}
-
-func TestSimulateRefuses(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
-	p := newFolder(t)
-	p.write("talk.jsonl", recorded(10))
-	p.write("empty.jsonl", "\n")
-	p.refuses(exitUsage, "simulate", map[string]string{
-		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE", "talk.jsonl --channel x": "either files or --channel",
-		"talk.jsonl --bot Helpr": "no one in the files has that name", "talk.jsonl --html - --svg -": "standard output",
-	})
-	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
-	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
-	p.untouched()
 }

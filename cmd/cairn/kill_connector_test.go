@@ -19,7 +19,6 @@ import (
 	"cairn/store"
 )
 
-// connectorStep is where a program on a platform is killed.
 type connectorStep struct {
 	name  string
 	death killStep
@@ -27,7 +26,6 @@ type connectorStep struct {
 	stuck bool // killed when it posts, before the post takes effect
 }
 
-// side is one of the platforms.
 type side struct {
 	name  string
 	say   func(p *platforms, text string)
@@ -48,14 +46,11 @@ var connectorSteps = []connectorStep{
 // looks up what may have been sent, and sends it once.
 func TestKillAtEveryStepOfAConnector(t *testing.T) {
 	check.SkipUnderRace(t)
-	if testing.Short() {
-		t.Skip("it starts a program and two platforms for each step")
-	}
+	skipIfShort(t, "it starts a program and two platforms for each step")
 	t.Parallel()
 	for _, on := range []side{{"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord}, {"Slack", (*platforms).sayOnSlack, (*platforms).onSlack}} {
 		for _, s := range connectorSteps {
 			t.Run(on.name+": "+s.name, func(t *testing.T) {
-				t.Parallel()
 				s.die(t, on)
 			})
 		}
@@ -142,7 +137,6 @@ INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, st
   (1, 'reply-2', 0, 1, '["m1"]', 'I see.', 0, 'waiting', '', %[1]d);
 PRAGMA user_version = 1`
 
-// leave upgrades the file of a folder to a version from the one before.
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
 	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
@@ -181,7 +175,6 @@ func TestKillInAMigration(t *testing.T) {
 			}
 			name, d := point.name, point.death
 			t.Run(fmt.Sprintf("from version %d, %s", version, name), func(t *testing.T) {
-				t.Parallel()
 				p := newFolder(t)
 				check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(earlier)))
 				w := newRecorder(t, p)

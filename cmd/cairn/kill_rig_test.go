@@ -46,7 +46,6 @@ func newRecorder(t *testing.T, p folder, settings ...string) *recorder {
 	return w
 }
 
-// model answers, calls a tool if it is asked to, and summarizes.
 func (w *recorder) model(x *llmtest.Exchange) {
 	at := func(point string) {
 		if kill := w.kill.Load(); kill != nil && (*kill)(point) {
@@ -75,7 +74,6 @@ func (w *recorder) line(text string) string {
 	return fmt.Sprintf(`{"text":%q,"id":%q}`, text, id)
 }
 
-// hear records the program's output.
 func (w *recorder) hear(lines []string) {
 	for _, line := range parse[struct {
 		Type, Text string
@@ -151,7 +149,6 @@ func (w *recorder) talk(n int) {
 	w.hear(l.end())
 }
 
-// examined examines a copy of the files: the next process must find them unchanged.
 func (p folder) examined() {
 	p.t.Helper()
 	data := check.Must(store.Open(p.t.Context(), store.Options{Dir: p.copied(), Shared: true}))(p.t)
@@ -159,7 +156,6 @@ func (p folder) examined() {
 	check.Len(p.t, "findings", check.Must(data.Upkeep().Check(context.Background()))(p.t), 0)
 }
 
-// copied returns a copy of the database with its log.
 func (p folder) copied() string {
 	p.t.Helper()
 	dir := filepath.Join(p.dir, fmt.Sprint("copy", time.Now().UnixNano()))

@@ -12,7 +12,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// step is where the program is killed in a scene, and the expected result.
 type step struct {
 	name   string
 	scene  string
@@ -75,23 +74,18 @@ var steps = []step{
 // none is answered twice.
 func TestKillAtEveryStep(t *testing.T) {
 	check.SkipUnderRace(t)
-	if testing.Short() {
-		t.Skip("it kills some dozens of processes")
-	}
-	t.Parallel()
+	skipIfShort(t, "it kills some dozens of processes")
 	scenes := map[string]string{} // folders with conversations
 	for _, s := range steps {
 		if scenes[s.scene] == "" {
 			scenes[s.scene] = prepared(t, s.scene)
 		}
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
 			s.die(t, scenes[s.scene])
 		})
 	}
 }
 
-// prepared returns a folder with the conversation of a scene.
 func prepared(t *testing.T, scene string) (dir string) {
 	t.Helper()
 	w := newRecorder(t, newFolder(t))
@@ -139,16 +133,11 @@ func (s step) die(t *testing.T, prepared string) {
 	w.goOn(again)
 	w.examined()
 	w.judge()
-	summaries, memories := "0", "0"
-	if s.scene != "" {
-		summaries = "1"
-	}
-	if said == "use memory_save" {
-		memories = "1"
-	}
+	is := map[bool]int{true: 1}
+	want := fmt.Sprint(0, is[s.scene != ""], is[said == "use memory_save"])
 	check.Equal(t, "unfinished compactions, whether something is summarized, memories of the tool", w.ask(
 		"count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'",
-		"count(*) > 0 FROM compactions WHERE state = 'applied'", "count(*) FROM memories WHERE content = 'The gate is green.'"), "0 "+summaries+" "+memories)
+		"count(*) > 0 FROM compactions WHERE state = 'applied'", "count(*) FROM memories WHERE content = 'The gate is green.'"), want)
 }
 
 // taskSteps are where the program is killed while a task starts, works and ends.
@@ -175,13 +164,10 @@ var taskSteps = []struct {
 // it: its result enters the conversation once, and is answered once.
 func TestKillAtEveryStepOfATask(t *testing.T) {
 	check.SkipUnderRace(t)
-	if testing.Short() {
-		t.Skip("it starts three programs for each step")
-	}
+	skipIfShort(t, "it starts three programs for each step")
 	t.Parallel()
 	for _, s := range taskSteps {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { // the counting agent calls a tool twice, and then answers
 				switch looked := strings.Count(string(x.Request.Raw), `"role":"tool"`); {
 				case !strings.Contains(x.Request.Messages[0].Text(), "You count."):

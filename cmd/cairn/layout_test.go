@@ -23,14 +23,12 @@ import (
 	"cairn/internal/check"
 )
 
-// goFile is a Go file of the module.
 type goFile struct {
 	name string // its path from the module's root
 	file *ast.File
 	at   *token.FileSet
 }
 
-// sources parses all Go files.
 var sources = sync.OnceValues(func() (all []goFile, err error) {
 	return all, fs.WalkDir(os.DirFS(checkout), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -181,7 +179,6 @@ func TestLogEventsPage(t *testing.T) {
 	check.Equal(t, "docs/log-events.md", table, want)
 }
 
-// logEvents returns the rows of the table, for the events from info on.
 func logEvents(t *testing.T) (rows []string) {
 	t.Helper()
 	for _, s := range check.Must(sources())(t) {

@@ -18,7 +18,6 @@ import (
 	"cairn/internal/check"
 )
 
-// live is a running program whose lines are read as they come.
 type live struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -61,6 +60,14 @@ func (l *live) say(line string) {
 	check.Must(io.WriteString(l.in, line+"\n"))(l.t)
 }
 
+// ask sends a line, and returns the first line of output that contains text.
+func (l *live) ask(line, text string) string {
+	l.t.Helper()
+	l.say(line)
+	lines := l.until(text)
+	return lines[len(lines)-1]
+}
+
 // until returns the lines up to the first that contains text.
 func (l *live) until(text string) (lines []string) {
 	l.t.Helper()
@@ -94,9 +101,8 @@ func (l *live) killed() (lines []string) {
 	l.t.Helper()
 	_ = l.in.Close() // a program that is not killed ends normally
 	lines, _ = l.rest()
-	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		l.t.Fatalf("the step was not reached: %v; output %q\n%s", l.cmd.ProcessState, lines, l.errs)
-	}
+	by := l.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal()
+	check.Require(l.t, by == syscall.SIGKILL, "the step was not reached: %v; output %q\n%s", l.cmd.ProcessState, lines, l.errs)
 	return lines
 }
 
@@ -105,7 +111,6 @@ func (l *live) signal(s syscall.Signal) {
 	check.NoError(l.t, l.cmd.Process.Signal(s))
 }
 
-// logs waits until the program has logged all of these.
 func (l *live) logs(parts ...string) {
 	l.t.Helper()
 	for _, part := range parts {
@@ -128,21 +133,6 @@ func (l *live) exits(want int) (lines []string) {
 	return lines
 }
 
-// pseudoTerminal returns both ends of one.
-func pseudoTerminal(t *testing.T) (master, tty *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	check.NoError(t, errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)))
-	tty = check.Must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
-	t.Cleanup(func() { tty.Close() })
-	return master, tty
-}
-
 // screen is the program at a pseudo-terminal, with a person who reads and types.
 type screen struct {
 	t    *testing.T
@@ -155,7 +145,14 @@ type screen struct {
 
 func (p folder) atScreen(args ...string) *screen {
 	p.t.Helper()
-	pty, tty := pseudoTerminal(p.t)
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		p.t.Skip("no pseudo-terminals here: ", err)
+	}
+	p.t.Cleanup(func() { pty.Close() })
+	number, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
+	check.NoError(p.t, errors.Join(err, unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0)))
+	tty := check.Must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(p.t)
 	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: p.width / 2, Col: p.width}))
 	s := &screen{t: p.t, pty: pty, cmd: p.command(args...), done: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
@@ -191,9 +188,12 @@ func (s *screen) answer(question, line string) {
 	check.Must(s.pty.WriteString(line + "\n"))(s.t)
 }
 
-// end waits for the end, and returns the exit code and everything shown.
-func (s *screen) end() (code int, text string) {
+// end waits for the end, checks the exit code, and returns everything shown.
+func (s *screen) end(code int) string {
+	s.t.Helper()
 	_ = s.cmd.Wait() // the exit code shows it
 	<-s.done
-	return s.cmd.ProcessState.ExitCode(), strings.ReplaceAll(s.text.String(), "\r\n", "\n")
+	text := strings.ReplaceAll(s.text.String(), "\r\n", "\n")
+	check.That(s.t, s.cmd.ProcessState.ExitCode() == code, "got exit code %d, want %d: %s", s.cmd.ProcessState.ExitCode(), code, text)
+	return text
 }

@@ -27,7 +27,6 @@ func main() {
 	os.Exit(execute(ctx, &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
 }
 
-// execute runs the command in args and returns the exit code.
 func execute(ctx context.Context, a *app, args []string) int {
 	a.help.Writer = a.out
 	root := newRoot(a)
@@ -144,15 +143,25 @@ func args(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// checkChoice checks a flag whose values are limited to known. Empty is allowed if it is the
-// default.
-func checkChoice(cmd *cobra.Command, flag, value string, known []string) error {
-	declared := cmd.Flag(flag) // nil: this command has none
-	if slices.Contains(known, value) || value == "" && (declared == nil || declared.DefValue == "") {
-		return nil
-	}
-	return wrongUse(cmd, fmt.Errorf("--%s %q: must be one of %s", flag, value, strings.Join(known, ", ")))
+// choice is the value of a flag, one of known.
+type choice struct {
+	*string
+	known []string
 }
+
+func (c choice) String() string { return *c.string }
+
+// Set accepts one of the known values, and the default, which may be empty.
+func (c choice) Set(value string) error {
+	if value != *c.string && !slices.Contains(c.known, value) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.known, ", "))
+	}
+	*c.string = value
+	return nil
+}
+
+// Type is part of pflag.Value.
+func (c choice) Type() string { return "string" }
 
 func wrongUse(cmd *cobra.Command, err error) error {
 	if unread, is := errors.AsType[*strconv.NumError](err); is { // of a flag

@@ -72,8 +72,21 @@ type folder struct {
 	width uint16 // of the terminal of atScreen; 0: it knows none
 }
 
+// parallel are the tests with a folder, which run in parallel.
+var parallel sync.Map
+
 func newFolder(t *testing.T, env ...string) folder {
+	if _, runs := parallel.LoadOrStore(t, true); !runs {
+		t.Parallel()
+	}
 	return folder{t: t, dir: t.TempDir(), env: env}
+}
+
+// with writes the settings file.
+func (p folder) with(settings string) folder {
+	p.t.Helper()
+	p.write("config.toml", settings)
+	return p
 }
 
 // stock gives chat an empty database: to create one takes longer than all else it does.
@@ -85,15 +98,13 @@ func (p folder) stock(args []string) {
 
 func (p folder) command(args ...string) *exec.Cmd {
 	p.stock(args)
-	program := check.Must(os.Executable())(p.t)
-	cmd := exec.CommandContext(p.t.Context(), program, args...)
+	cmd := exec.CommandContext(p.t.Context(), check.Must(os.Executable())(p.t), args...)
 	cmd.Dir = p.dir
 	// The race detector would sleep for a second at every exit.
 	cmd.Env = append(append(slices.Clone(plainEnviron), asProgram+"=1", "GORACE=atexit_sleep_ms=0"), p.env...)
 	return cmd
 }
 
-// result is the result of a run.
 type result struct {
 	out, err string
 	code     int
@@ -109,11 +120,7 @@ func (p folder) run(input string, args ...string) result {
 	cmd := p.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		p.t.Fatal(err)
-	}
+	_ = cmd.Run() // the exit code shows it
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
@@ -143,23 +150,18 @@ func (p folder) runHere(input string, args []string) result {
 	return result{out.String(), errs.String(), code}
 }
 
-// must runs the program and wants it to succeed.
 func (p folder) must(input string, args ...string) string {
 	p.t.Helper()
 	r := p.run(input, args...)
-	if r.code != 0 {
-		p.t.Fatalf("cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
-	}
+	check.Require(p.t, r.code == 0, "cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
 	return r.out
 }
 
-// read returns a file of the folder.
 func (p folder) read(name string) string {
 	p.t.Helper()
 	return read(p.t, filepath.Join(p.dir, name))
 }
 
-// untouched checks that no data folder was created.
 func (p folder) untouched() {
 	p.t.Helper()
 	check.Error(p.t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "data"))), fs.ErrNotExist)
@@ -182,12 +184,9 @@ func database(t *testing.T, dir string) *sql.DB {
 // execute changes the folder's database behind the program's back.
 func (p folder) execute(statement string) {
 	p.t.Helper()
-	db := database(p.t, filepath.Join(p.dir, "data"))
-	check.Must(db.Exec(statement))(p.t)
-	check.NoError(p.t, db.Close())
+	check.Must(database(p.t, filepath.Join(p.dir, "data")).Exec(statement))(p.t)
 }
 
-// count returns the result of a query.
 func (p folder) count(query string) (n int) {
 	p.t.Helper()
 	db := database(p.t, filepath.Join(p.dir, "data"))
@@ -202,11 +201,30 @@ func (p folder) waiting() int {
 }
 
 // fails runs the program and wants it to fail with a code, and with words on standard error.
-func (p folder) fails(code int, words string, args ...string) {
+func (p folder) fails(code int, words string, args ...string) result {
 	p.t.Helper()
 	r, command := p.run("", args...), "cairn "+strings.Join(args, " ")
 	check.Equal(p.t, command+": exit code", r.code, code)
 	check.Contains(p.t, command+": standard error", r.err, words)
+	return r
+}
+
+// prints runs a command with arguments, and wants output that contains these parts, lacks those behind
+// a "!", and begins with those behind a "^".
+func (p folder) prints(command string, want map[string][]string) {
+	p.t.Helper()
+	for args, parts := range want {
+		out, what := p.must("", strings.Fields(command+" "+args)...), "cairn "+command+" "+args
+		for _, part := range parts {
+			if rest, lacks := strings.CutPrefix(part, "!"); lacks {
+				check.Lacks(p.t, what, out, rest)
+			} else if rest, begins := strings.CutPrefix(part, "^"); begins {
+				check.HasPrefix(p.t, what, out, rest)
+			} else {
+				check.Contains(p.t, what, out, part)
+			}
+		}
+	}
 }
 
 // refuses runs a command with arguments of which each is wrong, and wants a code and these words.
@@ -239,15 +257,18 @@ func eventually(t *testing.T, what string, more func() string, holds func() bool
 	}
 }
 
-// parse reads lines of JSON.
 func parse[T any](t *testing.T, text string) (list []T) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var v T
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		check.Require(t, json.Unmarshal([]byte(line), &v) == nil, "%q is not what was wanted", line)
 		list = append(list, v)
 	}
 	return list
+}
+
+func skipIfShort(t *testing.T, why string) {
+	if testing.Short() {
+		t.Skip(why)
+	}
 }

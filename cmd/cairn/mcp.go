@@ -44,9 +44,6 @@ running bot serves the same at /mcp of that address.`,
 }
 
 func (a *app) mcp(ctx context.Context, write bool) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	serve := func(api web.API) error {
 		err := web.NewMCP(api, write, version()).Run(ctx, &sdk.StdioTransport{})
 		if ctx.Err() != nil {
@@ -86,7 +83,7 @@ func (a *app) readAPI(ctx context.Context, method, path string, query url.Values
 
 // withAPI calls do with the API of a process without connectors.
 func (a *app) withAPI(ctx context.Context, shared bool, do func(web.API) error) error {
-	return a.openStore(ctx, shared, func(db *store.Store) error {
+	return a.withStore(ctx, shared, func(db *store.Store) error {
 		agents, log, err := a.agents(ctx, db)
 		if err != nil {
 			return err

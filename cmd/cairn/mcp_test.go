@@ -50,7 +50,6 @@ func (p folder) asks(args ...string) (call func(tool, content string) string, en
 }
 
 func TestMCPWithoutBot(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n/remember Ada plays the cello\n", "chat")
 	read, _ := p.asks()
@@ -63,9 +62,24 @@ func TestMCPWithoutBot(t *testing.T) {
 	p.fails(exitInUse, "", "chat")
 	end()
 	check.Contains(t, "memory", p.must("", "memories", "list"), "  owner  Ada  Eve plays the harp ")
+
+	// The log goes to standard error: a line of it between the messages would end the session of most clients.
+	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
+	l := p.start("mcp")
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
+	} {
+		l.say(line)
+	}
+	seen := l.until(`"id":2`) // the call opens the database, which is when the log warns
+	for _, line := range append(seen, l.end()...) {
+		check.Equal(t, "version of "+line, parse[struct{ JSONRPC string }](t, line)[0].JSONRPC, "2.0")
+	}
+	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
 }
 
-// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -74,12 +88,10 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestMCPBesideBot(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
 	chat := func(text string) *live {
 		l := p.start("chat", "--json")
-		l.say(fmt.Sprintf(`{"text":%q}`, text))
-		l.until(`"reply"`)
+		l.ask(fmt.Sprintf(`{"text":%q}`, text), `"reply"`)
 		return l
 	}
 	l := chat("I prefer green tea.")
@@ -90,16 +102,12 @@ func TestMCPBesideBot(t *testing.T) {
 	l = chat("/remember Ada plays the cello")
 	other := p
 	other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}
-	r := other.run("", "mcp", "--write")
-	check.Equal(t, "exit code and output with another token", fmt.Sprint(r.code, r.out), fmt.Sprint(exitUsage, ""))
-	check.Contains(t, "errors with another token", r.err, "rejects the token")
+	check.Equal(t, "output with another token", other.fails(exitUsage, "rejects the token", "mcp", "--write").out, "")
 	read, _ := other.asks()
 	check.Contains(t, "reading without the bot", read("conversations", ""), "terminal:general")
 	write, end := p.asks("--write")
 	check.Contains(t, "saving", write("memory_save", "Bob plays the flute"), "Bob plays the flute")
-	l.say(`{"text":"/memories flute","id":"2"}`)
-	lines := l.until(`"reply"`)
-	check.Contains(t, "memories of the bot", lines[len(lines)-1], "Bob plays the flute")
+	check.Contains(t, "memories of the bot", l.ask(`{"text":"/memories flute","id":"2"}`, `"reply"`), "Bob plays the flute")
 
 	l.end()
 	for _, tool := range []string{"conversations", "memory_list", "usage", "simulate", "summaries"} {
@@ -112,29 +120,6 @@ func TestMCPBesideBot(t *testing.T) {
 	check.Contains(t, "a change through the new bot", write("memory_save", "Eve plays the harp"), "Eve plays the harp")
 	end()
 	l.end()
-}
-
-// The log goes to standard error: a line of it between the messages would end the session of most
-// clients.
-func TestStandardOutputIsProtocolOnly(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.must("I prefer green tea.\n", "chat")
-	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
-	l := p.start("mcp")
-	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
-	} {
-		l.say(line)
-	}
-	seen := l.until(`"id":2`) // the call opens the database, which is when the log warns
-	for _, line := range append(seen, l.end()...) {
-		m := parse[struct{ JSONRPC string }](t, line)
-		check.Equal(t, "version of "+line, m[0].JSONRPC, "2.0")
-	}
-	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
 }
 
 // asToolServer makes the test binary an MCP server over standard input and output.
@@ -161,7 +146,6 @@ func toolSettings(t *testing.T) string {
 }
 
 func TestModelUsesServerTools(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		switch last := x.Request.Last(); {
 		case last.Role == llm.RoleTool:
@@ -182,23 +166,17 @@ func TestModelUsesServerTools(t *testing.T) {
 		{"forge", `The tool says: \\[Compaction Summary]`}, // the model reads it escaped
 		{"erase", `The tool says: Error: there is no tool named \"calc_erase\"`},
 	} {
-		l.say(fmt.Sprintf(`{"text":%q}`, want.said))
-		lines := l.until(`"reply"`)
-		check.Contains(t, want.said, lines[len(lines)-1], want.answer)
+		check.Contains(t, want.said, l.ask(fmt.Sprintf(`{"text":%q}`, want.said), `"reply"`), want.answer)
 	}
 	l.end()
 	for _, r := range server.Requests() {
-		for _, tool := range r.Tools {
-			check.That(t, tool.Function.Name != "calc_erase", "a tool without an approval setting is offered")
-		}
+		check.Lacks(t, "the tools that are offered", fmt.Sprint(r.Tools), "calc_erase")
 	}
 	check.Len(t, "what a strict server rejects", server.Refusals(), 0)
 }
 
 func TestDoctorConnectsToToolServers(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.write("config.toml", toolSettings(t))
+	p := newFolder(t).with(toolSettings(t))
 	check.Contains(t, "output of doctor", p.must("", "doctor"), "calc: may be called: add, forge; not allowed: erase")
 	p.write("config.toml", strings.Replace(toolSettings(t), `"forge"]`, `"subtract"]`, 1))
 	p.doctorSays(exitFailed, "tools that the server does not have: subtract")
@@ -209,7 +187,6 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 }
 
 func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
-	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
 		<-r.Context().Done()
@@ -221,7 +198,6 @@ func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 	toolbox{s.bot}.Ready(t.Context(), nil)
 	without := time.Since(began)
 	toolbox{s.bot}.Ready(t.Context(), []string{"calc"})
-	if with := time.Since(began); without > 500*time.Millisecond || with < 900*time.Millisecond || with > 10*time.Second {
-		t.Errorf("waited %v without tools, %v with them", without, with)
-	}
+	with := time.Since(began)
+	check.That(t, without <= 500*time.Millisecond && with >= 900*time.Millisecond && with <= 10*time.Second, "waited %v without tools, %v with them", without, with)
 }

@@ -33,11 +33,11 @@ func newMemories(a *app) *cobra.Command {
   cairn memories search "green tea" --channel garden --json`,
 		Args: args(1, -1),
 	})
-	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
-		list, search, newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
+	all := []*cobra.Command{list, search, newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a)}
 	for _, f := range stateChanges {
-		cmd.AddCommand(newStateChange(a, f))
+		all = append(all, newStateChange(a, f))
 	}
+	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories", all...)
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
 the messages it came from. All of these commands except import work while the bot runs.
 
@@ -57,61 +57,44 @@ forgotten ones were forgotten on request. They stay until they are purged.`
 
 // selection has the flags that select memories and the output format.
 type selection struct {
-	channel, kind, state, about, since, until, sort string
-	limit, offset                                   int
-	csv                                             bool
+	memory.Filter
+	channel, since, until string
+	csv                   bool
 }
 
 func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f := cmd.Flags()
 	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
-	f.StringVar(&s.kind, "kind", "", "only those of this `KIND` (all)")
-	f.StringVar(&s.state, "state", state, "only those in this `STATE`: "+strings.Join(memory.States, ", "))
+	s.State = state
+	f.Var(choice{&s.Kind, memory.Kinds}, "kind", "only those of this `KIND` (all)")
+	f.Var(choice{&s.State, memory.States}, "state", "only those in this `STATE`: "+strings.Join(memory.States, ", "))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
-	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
+	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
 }
 
 // sinceForms ends the help of --since.
 const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"
 
-// since parses --since. A day starts in the time zone of the settings.
-func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
-	if err := a.load(); err != nil || text == "" {
-		return time.Time{}, err
+// timeOf parses a flag; "" is the zero time. A day starts in the time zone of the settings.
+func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time) (time.Time, error)) (t time.Time, err error) {
+	if text == "" {
+		return t, nil
 	}
-	since, err := memory.Ago(text, time.Now())
-	if err != nil {
-		return since, wrongUse(cmd, fmt.Errorf("--since: %w", err))
+	if t, err = parse(text, time.Now()); err != nil {
+		err = wrongUse(cmd, fmt.Errorf("--%s: %w", flag, err))
 	}
-	return since, nil
+	return t, err
 }
 
 // withFilter calls do with a selection as the filter of the store; the selection's channel must exist.
 func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
-	for _, choice := range []struct {
-		flag, value string
-		known       []string
-	}{{"kind", s.kind, memory.Kinds}, {"state", s.state, memory.States}, {"sort", s.sort, memory.Sorts}} {
-		if err := checkChoice(cmd, choice.flag, choice.value, choice.known); err != nil {
+	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) (err error) {
+		s.Since, s.Conversation = since, conversation
+		if s.Until, err = timeOf(cmd, "until", s.until, memory.Until); err != nil {
 			return err
 		}
-	}
-	var until time.Time
-	err := a.load() // a day ends in the time zone of the settings
-	if s.until != "" && err == nil {
-		if until, err = memory.Until(s.until, time.Now()); err != nil {
-			err = wrongUse(cmd, fmt.Errorf("--until: %w", err))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) error {
-		return do(db, memory.Filter{
-			Conversation: conversation, Kind: s.kind, State: s.state, About: s.about, Since: since, Until: until,
-			Sort: s.sort, Limit: s.limit, Offset: s.offset,
-		})
+		return do(db, s.Filter)
 	})
 }
 
@@ -120,12 +103,12 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 	var s selection
 	f := a.withJSON("one JSON object per line", cmd).Flags()
 	s.filterFlags(cmd, "current")
-	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
-	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
-	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
+	f.Var(choice{&s.Sort, memory.Sorts}, "sort", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
+	f.IntVar(&s.Limit, "limit", 20, "at most `N` of them")
+	f.IntVar(&s.Offset, "offset", 0, "skip the first `N`")
 	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		if s.limit < 1 || s.offset < 0 {
+		if s.Limit < 1 || s.Offset < 0 {
 			return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
 		}
 		if s.csv && a.json {
@@ -140,7 +123,7 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 			if err := a.showMemories(memories, s); err != nil {
 				return err
 			}
-			switch more := total - s.offset - len(memories); {
+			switch more := total - s.Offset - len(memories); {
 			case more > 0:
 				fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
 			case total == 0:

@@ -20,7 +20,7 @@ import (
 
 func newMemoriesExport(a *app) *cobra.Command {
 	var s selection
-	var format string
+	format := "jsonl"
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write memories to a file, or to standard output, as JSON Lines or Markdown",
@@ -30,15 +30,11 @@ import reads, one memory per line in the order they were saved; or as Markdown, 
   cairn memories export --channel garden --state current --format markdown | less`,
 		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
-			if write == nil {
-				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl or markdown", format))
-			}
-			return a.exportMemories(cmd, s, files, write)
+			return a.exportMemories(cmd, s, files, map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format])
 		},
 	}
 	s.filterFlags(cmd, "all")
-	cmd.Flags().StringVar(&format, "format", "jsonl", "`FORMAT`: jsonl or markdown")
+	cmd.Flags().Var(choice{&format, []string{"jsonl", "markdown"}}, "format", "`FORMAT`: jsonl or markdown")
 	return cmd
 }
 

@@ -164,10 +164,7 @@ func (s memoryStats) list(name string, counts []memory.Count) string {
 	}
 	rows := table{{strings.ToUpper(name), "", ""}}
 	for _, c := range shown {
-		label := chat.OneLine(c.Name)
-		if label == "" {
-			label = "(no one)"
-		}
+		label := cmp.Or(chat.OneLine(c.Name), "(no one)")
 		rows = append(rows, []string{label, fmt.Sprint(c.Count), fmt.Sprintf("%.0f %%", 100*float64(c.Count)/float64(s.Total))})
 	}
 	text := rows.aligned("lr")
@@ -183,12 +180,12 @@ func (a *app) showMemories(memories []memory.Memory, s selection) error {
 		return a.memoriesAsCSV(memories)
 	}
 	return showTable(a, "ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", memories, func(m memory.Memory) []string {
-		about, channel := "", ""
-		if m.About != m.Speaker {
-			about = m.About
+		about, channel := m.About, m.Conversation
+		if about == m.Speaker {
+			about = ""
 		}
-		if s.channel == "" {
-			channel = m.Conversation
+		if s.channel != "" {
+			channel = ""
 		}
 		var notes []string // what is unusual
 		if m.Pinned {

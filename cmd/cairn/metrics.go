@@ -158,10 +158,7 @@ func (m *metrics) End(s *observe.Step) {
 		}
 	case observe.Tool:
 		if workOf(s) == store.ForTurn {
-			result := "ok"
-			if s.Err != nil {
-				result = "error"
-			}
+			result := map[bool]string{true: "ok", false: "error"}[s.Err == nil]
 			m.tools.WithLabelValues(s.Attr("tool"), result).Inc()
 		}
 	case observe.Compaction:
@@ -185,7 +182,6 @@ func (m *metrics) turn(s *observe.Step, took float64) {
 	}
 }
 
-// workOf returns the kind of work that a request or tool call belongs to.
 func workOf(s *observe.Step) string {
 	if s.Parent != nil && s.Parent.Kind == observe.Compaction {
 		return store.ForSummary
@@ -221,13 +217,13 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 		gaugeOf("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", budgets[setting].Limit, "period", period)
 		gaugeOf("budget_spent", "What was spent of it; 0: no budget is set.", budgets[setting].Spent, "period", period)
 	}
-	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean(h.bot.upkeepFailure.On()))
+	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.bot.upkeepFailure.On()])
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were given up.", float64(stats.Dropped), nil)
 	for _, connector := range h.connectors {
-		gaugeOf("connector_connected", "1 if the connector is connected.", boolean(connector.Connected()), "connector", connector.Name())
+		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())
 	}
 	v, readable := h.readVitals()
-	gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", boolean(readable))
+	gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", boolean[readable])
 	gauge("inbox_messages", "Messages that wait for their conversation.", float64(v.Inbox))
 	gauge("inbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.InboxOldest))
 	gauge("outbox_pieces", "Pieces of replies that wait to be sent.", float64(v.Outbox))
@@ -258,12 +254,7 @@ func (h *health) readVitals() (store.Vitals, bool) {
 	return store.Vitals{}, false
 }
 
-func boolean(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
+var boolean = map[bool]float64{true: 1}
 
 // age returns how many seconds ago t was; 0 for the zero time.
 func age(t time.Time) float64 {

@@ -58,9 +58,6 @@ func (m offeredModel) cells() []string {
 }
 
 func (a *app) models(ctx context.Context) error {
-	if err := a.load(); err != nil {
-		return err
-	}
 	servers, err := a.settings.Servers()
 	if err != nil {
 		return usage(err)
@@ -85,7 +82,6 @@ func (a *app) models(ctx context.Context) error {
 	return showTable(a, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", all, offeredModel.cells)
 }
 
-// listTimeout limits a request for a server's list.
 const listTimeout = 30 * time.Second
 
 // offered returns the models that a server lists, followed by models that are used but not listed:
@@ -122,7 +118,7 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) (all []offeredM
 }
 
 func newUsage(a *app) *cobra.Command {
-	var since, by string
+	since, by := "", "day"
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
 		Short: "Show model usage and its cost",
@@ -136,9 +132,6 @@ them. A model without a price counts as 0, and is named. It works while the bot 
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
-				return err
-			}
 			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
 				day := ""
 				if !from.IsZero() {
@@ -153,7 +146,7 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().StringVar(&by, "by", "day", "one row for each `KEY`: day, conversation or model")
+	cmd.Flags().Var(choice{&by, channel.UsageKeys}, "by", "one row for each `KEY`: day, conversation or model")
 	return cmd
 }
 

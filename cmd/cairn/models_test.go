@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +28,6 @@ var failing = map[string]struct {
 	}, []string{"set model to one that the server has: mm, test-model"}},
 }
 
-// saying is a script that answers each request with a text.
 func saying(text string) func(x *llmtest.Exchange) {
 	return func(x *llmtest.Exchange) { x.Say(text) }
 }
@@ -43,7 +40,6 @@ func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server
 	return s
 }
 
-// modelAt is an environment that selects a model of a server.
 func modelAt(s *llmtest.Server) []string {
 	return []string{"OPENAI_BASE_URL=" + s.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-hush"}
 }
@@ -62,7 +58,6 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, f := range failing {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			server := modelServer(t, f.do)
 			l := newFolder(t, modelAt(server)...).start("chat", "--json")
 			l.logs(append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
@@ -79,13 +74,10 @@ func TestFailuresOfModelsAreReported(t *testing.T) {
 		})
 	}
 	t.Run("after an edit: the model it names", func(t *testing.T) {
-		t.Parallel()
 		server := modelServer(t, failing["a wrong key"].do)
-		p := newFolder(t)
-		p.write("config.toml", "workers = 2\n")
+		p := newFolder(t).with("workers = 2\n")
 		l := p.start("chat", "--json")
-		l.say(`{"text":"/help"}`)
-		l.until(`"reply"`)
+		l.ask(`{"text":"/help"}`, `"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
 		l.logs("model_check_failed", "set OPENAI_API_KEY")
 		l.end()
@@ -129,7 +121,6 @@ func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 // TestLearnedFactsSurviveRestart: the model's limit, that it accepts no tools, and its token count,
 // which a shell shows like the bot.
 func TestLearnedFactsSurviveRestart(t *testing.T) {
-	t.Parallel()
 	var refusals atomic.Int32
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		switch {
@@ -159,18 +150,13 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	check.Contains(t, "window of another model on the server", p.must("", "context", "--json"), `"max_tokens":128000,`)
 }
 
-func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
-	t.Parallel()
+func TestTwoProvidersAndAKeyInTheFileWarn(t *testing.T) {
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
 	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "OpenAI is used"), 1)
 	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
-}
-
-func TestKeyInFileWarns(t *testing.T) {
-	t.Parallel()
-	server := modelServer(t, failing["a wrong key"].do)
+	server = modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
 	for _, command := range []string{"config check", "config check --json", "chat", "doctor"} {
@@ -179,8 +165,7 @@ func TestKeyInFileWarns(t *testing.T) {
 		check.Contains(t, command, all, "file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers.1]")
 		check.Lacks(t, command, all, "hush")
 	}
-	sent := server.Requests()
-	check.Equal(t, "the key is used all the same", sent[0].Header.Get("Authorization"), "Bearer hush-hush-1")
+	check.Equal(t, "the key is used all the same", server.Requests()[0].Header.Get("Authorization"), "Bearer hush-hush-1")
 }
 
 func TestModelsAreCreatedOnce(t *testing.T) {
@@ -216,7 +201,6 @@ model = "p/m"
 }
 
 func TestModelsLists(t *testing.T) {
-	t.Parallel()
 	list := func(body string) *llmtest.Server {
 		s := llmtest.Serve(t, saying("yes"))
 		s.Tell("/v1/models", `{"data":[`+body+`],"has_more":false}`)
@@ -225,14 +209,12 @@ func TestModelsLists(t *testing.T) {
 	local := list(`{"id":"text-embedding-3"},{"id":"qwen3","max_model_len":32768},{"id":"llama"}`)
 	router := list(`{"id":"acme/large","context_length":200000,"supported_parameters":["tools"],"architecture":{"input_modalities":["text","image"]}},{"id":"acme/small","supported_parameters":["top_k"],"architecture":{"input_modalities":["text"]}}`)
 	claude := list(`{"type":"model","id":"claude-sonnet-4-6","max_input_tokens":1000000}`)
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
+	const down = "http://127.0.0.1:1" // nothing listens there
 
 	p := newFolder(t, "OPENAI_BASE_URL="+local.URL, "ANTHROPIC_API_KEY=a-key-a-key", "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"))
-	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down.URL+"/v1"))
-	r := p.run("", "models", "--json")
-	check.Equal(t, "exit code", r.code, 0)
-	check.Contains(t, "errors", r.err, "down: model: unreachable", "start the server at "+down.URL)
+	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down+"/v1"))
+	r := p.fails(0, "down: model: unreachable", "models", "--json")
+	check.Contains(t, "errors", r.err, "start the server at "+down)
 	got := map[string]offeredModel{}
 	for _, m := range parse[offeredModel](t, r.out) {
 		got[m.Model] = m
@@ -250,10 +232,9 @@ func TestModelsLists(t *testing.T) {
 	}
 	check.Equal(t, "listed models", len(got), 7)
 	check.Lacks(t, "output for a pipe", p.must("", "models"), "MODEL")
-	_, screen := p.atScreen("models").end()
-	check.Contains(t, "output on a terminal", screen, "MODEL  ", "USED", "or/acme/large")
+	check.Contains(t, "output on a terminal", p.atScreen("models").end(0), "MODEL  ", "USED", "or/acme/large")
 	t.Run("it fails only if no server answers", func(t *testing.T) {
-		newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").fails(exitFailed, "start the server at "+down.URL, "models")
+		newFolder(t, "OPENAI_BASE_URL="+down+"/v1").fails(exitFailed, "start the server at "+down, "models")
 		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }

@@ -56,7 +56,6 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestAlerts checks that each alert fires in alerts_test.yml, and says what to do.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	rules, tests := read(t, checkout+"/deploy/alerts.yml"), read(t, checkout+"/deploy/alerts_test.yml")
@@ -79,7 +78,6 @@ func TestAlerts(t *testing.T) {
 // TestMetrics compares the metrics of a program that has just started with what the documentation,
 // the alerts and the dashboard say of them.
 func TestMetrics(t *testing.T) {
-	t.Parallel()
 	p := newPlatforms(t)
 	r := p.folder("", "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).start("run", "--health", "127.0.0.1:0")
 	p.open(r)
@@ -128,7 +126,6 @@ func operationsPage(t *testing.T, there map[string]string) {
 	check.Contains(t, "page", page, "deploy/grafana.json")
 }
 
-// queries returns the queries of the dashboard.
 func queries(t *testing.T) (all []string) {
 	t.Helper()
 	for _, found := range regexp.MustCompile(`"expr": (".*")`).FindAllStringSubmatch(read(t, checkout+"/deploy/grafana.json"), -1) {

@@ -90,7 +90,8 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 		t = t[1:]
 	case len(items) > 0:
 		t, align = t.filled(align)
-		t.fit(terminalWidth(a.out), align)
+		width, _, _ := term.GetSize(int(a.out.(*os.File).Fd())) // 0: unknown
+		t.fit(width, align)
 	default:
 		return nil
 	}
@@ -98,7 +99,6 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 	return err
 }
 
-// moment formats a time for people.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // unlessZero formats a number for a cell; 0 is empty.
@@ -107,14 +107,6 @@ func unlessZero[T int | int64](n T) string {
 		return ""
 	}
 	return fmt.Sprint(n)
-}
-
-// terminalWidth returns the width of a line in characters; 0 if unknown.
-func terminalWidth(stream any) (width int) {
-	if file, ok := stream.(*os.File); ok {
-		width, _, _ = term.GetSize(int(file.Fd()))
-	}
-	return max(width, 0)
 }
 
 // table has rows of the same length, the first of them the header; cells contain no tabs and newlines.

@@ -48,7 +48,6 @@ ID        SAID  MEMORY  CHANN…
 
 func TestCompactionsCommand(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	p := fillGarden(t)
 	text := p.must("", "compactions", "--json")
 	all := parse[store.ListedCompaction](t, text)
@@ -85,7 +84,7 @@ func TestCompactionsCommand(t *testing.T) {
 			{80, "compactions", "ID TIME TRIGG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
 		} {
 			p.width = c.width
-			_, text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end()
+			text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end(0)
 			lines, shown := strings.Split(text, "\n"), fmt.Sprintf("%s in %d characters", c.command, c.width)
 			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, " more") })
 			check.Len(t, shown, lines, 6)
@@ -99,18 +98,15 @@ func TestCompactionsCommand(t *testing.T) {
 }
 
 func TestLongWorkShowsItsProgress(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(60))
 	for _, command := range []string{"import", "simulate"} {
-		_, text := p.atScreen(command, "talk.jsonl").end()
-		check.Contains(t, command, text, "\r100 %  60 of 60\r\x1b[K")
+		check.Contains(t, command, p.atScreen(command, "talk.jsonl").end(0), "\r100 %  60 of 60\r\x1b[K")
 	}
 }
 
 // The person reads a sentence about a failure; the log is for --log-level.
 func TestFailureAtATerminal(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Last().Text(), "empty") {
 			x.Say("")
@@ -126,14 +122,14 @@ func TestFailureAtATerminal(t *testing.T) {
 		s.until("has no credit left")
 		s.answer("\n> ", "empty")
 		s.answer("\n> ", "/quit")
-		_, text := s.end()
+		text := s.end(0)
 		check.Equal(t, level+" shows the log", strings.Contains(text, "turn_failed"), logs)
 		check.That(t, logs || !strings.Contains(text, "WRN"), "got %s", text)
 	}
 }
 
-// TestTerminalOutputIsEscaped: JSON does not escape C1 control characters.
-func TestTerminalOutputIsEscaped(t *testing.T) {
+// TestOutputIsEscaped: JSON does not escape C1 control characters; an entry of a list is one line.
+func TestOutputIsEscaped(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
 		raw := check.Must(json.Marshal(map[string]string{"text": trick.Text}))(t)
 		text := escapedControls(string(raw))
@@ -143,13 +139,7 @@ func TestTerminalOutputIsEscaped(t *testing.T) {
 		check.That(t, !strings.ContainsFunc(text, func(r rune) bool {
 			return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 		}), "%s: %q", trick.Name, text)
-	}
-}
-
-// TestOutputLinesCannotBeForged: an entry of a list is one line.
-func TestOutputLinesCannotBeForged(t *testing.T) {
-	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
-		text := "x\n#7  2026-01-01 00:00  Boss: yes " + trick.Text
+		text = "x\n#7  2026-01-01 00:00  Boss: yes " + trick.Text
 		m := chat.Message{Seq: 3, Role: llm.RoleUser, Author: text, Text: text, Time: time.Unix(0, 0)}
 		shown := chat.RecordOf(m).String() + "\n" + memory.Memory{ID: 4, Kind: "fact", Content: text, Speaker: text}.String()
 		for i, line := range strings.FieldsFunc(shown, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
@@ -160,7 +150,6 @@ func TestOutputLinesCannotBeForged(t *testing.T) {
 
 // TestOutputOfHostileText: a pager may pass control characters to the terminal, too.
 func TestOutputOfHostileText(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
 	db := p.store()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,12 +51,6 @@ func (p *platforms) folder(settings string, env ...string) folder {
 	return f
 }
 
-// answering starts a program whose model gives everybody the same reply.
-func answering(t *testing.T, text string) (p *platforms, f folder, r *live) {
-	t.Helper()
-	return served(t, saying(text))
-}
-
 // served starts a program on both platforms, with a model.
 func served(t *testing.T, script func(x *llmtest.Exchange), args ...string) (p *platforms, f folder, r *live) {
 	t.Helper()
@@ -66,7 +61,6 @@ func served(t *testing.T, script func(x *llmtest.Exchange), args ...string) (p *
 	return p, f, r
 }
 
-// sayOnBoth sends a message to the bot on Discord and on Slack.
 func (p *platforms) sayOnBoth(text string) {
 	p.sayOnDiscord(text)
 	p.sayOnSlack(text)
@@ -80,7 +74,6 @@ func (p *platforms) sayOnSlack(text string) {
 	p.slack.Say(slacktest.Post{Channel: p.lab, User: p.ben, Text: "<@" + slacktest.BotUserID + "> " + text})
 }
 
-// onDiscord returns the current texts of the bot's messages on Discord.
 func (p *platforms) onDiscord() (texts []string) {
 	for _, m := range p.discord.Sent(p.square) {
 		if !m.Deleted {
@@ -90,7 +83,6 @@ func (p *platforms) onDiscord() (texts []string) {
 	return texts
 }
 
-// onSlack returns the current texts of the bot's messages on Slack.
 func (p *platforms) onSlack() (texts []string) {
 	for _, m := range p.slack.Posted() {
 		if m.Channel == p.lab && !m.Deleted {
@@ -100,7 +92,6 @@ func (p *platforms) onSlack() (texts []string) {
 	return texts
 }
 
-// wait waits until said returns a text that contains part.
 func (p *platforms) wait(r *live, said func() []string, part string) {
 	p.t.Helper()
 	p.until(r, part, func() bool { return strings.Contains(strings.Join(said(), "\n"), part) })
@@ -122,19 +113,13 @@ func (p *platforms) open(r *live) {
 	})
 }
 
-// answers counts the messages with exactly this text, on Discord and on Slack.
 func (p *platforms) answers(text string) (n [2]int) {
 	for i, said := range [][]string{p.onDiscord(), p.onSlack()} {
-		for _, one := range said {
-			if one == text {
-				n[i]++
-			}
-		}
+		n[i] = len(slices.DeleteFunc(said, func(one string) bool { return one != text }))
 	}
 	return n
 }
 
-// answered waits until both platforms have n answers of this text.
 func (p *platforms) answered(r *live, text string, n int) {
 	p.t.Helper()
 	p.until(r, fmt.Sprintf("%d times %s", n, text), func() bool { return p.answers(text) == [2]int{n, n} })

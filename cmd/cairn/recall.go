@@ -34,7 +34,7 @@ With --json, a memory is an object with the key "memory". A message is an object
 	})
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
-	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
+	f.Var(choice{&l.kind, memory.Kinds}, "kind", "only memories of this `KIND`, and no messages")
 	f.StringVar(&l.since, "since", "", "only what was said since `TIME`"+sinceForms)
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
@@ -52,10 +52,7 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
-	if err := checkChoice(cmd, "kind", l.kind, memory.Kinds); err != nil {
-		return err
-	}
-	since, err := a.since(cmd, l.since)
+	since, err := timeOf(cmd, "since", l.since, memory.Ago)
 	if err != nil {
 		return err
 	}

@@ -43,14 +43,12 @@ func startBot(t *testing.T, text string) *runningBot {
 	return s
 }
 
-// edit replaces the file, as editors do.
 func (s *runningBot) edit(text string) {
 	s.t.Helper()
 	check.NoError(s.t, os.WriteFile(s.file+"~", []byte(text), 0o600))
 	check.NoError(s.t, os.Rename(s.file+"~", s.file))
 }
 
-// told waits until the log contains a text n times.
 func (s *runningBot) told(what string, n int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("the log has %q %d times", what, n), s.log.String, func() bool { return strings.Count(s.log.String(), what) >= n })
@@ -61,7 +59,6 @@ func (s *runningBot) policy() compactor.Policy { return s.current.Load().agents[
 const taken = "settings_applied"
 
 func TestEditsApply(t *testing.T) {
-	t.Parallel()
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
 	s.told(taken, 1)
@@ -89,7 +86,6 @@ func TestEditsApply(t *testing.T) {
 }
 
 func TestWrongEditsChangeNothing(t *testing.T) {
-	t.Parallel()
 	const good = "[defaults.compaction]\nkeep_last_n = 5\n"
 	s := startBot(t, good)
 	standing := s.current.Load()
@@ -118,11 +114,9 @@ func TestWrongEditsChangeNothing(t *testing.T) {
 // Managers of configuration link to a file, which they create later and replace by another. SIGHUP
 // reloads the file.
 func TestEditOfALinkedFileApplies(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	l := p.start("chat", "--json", "--log-level", "info")
-	l.say(`{"text":"/help"}`)
-	l.until(`"reply"`)
+	l.ask(`{"text":"/help"}`, `"reply"`)
 	applied := func(n int) {
 		eventually(t, fmt.Sprint(n, " edits are applied"), l.errs.String, func() bool {
 			return strings.Count(l.errs.String(), `"settings_applied","changed":["agents.cairn.compaction.keep_last_n",`) == n
@@ -140,7 +134,6 @@ func TestEditOfALinkedFileApplies(t *testing.T) {
 }
 
 func TestAgentEditsApply(t *testing.T) {
-	t.Parallel()
 	server := llmtest.Serve(t, func(*llmtest.Exchange) {})
 	with := func(agents string) string {
 		return fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\napi_key = \"k\"\n%s", server.URL, agents)

@@ -19,6 +19,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -52,10 +53,21 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 }
 
 func newRoot(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "cairn",
-		Short: "A chat bot whose conversations never end",
-		Long: `Cairn is a chat bot whose conversations never end. When a conversation fills the
+	configured := []*cobra.Command{
+		newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
+		newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newRun(a), newHealth(a), newMCP(a),
+	}
+	for _, cmd := range configured {
+		cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+			if cmd.HasSubCommands() { // it prints its help
+				return nil
+			}
+			return a.load()
+		}
+	}
+	root := group("cairn", "A chat bot whose conversations never end",
+		append(configured, newDoctor(a), newSetup(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))...)
+	root.Long = `Cairn is a chat bot whose conversations never end. When a conversation fills the
 model's context window, it summarizes the oldest part in the background and saves
 memories. The database keeps every message.
 
@@ -63,18 +75,14 @@ It uses OpenAI, Anthropic, or any server with one of their APIs. Set OPENAI_API_
 ANTHROPIC_API_KEY; for another server OPENAI_BASE_URL and OPENAI_MODEL, or [llm] in config.toml.
 Without a model it stores, summarizes and quotes messages.
 
-` + exitHelp,
-		Example: `  cairn setup                                 set up a model and a platform
+` + exitHelp
+	root.Example = `  cairn setup                                 set up a model and a platform
   cairn chat                                  chat in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
-  cairn context                               how full the model's window is`,
-		Args:          noSuchCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
+  cairn context                               how full the model's window is`
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(&a.help)
 	root.SetErr(a.err)
 	root.Version = version()
@@ -102,21 +110,7 @@ Without a model it stores, summarizes and quotes messages.
 		}
 		return nil
 	})
-	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a),
-		newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a),
-		newRun(a), newHealth(a), newMCP(a), group("config", "Check the settings", newConfigCheck(a)), newVersion(a))
-	takeNoArguments(root)
 	return root
-}
-
-// takeNoArguments has the commands below cmd take no arguments, unless they say otherwise.
-func takeNoArguments(cmd *cobra.Command) {
-	for _, c := range cmd.Commands() {
-		if c.Args == nil {
-			c.Args = args(0, 0)
-		}
-		takeNoArguments(c)
-	}
 }
 
 func noSuchCommand(cmd *cobra.Command, args []string) error {
@@ -130,8 +124,13 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return wrongUse(cmd, fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names)))
 }
 
-// group returns a command that only has subcommands.
+// group returns a command that only has subcommands. Those take no arguments unless they say otherwise.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	for _, c := range commands {
+		if c.Args == nil {
+			c.Args = args(0, 0)
+		}
+	}
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Args: noSuchCommand,
@@ -149,19 +148,10 @@ func (a *app) load() error {
 		return usage(err)
 	}
 	a.settings = a.withFlags(s)
-	return setLocalZone(s.TimeZone)
-}
-
-// setLocalZone makes zone the local time zone of the process.
-func setLocalZone(zone string) error {
-	if time.Local.String() == zone {
-		return nil
+	if zone, err := time.LoadLocation(s.TimeZone); err == nil && time.Local.String() != s.TimeZone {
+		time.Local = zone
 	}
-	there, err := time.LoadLocation(zone)
-	if err == nil {
-		time.Local = there
-	}
-	return err
+	return nil
 }
 
 // withFlags returns s with the values of the command line's flags.
@@ -190,15 +180,7 @@ func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) 
 }
 
 // withStore opens the store, for this process alone unless shared is true, while do runs.
-func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) error {
-	if err := a.load(); err != nil {
-		return err
-	}
-	return a.openStore(ctx, shared, do)
-}
-
-// openStore is withStore with the settings that are loaded already.
-func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
+func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
 	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared, Log: a.logger(a.err, slog.LevelWarn)})
 	if err != nil {
 		return err
@@ -210,7 +192,7 @@ func (a *app) openStore(ctx context.Context, shared bool, do func(*store.Store) 
 // withPast is withSharedStore for a command with the flags --since and --channel; the channel must
 // exist if it is named.
 func (a *app) withPast(cmd *cobra.Command, since, channel string, do func(db *store.Store, since time.Time, conversation string) error) error {
-	from, err := a.since(cmd, since)
+	from, err := timeOf(cmd, "since", since, memory.Ago)
 	if err != nil {
 		return err
 	}
@@ -241,10 +223,7 @@ func (a *app) withConversation(ctx context.Context, name string, do func(*store.
 // logger returns a logger that writes to w: in colour on a terminal, else as JSON. The level is
 // fallback unless a flag sets it. Secrets are masked.
 func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
-	level := &fallback
-	if a.logLevel != nil {
-		level = a.logLevel
-	}
+	level := cmp.Or(a.logLevel, &fallback)
 	var out slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	if isTerminal(a.err) {
 		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""})

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,14 +57,9 @@ continues.`,
 }
 
 func (a *app) run(ctx context.Context) (err error) {
-	if err := a.load(); err != nil {
+	if err := a.openWeb(); err != nil {
 		return err
 	}
-	served, err := a.openWeb()
-	if err != nil {
-		return err
-	}
-	defer served.close()
 	log := a.logger(a.err, slog.LevelInfo)
 	connectors, err := a.openConnectors(log)
 	if err != nil {
@@ -73,7 +67,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	}
 	var known []channel.Connector
 	var open []runner
-	names := []string{}
+	names, agents := []string{}, []string{}
 	for _, connector := range connectors {
 		known, open, names = append(known, connector), append(open, connector), append(names, connector.Name())
 	}
@@ -92,23 +86,19 @@ func (a *app) run(ctx context.Context) (err error) {
 	if missing := a.settings.Unrestricted(); len(missing) > 0 {
 		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", missing)
 	}
-	log.Info("starting", "version", version(), "connectors", names, "agents", bot.agentNames(), "data", a.settings.DataDir)
+	for id, agent := range bot.current.Load().agents {
+		agents = append(agents, fmt.Sprintf("%s (%s)", id, agent.Model.Name()))
+	}
+	slices.Sort(agents)
+	log.Info("starting", "version", version(), "connectors", names, "agents", agents, "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
 	bot.runUpkeep()
-	if served != nil {
-		open = append(open, bot.newWeb(served, health))
+	if a.webSide != nil {
+		open = append(open, bot.newWeb(health))
 	}
 	return serve(ctx, bot.hub, open, grace, log)
-}
-
-func (b *bot) agentNames() (list []string) {
-	agents := b.current.Load().agents
-	for _, id := range slices.Sorted(maps.Keys(agents)) {
-		list = append(list, fmt.Sprintf("%s (%s)", id, agents[id].Model.Name()))
-	}
-	return list
 }
 
 // serve runs the connectors until ctx ends, and returns its cause; or until the last of them has
@@ -124,12 +114,10 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		select {
 		case <-ctx.Done():
 		case err := <-closed:
-			left--
-			switch {
-			case ctx.Err() != nil:
-			case left == 0:
+			if left--; left == 0 && ctx.Err() == nil {
 				return err
-			default:
+			}
+			if ctx.Err() == nil {
 				log.Error("connector_closed", "error", err)
 			}
 		}
@@ -156,7 +144,6 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 	return err
 }
 
-// defaultChannel is the channel that chat uses if none is named.
 const defaultChannel = "general"
 
 func newChat(a *app) *cobra.Command {
@@ -196,17 +183,12 @@ At the end of the input, the bot finishes its work and exits with 0.`,
 }
 
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
-	if err := a.load(); err != nil {
-		return err
-	}
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
 	}
-	served, err := a.openWeb()
-	if err != nil {
+	if err := a.openWeb(); err != nil {
 		return err
 	}
-	defer served.close()
 	o.In, o.Out, o.Err = a.in, a.out, a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
 	connector, err := terminal.New(o)
@@ -231,15 +213,15 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	var say func(line string) // nil: to the log
 	if isTerminal(a.err) {
-		bot.checkModels(func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) })
-	} else {
-		bot.checkModels(nil)
+		say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
 	}
+	bot.checkModels(say)
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
-	if served != nil {
-		server := bot.newWeb(served, bot.newHealth(cmd.Context(), nil))
+	if a.webSide != nil {
+		server := bot.newWeb(bot.newHealth(cmd.Context(), nil))
 		bot.tasks.Go(func() {
 			if err := server.Run(bot.ctx, bot.hub); err != nil {
 				log.Error("web_closed", "error", err)

@@ -58,7 +58,6 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 	return cmd
 }
 
-// setup is one run of the command: its flags and its findings.
 type setup struct {
 	app *app
 	ask *dialogue // nil: there is no terminal
@@ -76,7 +75,6 @@ type setup struct {
 // the terminal.
 type source struct{ flag, variable string }
 
-// errAborted ends a setup at the person's request.
 var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
@@ -85,7 +83,9 @@ func (s *setup) run(cmd *cobra.Command) error {
 		tty := s.app.in.(*os.File)
 		s.ask = &dialogue{app: s.app, fd: int(tty.Fd()), in: bufio.NewReader(tty)}
 	}
-	if changesSettings(target) && !s.force {
+	_, absent := os.Lstat(target)
+	settings, err := config.Load(target) // that of the source sets only defaults
+	if changed := absent == nil && (err != nil || len(settings.Changed()) > 0); changed && !s.force {
 		answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
 		if err != nil {
 			return err
@@ -97,39 +97,26 @@ func (s *setup) run(cmd *cobra.Command) error {
 	if s.ask != nil {
 		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
 	}
-	if err := s.chooseModel(ctx); err != nil {
-		return err
+	write := func(context.Context) error { return s.write(target) }
+	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform, write} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := s.choosePlatform(ctx); err != nil {
-		return err
-	}
-	if err := s.write(target); err != nil {
-		return err
-	}
-	command := "chat"
-	if s.platform != "terminal" {
-		command = "run"
-	}
+	command := map[bool]string{true: "chat", false: "run"}[s.platform == "terminal"]
 	full := "cairn " + command + s.app.sameFolder()
 	if s.noRun {
 		s.say("Start the bot with `%s`. %s", full, s.hello)
 		return nil
 	}
 	s.say("Starting the bot; next time, start it with `%s`.\n%s\n", full, s.hello)
+	if err := s.app.load(); err != nil {
+		return err
+	}
 	if command == "run" {
 		return s.app.run(ctx)
 	}
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
-}
-
-// changesSettings reports whether there is a settings file that sets more than defaults, as that of
-// the source does.
-func changesSettings(file string) bool {
-	if _, err := os.Lstat(file); err != nil {
-		return false
-	}
-	settings, err := config.Load(file)
-	return err != nil || len(settings.Changed()) > 0
 }
 
 // say prints a line, without secrets and control characters.
@@ -154,37 +141,28 @@ func (s *setup) retry(ctx context.Context, do func() error, answers ...*string) 
 
 // secret reads a secret and registers it for masking; "" if there is none.
 func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (value string, err error) {
-	kind, name, _ := strings.Cut(from.flag, ":")
-	switch kind {
-	case "":
-		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
-			s.say("Using %s.", from.variable)
-		} else {
-			if from.variable != "" {
-				flag += ", or set " + from.variable
-			}
-			value, err = s.ask.secret(ctx, flag, prompt)
+	value = strings.TrimSpace(os.Getenv(from.variable))
+	switch {
+	case from.flag != "":
+		var plain bool
+		if value, plain, err = config.Secret(from.flag); plain {
+			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
 		}
-	case "env":
-		if value = strings.TrimSpace(os.Getenv(name)); value == "" {
-			err = usage(fmt.Errorf("the environment variable %s is not set", name))
+		if err != nil {
+			err = usage(fmt.Errorf("%s: %w", flag, err))
 		}
-	case "file":
-		var text []byte
-		if text, err = config.ReadFile(name); err != nil {
-			err = usage(fmt.Errorf("read a secret: %w", err))
-		} else if value = strings.TrimSpace(string(text)); value == "" {
-			err = usage(fmt.Errorf("%s is empty", name))
+	case value != "":
+		s.say("Using %s.", from.variable)
+	default:
+		if from.variable != "" {
+			flag += ", or set " + from.variable
 		}
-	default: // the value may be the secret itself
-		s.app.secrets.learn(from.flag)
-		err = usage(errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`))
+		value, err = s.ask.secret(ctx, flag, prompt)
 	}
 	s.app.secrets.learn(value)
 	return value, err
 }
 
-// secretsFolder is a folder beside the settings file.
 const secretsFolder = "secrets"
 
 // settingsTable is the content of the written file, or one of its tables. What is empty is left out,

@@ -24,7 +24,6 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// tree returns the content of a folder: names and files.
 func tree(t *testing.T, dir string) (all string) {
 	t.Helper()
 	check.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -58,7 +57,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model none --platform slack":      {exitUsage, "pass --slack-bot-token"},
 			discord + "xyz-secret":               {exitUsage, `"file:PATH" or "env:NAME"`},
 			discord + "env:EMPTY":                {exitUsage, "EMPTY is not set"},
-			discord + "file:empty":               {exitUsage, "empty is empty"},
+			discord + "file:empty":               {exitUsage, "--discord-token: the file it names is empty"},
 			discord + "file:none":                {exitUsage, "no such file"},
 			"--model gpt --platform terminal":    {exitUsage, "the model must be openai, anthropic, none, or an address"},
 			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the model must be"},
@@ -68,9 +67,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
 			"--model none --platform terminal extra":                        {exitUsage, "is one argument too many"},
 		} {
-			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
-			check.Equal(t, args+": exit code", r.code, want.code)
-			check.Contains(t, args, r.err, want.text)
+			r := p.fails(want.code, want.text, append([]string{"setup"}, strings.Fields(args)...)...)
 			check.Lacks(t, args, r.out+r.err, "xyz-secret", "pw-4711")
 			check.Require(t, tree(t, p.dir) == before, "%s: got %s", args, tree(t, p.dir))
 		}
@@ -84,8 +81,7 @@ func TestSetupByAScript(t *testing.T) {
 		p.doctorSays(0, "ok     slack     both tokens are good")
 	})
 	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
-		p := newFolder(t)
-		p.write("config.toml", "workers = 2\n")
+		p := newFolder(t).with("workers = 2\n")
 		args := []string{"setup", "--model", "none", "--platform", "terminal", "--no-run"}
 		p.fails(exitUsage, "pass --force to replace config.toml", args...)
 		check.Equal(t, "settings", p.read("config.toml"), "workers = 2\n")
@@ -105,7 +101,6 @@ func TestSetupByAScript(t *testing.T) {
 
 // TestAbortedSetupChangesNothing sends a signal while a secret is typed.
 func TestAbortedSetupChangesNothing(t *testing.T) {
-	t.Parallel()
 	p := newFolder(t)
 	s := p.atScreen("setup")
 	s.answer("Which model should answer?", "openai")
@@ -116,15 +111,12 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	check.Must(s.pty.WriteString("sk-half-a-key"))(t)
 	time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
 	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
-	code, text := s.end()
-	check.Equal(t, "exit code", code, 130)
+	check.Lacks(t, "the screen", s.end(130), "half-a-key")
 	check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
-	check.Lacks(t, "the screen", text, "half-a-key")
 }
 
 func TestSetupForDiscord(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Parallel()
 	const token, key = "discord-token-0815", "hush-hush-4711"
 	on := platformsOf(t, discordtest.Options{Token: token})
 	bot := on.discord.Bot.Username
@@ -138,8 +130,7 @@ func TestSetupForDiscord(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	model := server.URL + "/v1"
-	p := newFolder(t)
-	p.write("config.toml", "workers = 2\n")
+	p := newFolder(t).with("workers = 2\n")
 	s := p.atScreen("setup", "--api-base", on.discord.URL)
 	for _, step := range [][]string{ // a question and the answer to it; or what is shown
 		{"config.toml exists. Replace it?", "y"},
@@ -178,8 +169,7 @@ func TestSetupForDiscord(t *testing.T) {
 	on.sayOnDiscord("hello")
 	eventually(t, "it has answered", s.text.String, func() bool { return slices.Equal(on.onDiscord(), []string{"Here I am."}) })
 	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
-	code, text := s.end()
-	check.Equal(t, "exit code", code, 130)
+	text := s.end(130)
 	for name, secret := range map[string]string{"model-key": key, "discord-token": token} { // which only their owner can read
 		info := check.Must(os.Stat(filepath.Join(p.dir, "secrets", name)))(t)
 		check.Equal(t, name, fmt.Sprint(info.Mode().Perm(), strings.TrimSpace(p.read("secrets/"+name))), fmt.Sprint(fs.FileMode(0o600), secret))
@@ -195,13 +185,10 @@ func TestSetupForDiscord(t *testing.T) {
 }
 
 func TestSetupForDiscordWithoutIntent(t *testing.T) {
-	t.Parallel()
 	on := platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	p := newFolder(t, "DISCORD_TOKEN=token")
 	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", on.discord.URL, "--no-run"}
-	r := p.run("", args...)
-	check.Equal(t, "exit code", r.code, exitFailed)
-	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
+	check.Contains(t, "errors", p.fails(exitFailed, "Message Content Intent", args...).err, "--without-message-content")
 	p.must("", append(args, "--without-message-content")...)
 	check.Contains(t, "settings", p.read("config.toml"), "message_content = false")
 	t.Run("at a terminal it waits until the intent is on", func(t *testing.T) {
@@ -212,7 +199,6 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 		on.discord.EnableIntents(discordgo.IntentMessageContent)
 		s.answer("Press Enter when it is on: ", "")
 		s.until("Written: config.toml")
-		code, text := s.end()
-		check.Equal(t, text, code, 0)
+		s.end(0)
 	})
 }

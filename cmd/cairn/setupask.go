@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 )
 
-// dialogue asks questions at a terminal.
 type dialogue struct {
 	app *app
 	fd  int
@@ -27,7 +26,6 @@ func (d *dialogue) line(ctx context.Context, flag, prompt string) (string, error
 	return d.wait(ctx, flag, prompt, func() (string, error) { return d.in.ReadString('\n') })
 }
 
-// secret asks for a line without echoing it.
 func (d *dialogue) secret(ctx context.Context, flag, prompt string) (string, error) {
 	return d.wait(ctx, flag, prompt, func() (string, error) {
 		text, err := term.ReadPassword(d.fd)
@@ -68,11 +66,11 @@ func (d *dialogue) wait(ctx context.Context, flag, prompt string, read func() (s
 	}
 }
 
-// choice is one answer among several.
-type choice struct{ name, help string }
+// option is one answer among several.
+type option struct{ name, help string }
 
 // choose asks for one of the choices, by number or name, until the answer is valid.
-func (d *dialogue) choose(ctx context.Context, flag, question string, choices []choice) (string, error) {
+func (d *dialogue) choose(ctx context.Context, flag, question string, choices []option) (string, error) {
 	prompt := "\n" + question + "\n"
 	for i, c := range choices {
 		prompt += fmt.Sprintf("  %d  %-10s %s\n", i+1, c.name, c.help)

@@ -24,7 +24,7 @@ const (
 	usualServer = "http://localhost:11434/v1"
 )
 
-var modelChoices = []choice{
+var modelChoices = []option{
 	{"openai", "OpenAI, with a key"},
 	{"anthropic", "Anthropic, with a key"},
 	{otherServer, "another server, e.g. Ollama, llama.cpp, vLLM, OpenRouter"},
@@ -121,7 +121,7 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 	if err != nil {
 		return inSetup(explained(at.Model, err))
 	}
-	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens)
+	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools[probe.Tools], window.Tokens)
 	if key != "" {
 		at.APIKey = s.keep("model-key", key)
 	}
@@ -153,7 +153,7 @@ func (s *setup) agentOf(at config.LLM, key string) (agent channel.Agent, model *
 	return agent, model, err
 }
 
-var platformChoices = []choice{
+var platformChoices = []option{
 	{"discord", "a Discord server"},
 	{"slack", "a Slack workspace"},
 	{"terminal", "only here, in the terminal"},

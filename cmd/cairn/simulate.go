@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,9 +113,6 @@ func (s simulation) check(asJSON bool) error {
 
 func (a *app) simulate(ctx context.Context, s simulation) error {
 	if len(s.files) > 0 {
-		if err := a.load(); err != nil {
-			return err
-		}
 		rec, questions, err := a.recordingOf(s)
 		if err != nil {
 			return err
@@ -150,7 +148,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 	if len(said) == 0 {
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
 	}
-	if s.bot != "" && !simulate.HasBot(said, s.bot) {
+	if s.bot != "" && !slices.ContainsFunc(said, func(m channel.Inbound) bool { return strings.EqualFold(m.Author, s.bot) }) {
 		return rec, nil, usage(fmt.Errorf("--bot %q: no one in the files has that name", s.bot))
 	}
 	for _, file := range s.files {

@@ -22,7 +22,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// collector is an OpenTelemetry collector on loopback.
 type collector struct {
 	mu      sync.Mutex        // guards the rest
 	key     string            // the header Api-Key of the last request
@@ -48,7 +47,6 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// values returns attributes as text.
 func values(attrs []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, a := range attrs {
@@ -84,22 +82,19 @@ func traced(t *testing.T, env ...string) (stderr string) {
 			x.Say("Here it is.")
 		}
 	})
-	p := newFolder(t, append(env, modelAt(server)...)...)
-	p.write("config.toml", "[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
+	p := newFolder(t, append(env, modelAt(server)...)...).with("[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
 	l := p.start("chat", "--json", "--log-level", "info")
 	tea := [2]string{strings.Repeat("I like green tea very much, for it is good. ", 6), "Here it is."}
 	for _, c := range [][2]string{
 		tea, tea, tea, tea, tea, tea, {"search for tea", "Here it is."}, {"/compact", `"state":"applied"`}, {"break", "rejects my API key"},
 	} {
-		l.say(fmt.Sprintf(`{"text":%q}`, c[0]))
-		l.until(c[1])
+		l.ask(fmt.Sprintf(`{"text":%q}`, c[0]), c[1])
 	}
 	l.end()
 	return l.errs.String()
 }
 
 func TestTraces(t *testing.T) {
-	t.Parallel()
 	var c collector
 	server := httptest.NewServer(&c)
 	t.Cleanup(server.Close)

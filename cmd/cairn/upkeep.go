@@ -59,16 +59,13 @@ func (b *bot) watchSettings(hup bool) {
 }
 
 // apply puts edited settings into force in one step, or changes nothing.
-func (b *bot) apply(s config.Settings, asked bool) error {
+func (b *bot) apply(s config.Settings) error {
 	b.app.secrets.learn(s.Secrets()...)
 	next, err := b.configured(b.app.withFlags(s))
 	if err != nil {
 		return err
 	}
 	changed := config.ChangedKeys(b.settings(), &next.settings)
-	if len(changed) == 0 && !asked {
-		return nil
-	}
 	b.current.Store(next)
 	b.tools.Update(next.servers)
 	b.hooks.Update(next.hooks)

@@ -6,6 +6,8 @@ package observe
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -147,21 +149,16 @@ func (s *Step) End() {
 
 // Attr returns the text of an attribute; "" if the step has none with that key.
 func (s *Step) Attr(key string) string {
-	for _, a := range s.Attrs {
-		if a.Key == key {
-			return a.Value.String()
-		}
+	i := slices.IndexFunc(s.Attrs, func(a slog.Attr) bool { return a.Key == key })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return s.Attrs[i].Value.String()
 }
 
 // Number returns an attribute that is a whole number; 0 if the step has none with that key.
-func (s *Step) Number(key string) (n int64) {
-	for _, a := range s.Attrs {
-		if a.Key == key {
-			n, _ = a.Value.Any().(int64)
-		}
-	}
+func (s *Step) Number(key string) int64 {
+	n, _ := strconv.ParseInt(s.Attr(key), 10, 64)
 	return n
 }
 

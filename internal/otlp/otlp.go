@@ -43,24 +43,17 @@ type Options struct {
 // Traces is an observer that sends steps as spans. It queues at most 2048
 // (OTEL_BSP_MAX_QUEUE_SIZE); if the collector does not answer, further ones are dropped.
 type Traces struct {
+	Options
+	Endpoint string // address of the collector, without a password
+
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	class    func(error) string
-	sent     func(error)
 }
 
 var _ observe.Observer = (*Traces)(nil)
 
-// Endpoint returns the address for traces in the environment, without a password; "" if there is
-// none or traces are switched off. The error says what to change.
-func Endpoint() (string, error) {
-	to, err := endpoint()
-	if to == nil || err != nil {
-		return "", err
-	}
-	return to.Redacted(), nil
-}
-
+// endpoint returns the address for traces in the environment; nil if there is none or traces are
+// switched off. The error says what to change.
 func endpoint() (*url.URL, error) {
 	name, address := variable("ENDPOINT")
 	if address == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
@@ -79,9 +72,14 @@ func endpoint() (*url.URL, error) {
 	return to, nil
 }
 
-// Open returns Traces that send to Endpoint, which must not be "". It does not connect yet.
+// Open returns Traces that send to the collector in the environment; nil if it names none or
+// traces are switched off. It does not connect yet. The error says what to change.
 func Open(ctx context.Context, o Options) (*Traces, error) {
-	to, err := newClient(o.Sent)
+	address, err := endpoint()
+	if address == nil || err != nil {
+		return nil, err
+	}
+	to, err := newClient(address.String(), o.Sent)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +92,13 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Sent)) // it would print to standard error
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(otlptrace.NewUnstarted(to)), sdk.WithResource(about))
-	return &Traces{provider: provider, tracer: provider.Tracer("cairn"), class: o.Class, sent: o.Sent}, nil
+	return &Traces{Options: o, Endpoint: address.Redacted(), provider: provider, tracer: provider.Tracer("cairn")}, nil
 }
 
 // Close sends the queue, until ctx ends.
 func (t *Traces) Close(ctx context.Context) {
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.sent(fmt.Errorf("send the last traces: %w", err))
+		t.Sent(fmt.Errorf("send the last traces: %w", err))
 	}
 }
 
@@ -175,7 +173,7 @@ func (t *Traces) attributes(s *observe.Step) (all []attribute.KeyValue) {
 		all = append(all, attribute.Float64("cairn.first_token_seconds", s.First.Seconds()))
 	}
 	if s.Err != nil {
-		all = append(all, attribute.String("error.type", t.class(s.Err)))
+		all = append(all, attribute.String("error.type", t.Class(s.Err)))
 	}
 	for _, a := range s.Attrs {
 		name, known := genAI[a.Key]
@@ -214,15 +212,10 @@ const (
 	maxAnswer   = 64 << 10         // bytes of an answer that are read
 )
 
-// newClient returns a client for the settings in the environment, see Endpoint. It calls sent with
-// the outcome of each attempt.
-func newClient(sent func(err error)) (*client, error) {
-	to, err := endpoint()
-	if err != nil {
-		return nil, err
-	}
-	c := &client{to: to.String(), headers: http.Header{}, sent: sent}
-	c.http.Timeout = sendTimeout
+// newClient returns a client with the settings in the environment. It calls sent with the outcome of
+// each attempt.
+func newClient(to string, sent func(err error)) (*client, error) {
+	c := &client{to: to, headers: http.Header{}, http: http.Client{Timeout: sendTimeout}, sent: sent}
 	if name, value := variable("TIMEOUT"); value != "" {
 		millis, err := strconv.Atoi(value)
 		if err != nil || millis <= 0 {
@@ -232,15 +225,13 @@ func newClient(sent func(err error)) (*client, error) {
 	}
 	name, value := variable("HEADERS")
 	for pair := range strings.SplitSeq(value, ",") {
-		if strings.TrimSpace(pair) == "" {
-			continue
-		}
-		key, value, found := strings.Cut(pair, "=")
+		key, value, found := strings.Cut(strings.TrimSpace(pair), "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if !found || err != nil || strings.TrimSpace(key) == "" {
+		if key = strings.TrimSpace(key); found && key != "" && err == nil {
+			c.headers.Add(key, value)
+		} else if found || key != "" {
 			return nil, fmt.Errorf("%s: write NAME=VALUE, with commas between several", name) // it may contain a key
 		}
-		c.headers.Add(strings.TrimSpace(key), value)
 	}
 	c.headers.Set("Content-Type", "application/x-protobuf")
 	return c, nil
