@@ -212,10 +212,12 @@ type inMemoryJob struct {
 // ID returns the row's id.
 func (j *inMemoryJob) ID() int64 { return j.row.ID }
 
-// Messages returns at most limit messages of a span.
-func (j *inMemoryJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
-	found, err := j.r.Span(ctx, from, to)
-	return found[:min(max(limit, 0), len(found))], err
+// Messages returns the messages of spans.
+func (j *inMemoryJob) Messages(_ context.Context, spans ...Span) (found []chat.Message, err error) {
+	for _, sp := range spans {
+		found = append(found, j.r.said(sp.From, sp.To)...)
+	}
+	return found, nil
 }
 
 // Children returns the rows that a rollup folded, or those that the job's own row is folding.

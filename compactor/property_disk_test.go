@@ -173,8 +173,8 @@ type diskJob struct {
 	d *disk
 }
 
-func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
-	return result(j.d, func() ([]chat.Message, error) { return j.Job.Messages(ctx, from, to, limit) })
+func (j *diskJob) Messages(ctx context.Context, spans ...compactor.Span) ([]chat.Message, error) {
+	return result(j.d, func() ([]chat.Message, error) { return j.Job.Messages(ctx, spans...) })
 }
 
 func (j *diskJob) Children(ctx context.Context, rollup int64) ([]compactor.Compaction, error) {

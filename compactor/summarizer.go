@@ -12,9 +12,6 @@ import (
 	"cairn/llm"
 )
 
-// readPage is how many messages are read from disk at once.
-const readPage = 500
-
 // summarizing returns the function that runs the job's summarizer.
 func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
 	heading := j.row
@@ -52,9 +49,9 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
-// stackBeside returns how many tokens the job's row may take in the stack, and the texts of the other
+// stackBeside returns how many tokens the job's row may take in the stack, and the terms of the other
 // rows: it may take what they leave of the budget. If they leave little they are folded.
-func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
+func (c *Compactor) stackBeside(j *job) (room int, others []summarize.Terms) {
 	planned := c.ahead()
 	left := j.policy.stackBudget(j.budget) - planned.past.tokens
 	if j.row.From < planned.head.Start { // it is shown among what is from before
@@ -63,21 +60,30 @@ func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
+	known := c.terms
+	c.terms = make(map[string]summarize.Terms)
 	for _, other := range planned.head.Stack {
-		if !other.Overlaps(j.row.Span) {
-			left -= other.Tokens
-			texts = append(texts, other.Text)
+		if other.Overlaps(j.row.Span) {
+			continue
 		}
+		left -= other.Tokens
+		terms := known[other.Text]
+		if terms == nil {
+			terms = summarize.TermsOf(other.Text)
+		}
+		c.terms[other.Text] = terms
+		others = append(others, terms)
 	}
-	return j.policy.entryCap(j.budget, left), texts
+	return j.policy.entryCap(j.budget, left), others
 }
 
-// aim returns the target length, in tokens, for what was read: a repair knows its span only now.
-func (j *job) aim(target int, items []summarize.Item) int {
+// aim returns the target length, in tokens, for a material that was read: a repair knows its span
+// only now.
+func (j *job) aim(target int, material func() []summarize.Item) int {
 	if j.repaired.ID == 0 || j.row.Kind == Rollup {
 		return target
 	}
-	return j.policy.target(summarize.CostOfItems(items), target)
+	return j.policy.target(summarize.CostOfItems(material()), target)
 }
 
 // byModel runs the worker's model, and the fallback, from the beginning, if its server fails. read
@@ -89,7 +95,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		if err != nil {
 			return summarize.Summary{}, err
 		}
-		w.target = w.j.aim(w.target, items)
+		w.target = w.j.aim(w.target, func() []summarize.Item { return items })
 		w.limit = min(w.limit, tooLong(w.target))
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
@@ -115,12 +121,13 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
+func extractive(ctx context.Context, j *job, record Job, target int, beside []summarize.Terms) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
-	s = summarize.Extract(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside...)
+	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
+	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, beside...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
@@ -154,18 +161,12 @@ func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Messa
 // messages that row was chosen from, and the texts of workers it drew on, which are in the rows
 // below it.
 func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
-	var messages []chat.Message
-	for _, seq := range row.Sources {
-		if seq == 0 { // a worker's text
-			continue
-		}
-		one, err := record.Messages(ctx, seq, seq, 1) // none if it was deleted
-		if err != nil {
-			return nil, fmt.Errorf("read message %d: %w", seq, err)
-		}
-		messages = append(messages, one...)
+	sources := make([]Span, len(row.Sources)) // 0, a worker's text, is no message
+	for i, seq := range row.Sources {
+		sources[i] = Span{From: seq, To: seq}
 	}
-	below, err := []Compaction{row}, error(nil)
+	messages, err := record.Messages(ctx, sources...)
+	below := []Compaction{row}
 	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]

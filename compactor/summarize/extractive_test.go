@@ -123,7 +123,7 @@ func TestExtractChoosesMessages(t *testing.T) {
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			got := Extract(c.messages, c.target, 0, c.focus, c.beside).Text
+			got := Extract(c.messages, c.target, 0, c.focus, TermsOf(c.beside)).Text
 			check.Contains(t, "extracted summary", got, c.want...)
 			check.Lacks(t, "extracted summary", got, c.lacks...)
 			check.That(t, strings.Count(got, "ferry") < 2, "got a repetition: %s", got)
