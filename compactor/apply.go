@@ -167,11 +167,11 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
 	}
 	used, ids := c.used(c.h.view), transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		var behind []transcript.Stretch
-		if parts := s.CoverNeeds(ids); len(parts) > 0 {
-			behind, err = c.o.Records.Stretches(ctx, parts)
-		}
-		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), behind)
+		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), func(sp Span) transcript.Stretch {
+			n, failed := c.o.Records.Stretch(ctx, sp)
+			err = cmp.Or(err, failed)
+			return n
+		})
 		return change, err
 	})
 	if err == nil {

@@ -103,7 +103,7 @@ func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	}
 	head, first, err := r.Head(ctx)
 	s := transcript.Snapshot{Head: head, First: first, Prepared: slices.Clone(r.state.Prepared), Next: r.state.NextSeq}
-	for m := range r.state.Messages.All() {
+	for _, m := range r.state.Messages {
 		s.Messages = append(s.Messages, r.said(m.Seq, m.Seq)...)
 	}
 	return s, err
@@ -167,16 +167,12 @@ func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.C
 	return r.state.Head(), nil
 }
 
-// Stretches counts the messages of spans.
-func (r *InMemory) Stretches(_ context.Context, spans []Span) (all []transcript.Stretch, err error) {
-	for _, part := range spans {
-		n := transcript.Stretch{Span: part}
-		if said := r.said(part.From, part.To); len(said) > 0 {
-			n.Messages, n.First, n.Last = len(said), said[0].Time, said[len(said)-1].Time
-		}
-		all = append(all, n)
+// Stretch counts the messages of a span.
+func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, err error) {
+	if said := r.said(sp.From, sp.To); len(said) > 0 {
+		n = transcript.Stretch{Messages: len(said), First: said[0].Time, Last: said[len(said)-1].Time}
 	}
-	return all, nil
+	return n, nil
 }
 
 // Ended returns those of the rows that are no longer prepared.

@@ -143,8 +143,8 @@ func (d *disk) Commit(ctx context.Context, s *transcript.State, change transcrip
 	return h, err
 }
 
-func (d *disk) Stretches(ctx context.Context, spans []compactor.Span) ([]transcript.Stretch, error) {
-	return result(d, func() ([]transcript.Stretch, error) { return d.Records.Stretches(ctx, spans) })
+func (d *disk) Stretch(ctx context.Context, sp compactor.Span) (transcript.Stretch, error) {
+	return result(d, func() (transcript.Stretch, error) { return d.Records.Stretch(ctx, sp) })
 }
 
 func (d *disk) Latest(ctx context.Context) (transcript.Undoable, error) {

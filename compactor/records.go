@@ -28,8 +28,8 @@ type Records interface {
 	// transcript.ErrStale: the stored state is not s any more, and nothing has changed.
 	Commit(ctx context.Context, s *transcript.State, change transcript.Change) (Head, error)
 
-	// Stretches counts the messages of spans, for transcript.State.Cover.
-	Stretches(ctx context.Context, spans []Span) ([]transcript.Stretch, error)
+	// Stretch counts the messages of a span, for transcript.State.Cover.
+	Stretch(ctx context.Context, sp Span) (transcript.Stretch, error)
 
 	// Ended returns those of the rows that are no longer prepared, in their current form.
 	Ended(ctx context.Context, rows []int64) ([]Compaction, error)

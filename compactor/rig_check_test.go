@@ -178,7 +178,7 @@ func describe(s *transcript.State) string {
 		fmt.Fprintln(&b, row.ID, row.Kind, row.By, row.State, row.Trigger, row.Level, row.Span, row.FromTime.Unix(), row.ToTime.Unix(),
 			row.Messages, row.Children, row.Tokens, row.AwaitsModel, row.Text)
 	}
-	for m := range s.Messages.All() {
+	for _, m := range s.Messages {
 		fmt.Fprint(&b, m.Seq, "/", m.Turn, " ")
 	}
 	return b.String()

@@ -140,7 +140,7 @@ func (c *conversation) check() error {
 		}
 	}
 	for _, m := range c.messages {
-		found := slices.Collect(c.s.Messages.In(transcript.Span{From: m.Seq, To: m.Seq}))
+		found := c.s.Messages.In(transcript.Span{From: m.Seq, To: m.Seq})
 		verbatim := len(found) > 0
 		if verbatim == c.s.Covered(m.Seq) && m.Seq >= c.s.SessionStart || verbatim && found[0] != m {
 			return fmt.Errorf("message %d: covered %v; verbatim %+v, stored %+v", m.Seq, c.s.Covered(m.Seq), found, m)
@@ -203,27 +203,23 @@ func (c *conversation) must(change transcript.Change, err error) {
 	c.apply(change)
 }
 
-// count counts the contents of parts of summaries, as the store does.
-func (c *conversation) count(parts []transcript.Span) (behind []transcript.Stretch) {
-	for _, sp := range parts {
-		stretch := transcript.Stretch{Span: sp}
-		for _, seq := range c.between(sp) {
-			if stretch.Messages == 0 {
-				stretch.First = c.messages[seq].Time
-			}
-			stretch.Messages, stretch.Last = stretch.Messages+1, c.messages[seq].Time
+// count counts the contents of a span, as the store does.
+func (c *conversation) count(sp transcript.Span) (n transcript.Stretch) {
+	for _, seq := range c.between(sp) {
+		if n.Messages == 0 {
+			n.First = c.messages[seq].Time
 		}
-		behind = append(behind, stretch)
+		n.Messages, n.Last = n.Messages+1, c.messages[seq].Time
 	}
-	return behind
+	return n
 }
 
 // truncate hides the verbatim messages up to seq to.
 func (c *conversation) truncate(to int64) {
 	c.t.Helper()
 	span := transcript.Span{To: to}
-	if first, ok := c.s.Messages.First(); ok {
-		span.From = first.Seq
+	if len(c.s.Messages) > 0 {
+		span.From = c.s.Messages[0].Seq
 	}
 	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, AwaitsModel: true}}, 0))
 }
@@ -272,7 +268,7 @@ func (c *conversation) shown() (shown []string) {
 	for _, row := range c.s.Summaries {
 		shown = append(shown, fmt.Sprintf("%s %d-%d", row.Kind, row.From, row.To))
 	}
-	for m := range c.s.Messages.All() {
+	for _, m := range c.s.Messages {
 		shown = append(shown, fmt.Sprint(m.Seq))
 	}
 	return shown

@@ -66,7 +66,7 @@ func (h *history) talk() {
 // turns returns the spans of the turns that a job may take, oldest first: those that no prepared
 // or running summary covers.
 func (h *history) turns() (turns []transcript.Span) {
-	for m := range h.s.Messages.All() {
+	for _, m := range h.s.Messages {
 		taken := slices.ContainsFunc(slices.Concat(h.s.Prepared, h.s.Running), func(row transcript.Summary) bool { return row.Covers(m.Seq) })
 		if m.Turn == h.s.Open || taken {
 			continue
@@ -116,7 +116,7 @@ func (h *history) coverSome() {
 		}
 	}
 	before, applied := h.s, len(h.applied)
-	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count(h.s.CoverNeeds(ids)))
+	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count)
 	h.applyCover(change)
 	for _, id := range stale {
 		h.status(id, transcript.Stale)
@@ -133,7 +133,7 @@ func (h *history) coverSome() {
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
 	check.Require(h.rt, (reflect.DeepEqual(then, now) || len(then)+len(now) <= 0) && before.ClearedTo == h.s.ClearedTo,
 		"undo: got\n%+v\nwant\n%+v", now, then)
-	check.Require(h.rt, slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())),
+	check.Require(h.rt, slices.Equal(before.Messages, h.s.Messages),
 		"undo: the verbatim messages differ from those before")
 }
 
@@ -141,7 +141,7 @@ func (h *history) coverSome() {
 // span are its children and placeholders.
 func (h *history) mustNotFold(before *transcript.State, id int64, of int) {
 	row := h.summaries[id]
-	if of > 1 || row.Kind != transcript.Rollup || row.Trigger == transcript.OnRepair || before.Messages.Count(row.Span) > 0 {
+	if of > 1 || row.Kind != transcript.Rollup || row.Trigger == transcript.OnRepair || len(before.Messages.In(row.Span)) > 0 {
 		return
 	}
 	found := 0
@@ -229,7 +229,7 @@ func (h *history) deleteSome() {
 // truncateSome hides the oldest turns.
 func (h *history) truncateSome() {
 	var turns []transcript.Span
-	for m := range h.s.Messages.All() {
+	for _, m := range h.s.Messages {
 		switch n := len(turns); {
 		case m.Turn == h.s.Open:
 		case n > 0 && turns[n-1].From == m.Turn:

@@ -48,7 +48,7 @@ func TestAppend(t *testing.T) {
 			change, err := c.s.Append(a.m)
 			check.Require(t, errors.Is(err, a.err) && change.Empty() == (a.err != nil), "%v, empty %v", err, change.Empty())
 			c.apply(change)
-			m, _ := c.s.Messages.Last()
+			m := c.s.Messages[len(c.s.Messages)-1]
 			check.That(t, err != nil || m.Turn == a.turn, "the newest message is %+v", m)
 		})
 	}
@@ -66,7 +66,7 @@ func TestPrepareAndFail(t *testing.T) {
 	check.That(t, got.To == 4 && got.Text == "all", "got prepared %+v", got)
 	c.apply(c.s.Fail(failed.ID, "the model is down"))
 	c.status(failed.ID, transcript.Failed)
-	check.Equal(t, "verbatim messages", c.s.Messages.Len(), 6)
+	check.Equal(t, "verbatim messages", len(c.s.Messages), 6)
 	check.That(t, c.s.Fail(failed.ID, "again").Empty(), "a row fails twice")
 }
 
