@@ -51,21 +51,19 @@ type Event struct {
 	Set []Compaction `json:"-"`
 }
 
-func (j *job) attrs() []slog.Attr {
+// attrs says which compaction it is, for logs and traces.
+func (e Event) attrs() []slog.Attr {
 	return []slog.Attr{
-		slog.Int64("id", j.row.ID), slog.String("trigger", string(j.row.Trigger)), slog.String("kind", string(j.row.Kind)),
-		slog.String("by", string(j.row.By)), slog.Int64("from_seq", j.row.From), slog.Int64("to_seq", j.row.To),
+		slog.Int64("id", e.ID), slog.String("trigger", string(e.Trigger)), slog.String("kind", string(e.Kind)),
+		slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
 	}
 }
 
 // LogValue returns the event without the summary: people's words do not belong in the log.
 func (e Event) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.Int64("id", e.ID), slog.String("state", string(e.State)), slog.String("trigger", string(e.Trigger)),
-		slog.String("kind", string(e.Kind)), slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
+	return slog.GroupValue(append(e.attrs(), slog.String("state", string(e.State)),
 		slog.Int("messages", e.Messages), slog.Int("before_tokens", e.BeforeTokens), slog.Int("after_tokens", e.AfterTokens),
-		slog.Int("window", e.Window), slog.String("error", e.Error),
-	)
+		slog.Int("window", e.Window), slog.String("error", e.Error))...)
 }
 
 // Callbacks: Before may veto a job, After receives the result.

@@ -64,7 +64,7 @@ func (c *Compactor) transcript() *transcript.State {
 	}
 	verbatim := make([]transcript.Message, 0, len(lines))
 	for _, l := range lines {
-		if l.Seq <= s.stored && l.Role != "" {
+		if l.Seq <= s.stored {
 			verbatim = append(verbatim, transcript.MessageOf(*l.Message))
 		}
 	}

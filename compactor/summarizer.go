@@ -205,3 +205,30 @@ func memoriesOf(j *job, messages []chat.Message) int {
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)
 }
+
+// renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
+// it was planned. Changes after this make the row stale.
+func (j *job) renew(ctx context.Context, record Job) error {
+	if j.repaired.ID != 0 || len(j.children) == 0 {
+		return nil
+	}
+	now, err := record.Children(ctx, record.ID())
+	for i, child := range j.children {
+		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
+			span := child.Span // the plan may cover only a part of a row
+			j.children[i] = now[k]
+			j.children[i].Span = span
+		}
+	}
+	return err
+}
+
+// addOpen appends to a summary what started in its span and is not finished, whichever summarizer
+// wrote it.
+func (c *Compactor) addOpen(ctx context.Context, s *summarize.Summary, row Compaction) error {
+	open, err := c.o.Open(ctx, row.From, row.To)
+	if err == nil && open != "" {
+		s.Text += "\n\n" + open
+	}
+	return err
+}
