@@ -14,14 +14,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// ahead returns a rig that prepares summaries.
 func ahead(t *testing.T, window int) *rig {
 	r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 	r.policy.PrepareThreshold = -1
 	return r
 }
 
-// share returns the used share of the window.
 func (r *rig) share() float64 {
 	g := r.c.Status()
 	return float64(g.Used) / float64(g.Window)

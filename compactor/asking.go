@@ -19,7 +19,6 @@ import (
 
 // How a worker asks its model for one summary, and receives it.
 
-// attempt asks with tools unless the model's server does not accept them.
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
 	learnt := learntOf(w.model)
 	noTools := w.textOnly || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
@@ -175,7 +174,6 @@ func (w worker) ask(items []summarize.Item) string {
 	return ask
 }
 
-// messages returns the request: instructions, reference material, and the span.
 func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	material := w.around.labelled(items) + summarize.PlainText(items)
 	if w.agent != "" {

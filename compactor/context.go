@@ -85,7 +85,6 @@ func (h *History) dropRunningContext() {
 	h.contextRuns = false
 }
 
-// dropContexts removes the contexts for which gone reports true.
 func (h *History) dropContexts(gone func(Context) bool) {
 	kept := slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) })
 	if len(kept) == len(h.contexts) {
@@ -96,7 +95,6 @@ func (h *History) dropContexts(gone func(Context) bool) {
 	h.changed()
 }
 
-// contextRunsAt reports whether the running turn's context follows the message seq.
 func (s view) contextRunsAt(seq int64) bool {
 	return s.contextRuns && s.contexts[len(s.contexts)-1].Seq == seq
 }

@@ -39,7 +39,6 @@ func findRepeatedSpans(prepared []compactor.Compaction) error {
 
 var about = regexp.MustCompile(`about (\d+) tokens`)
 
-// wordy is a worker whose summaries have nearly the requested length.
 func wordy(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	most, err := strconv.Atoi(about.FindStringSubmatch(req.Messages[1].Text)[1])
 	if err != nil {
@@ -48,7 +47,6 @@ func wordy(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("Summary %d of %s, %s %s", n, spanOf(req), wordsOf(req), filler(most*9/10-30))), nil
 }
 
-// random returns a rig with a random policy in a file.
 func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
 	f.histories++
 	p := compactor.DefaultPolicy()

@@ -169,7 +169,6 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	return e
 }
 
-// isSpared reports whether messages stay verbatim because their summary was undone.
 func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp) && !c.undoLifted }
 
 // whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and

@@ -63,7 +63,6 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// quotes is a worker whose summaries quote the beginnings of the messages in their span.
 func quotes(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return summary("They said: " + strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")), nil
 }
@@ -151,8 +150,6 @@ func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	check.Equal(t, "failures", g.seen(compactor.EventFailed), 0)
 }
 
-// saySecretFirst edits and pins the first message, quotes it in replies, recalls it, and starts a
-// thread on it.
 func (g *secretRig) saySecretFirst() {
 	first := secretly("The first one.")
 	first.Addressed = true
@@ -184,7 +181,6 @@ func (g *secretRig) thread(name string) {
 	}
 }
 
-// summarizeOver counts the rows in these states over a message with the word.
 func (g *secretRig) summarizeOver(seq int64, states string) int {
 	return g.count(fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
@@ -281,7 +277,6 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 	}
 }
 
-// secretly returns a message with oddWord in every field.
 func secretly(text string) store.Inbound {
 	return store.Inbound{
 		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),

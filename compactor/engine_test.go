@@ -117,7 +117,6 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 	}
 }
 
-// held is a worker that blocks until release is closed.
 func held(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {

@@ -51,7 +51,6 @@ type Event struct {
 	Set []Compaction `json:"-"`
 }
 
-// attrs says which compaction it is, for logs and traces.
 func (e Event) attrs() []slog.Attr {
 	return []slog.Attr{
 		slog.Int64("id", e.ID), slog.String("trigger", string(e.Trigger)), slog.String("kind", string(e.Kind)),
@@ -133,7 +132,6 @@ type reports struct {
 	tooLarge                          llm.Incident // nothing more can be hidden
 }
 
-// note records an event; next is the seq of the next message.
 func (r *reports) note(e Event, next int64) {
 	switch e.State {
 	case EventStarted, EventPrepared, EventScheduled:

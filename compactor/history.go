@@ -46,7 +46,6 @@ type view struct {
 	inWork      []Compaction     // rows being made; no fold includes them
 }
 
-// cost returns the tokens of head, messages and contexts.
 func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
 
 func newHistory(state transcript.Snapshot, sh shape) *History {

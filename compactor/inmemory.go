@@ -186,8 +186,6 @@ func (r *InMemory) Latest(context.Context) (transcript.Undoable, error) {
 // Declined does nothing: the compactor knows it until the head changes.
 func (r *InMemory) Declined(context.Context, int64, Declined) error { return nil }
 
-func (r *InMemory) ClearDeclined(context.Context) error { return nil }
-
 // Measured does nothing: the events contain the numbers too.
 func (r *InMemory) Measured(context.Context, int64, int, int) error { return nil }
 

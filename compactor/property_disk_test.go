@@ -159,10 +159,6 @@ func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) er
 	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
 }
 
-func (d *disk) ClearDeclined(ctx context.Context) error {
-	return d.call(func() error { return d.Records.ClearDeclined(ctx) })
-}
-
 func (d *disk) Measured(ctx context.Context, row int64, before, after int) error {
 	return d.call(func() error { return d.Records.Measured(ctx, row, before, after) })
 }

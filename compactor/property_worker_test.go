@@ -94,14 +94,12 @@ type gate struct {
 	open  chan struct{}
 }
 
-// holdWorkerAt holds the next worker that reaches a place.
 func (m *machine) holdWorkerAt(rt *rapid.T, place int) {
 	m.releaseAndWait(rt)
 	m.gate = &gate{place, make(chan struct{})}
 	m.next.Store(m.gate)
 }
 
-// waitAtGate holds the worker if this is the place.
 func (m *machine) waitAtGate(ctx context.Context, place int) {
 	g := m.next.Load()
 	if g == nil || g.place != place || !m.next.CompareAndSwap(g, nil) {
@@ -114,7 +112,6 @@ func (m *machine) waitAtGate(ctx context.Context, place int) {
 	}
 }
 
-// release lets the worker continue, and removes the gate.
 func (m *machine) release() {
 	m.next.Store(nil)
 	if m.gate != nil {
@@ -127,7 +124,6 @@ func (m *machine) release() {
 	m.held = false
 }
 
-// releaseAndWait lets a held worker continue, and waits until it is done.
 func (m *machine) releaseAndWait(rt *rapid.T) {
 	m.release()
 	m.waitForWorker(rt)

@@ -163,7 +163,6 @@ func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// show delivers an unaddressed message with a picture.
 func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
 	shown := r.arrive(store.Inbound{

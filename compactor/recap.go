@@ -40,24 +40,20 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
 	r := Recap{By: ByExtractive}
-	cover := func(from, to int64) {
-		if r.From == 0 || from < r.From {
-			r.From = from
-		}
-		r.To = max(r.To, to)
-	}
+	var seqs []int64
 	for _, row := range s.shownRows() {
-		cover(row.From, row.To)
+		seqs = append(seqs, row.From, row.To)
 		if row.Kind == Placeholder {
 			r.Hidden += row.Messages
 		}
 	}
 	for _, l := range s.lines {
-		cover(l.Seq, l.Seq)
+		seqs = append(seqs, l.Seq)
 	}
-	if r.To == 0 {
+	if len(seqs) == 0 {
 		return r, nil
 	}
+	r.From, r.To = slices.Min(seqs), slices.Max(seqs)
 	if c.o.Worker != nil {
 		text, err := c.recapByModel(ctx, s, w)
 		if err == nil {
@@ -106,7 +102,6 @@ func quotedItems(row Compaction, most int) (items []summarize.Item) {
 	return items
 }
 
-// itemsOfView returns the content of a view as material, with its rows as ofRow returns them.
 func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, most int) []summarize.Item {
 	var items []summarize.Item
 	for _, row := range s.shownRows() {

@@ -41,10 +41,8 @@ type Records interface {
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
 
-	// Declined records that a model declined to summarize a row's span. ClearDeclined clears all such
-	// records, so that a person's request tries again.
+	// Declined records how often a model declined to summarize a row's span; row 0: all that were declined.
 	Declined(ctx context.Context, row int64, d Declined) error
-	ClearDeclined(ctx context.Context) error
 
 	// Measured records the tokens used before and after an applied compaction.
 	Measured(ctx context.Context, row int64, before, after int) error

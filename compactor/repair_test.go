@@ -43,7 +43,6 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 	})
 }
 
-// emergencies counts the applied emergencies.
 func (r *rig) emergencies() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

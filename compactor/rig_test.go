@@ -68,7 +68,6 @@ func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	return tuned(t, window, worker, nil)
 }
 
-// tuned returns a rig whose options are changed before it is opened.
 func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
@@ -137,7 +136,6 @@ func onClock(t *testing.T, name string, test func(t *testing.T)) {
 	})
 }
 
-// under reads a value under the mutex that guards it.
 func under[T any](mu *sync.Mutex, value *T) T {
 	mu.Lock()
 	defer mu.Unlock()
@@ -162,7 +160,6 @@ func (r *rig) close() {
 	}
 }
 
-// restart ends the process, as far as the conversation can see, and starts it again.
 func (r *rig) restart() {
 	r.t.Helper()
 	r.close()
@@ -204,7 +201,6 @@ func (r *rig) fitting(answered func(refused bool)) ([]llm.Message, error) {
 	}
 }
 
-// estimate returns the cost of a request without its tools.
 func (r *rig) estimate(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		n += tokens.Estimate(m.Text)
@@ -212,14 +208,12 @@ func (r *rig) estimate(messages []llm.Message) (n int) {
 	return n
 }
 
-// resize changes the model's window, also while a worker runs.
 func (r *rig) resize(window int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.window = window
 }
 
-// waitIdle waits until nothing runs and nothing is due.
 func (r *rig) waitIdle() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -242,7 +236,6 @@ func (r *rig) seen(state compactor.EventState) (n int) {
 	return n
 }
 
-// render returns the whole view as one text.
 func (r *rig) render() string {
 	r.t.Helper()
 	messages, _, err := r.c.Request(context.Background())

@@ -67,7 +67,6 @@ func StrategyOf(name string) Strategy {
 	return builtIn(name)
 }
 
-// strategy returns the Strategy that p names.
 func (c *Compactor) strategy(p Policy) Strategy {
 	if c.o.Strategy != nil {
 		return c.o.Strategy(p.Strategy)

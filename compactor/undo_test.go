@@ -10,7 +10,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// undo undoes the latest compaction, and fails if that is refused.
 func (r *rig) undo() compactor.Event {
 	r.t.Helper()
 	e, err := r.c.Undo(r.t.Context())
@@ -20,7 +19,6 @@ func (r *rig) undo() compactor.Event {
 	return e
 }
 
-// refused fails unless undo is refused with a reason that contains want.
 func (r *rig) refused(want string) {
 	r.t.Helper()
 	before := r.render()
@@ -31,7 +29,6 @@ func (r *rig) refused(want string) {
 	check.Equal(r.t, "a refused undo changed the view", r.render(), before)
 }
 
-// applied summarizes the old messages, and waits until the summary is applied.
 func (r *rig) applied() {
 	r.t.Helper()
 	applied := r.seen(compactor.EventApplied)

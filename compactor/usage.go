@@ -73,7 +73,6 @@ func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
-// frame estimates the system prompt and the tools.
 func (c *Compactor) frame() int {
 	if c.o.Learnt().Facts().RefusesTools {
 		return c.systemCost
@@ -242,7 +241,6 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 	return g.Used, g.Head, g.Verbatim
 }
 
-// shares returns a Status with the tokens of the parts of a view.
 func (c *Compactor) shares(s view) (g Status) {
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }

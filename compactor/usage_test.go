@@ -21,16 +21,13 @@ func asks(r *rig, text string) {
 	r.request()
 }
 
-// report reports the provider's count of the last request.
 func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
 
-// prompt returns the status without the reply's reserve.
 func prompt(r *rig) int {
 	g := r.c.Status()
 	return g.Used - g.Reserve
 }
 
-// openTurn returns a rig with some messages and an open turn.
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
 	r.deliverMany(10, 50)
@@ -173,7 +170,6 @@ func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	return second
 }
 
-// reasonings counts the messages of a request that have reasoning.
 func reasonings(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		if len(m.Native) > 0 {
@@ -183,7 +179,6 @@ func reasonings(messages []llm.Message) (n int) {
 	return n
 }
 
-// reason calls a tool after some reasoning.
 func (x *turn) reason(id string) {
 	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})

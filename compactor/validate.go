@@ -32,7 +32,6 @@ func (e *FieldError) Error() string {
 	return s
 }
 
-// checkRange returns what is wrong with a setting; nil if it is in a range.
 func checkRange[T cmp.Ordered](key string, v, low, high T) *FieldError {
 	if v >= low && v <= high {
 		return nil
@@ -94,7 +93,6 @@ func checkShare(key string, v, low, high float64) *FieldError {
 	return e
 }
 
-// validateLevels returns what is wrong with the levels and with prepare_threshold.
 func (p Policy) validateLevels() (errs []*FieldError) {
 	level := func(key string, v float64) {
 		e := checkShare(key, v, 0.10, 0.99)
@@ -130,7 +128,6 @@ func CheckReasoning(key, value string) *FieldError {
 	return checkChoice(key, value, value, "empty, or one of", llm.ReasoningEfforts)
 }
 
-// checkChoice returns what is wrong with a setting; nil if it is one of the choices.
 func checkChoice(key, shown, value, want string, choices []string) *FieldError {
 	if slices.Contains(choices, value) {
 		return nil

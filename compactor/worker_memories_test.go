@@ -21,7 +21,6 @@ var facts = []string{
 
 const whatAdaTold = "Ada told of her move to Lisbon, of her sister and of her work."
 
-// memoriesOfFacts compacts facts with a worker and returns the saved memories.
 func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	t.Helper()
 	for _, fact := range facts {

@@ -40,7 +40,6 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 	}}
 }
 
-// material returns the tokens of the span in a worker's request.
 func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
 func alwaysSay(d time.Duration) func(llm.Request) time.Duration {

@@ -41,7 +41,6 @@ type draft struct {
 
 func (s *State) draft() *draft { return &draft{State: *s} }
 
-// put adds or replaces a summary in the state and the change.
 func (d *draft) put(row Summary) {
 	row = row.priced()
 	d.State.put(row)

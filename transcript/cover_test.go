@@ -177,7 +177,6 @@ func (c *conversation) job(words []string) (j job) {
 	return j
 }
 
-// begin starts a job and returns the summary it will make.
 func (c *conversation) begin(j job) transcript.Summary {
 	c.t.Helper()
 	sum := transcript.Summary{
@@ -191,7 +190,6 @@ func (c *conversation) begin(j job) transcript.Summary {
 	return c.s.Running[len(c.s.Running)-1]
 }
 
-// prepare adds a prepared summary and returns its ID.
 func (c *conversation) prepare(j job) int64 {
 	c.t.Helper()
 	sum := c.begin(j)
@@ -200,7 +198,6 @@ func (c *conversation) prepare(j job) int64 {
 	return sum.ID
 }
 
-// cover applies prepared summaries, and returns which became stale and which wait.
 func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 	c.t.Helper()
 	change, stale, wait := c.s.Cover(ids, 0, c.count)
@@ -208,7 +205,6 @@ func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 	return stale, wait
 }
 
-// summarize prepares and applies one summary, and returns its id.
 func (c *conversation) summarize(j job) int64 {
 	c.t.Helper()
 	id := c.prepare(j)

@@ -47,7 +47,6 @@ func (l Log) Insert(messages []Message) Log {
 	return all
 }
 
-// at returns the index of the first message at seq or after it.
 func (l Log) at(seq int64) int {
 	i, _ := slices.BinarySearchFunc(l, seq, func(m Message, seq int64) int { return cmp.Compare(m.Seq, seq) })
 	return i

@@ -79,7 +79,6 @@ func choose(sentences []*sentence, target int, others []Terms) *chooser {
 	return c
 }
 
-// fill queues the sentences that are not chosen yet.
 func (c *chooser) fill(sentences []*sentence) {
 	c.queue = c.queue[:0]
 	for _, s := range sentences {

@@ -160,7 +160,6 @@ func TestExtractTakesTextAsData(t *testing.T) {
 	}
 }
 
-// checkOrder fails unless a text contains all parts, in that order.
 func checkOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
