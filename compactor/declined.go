@@ -80,14 +80,6 @@ func (c *Compactor) declined(j *job) (next *job) {
 	return &apart
 }
 
-// retryDeclined resets what was declined, because a person asked for a compaction.
-func (c *Compactor) retryDeclined() {
-	c.retries.declinedTo = 0
-	if slices.ContainsFunc(c.h.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
-		c.noteDeclined(0, Declined{})
-	}
-}
-
 // noteDeclined updates Declined of a row on disk, in the view and in plans; id 0: of all rows.
 func (c *Compactor) noteDeclined(id int64, d Declined) {
 	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {

@@ -68,7 +68,8 @@ func (h *History) edited(m chat.Message) {
 		h.restorable[i] = m
 	}
 	h.dropContexts(func(c Context) bool {
-		return c.Quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !h.contextRunsAt(m.Seq)
+		runs := h.contextRuns && h.contexts[len(h.contexts)-1].Seq == m.Seq
+		return c.Quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !runs
 	})
 	if i := slices.IndexFunc(h.lines, func(old line) bool { return old.Seq == m.Seq }); i >= 0 {
 		lines := slices.Clone(h.lines)

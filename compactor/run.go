@@ -66,7 +66,10 @@ func (c *Compactor) write(w *work, j *job, err error) {
 			}
 			s, err := how(ctx)
 			if err == nil && c.o.Open != nil {
-				err = c.addOpen(ctx, &s, j.row)
+				var open string
+				if open, err = c.o.Open(ctx, j.row.From, j.row.To); open != "" {
+					s.Text += "\n\n" + open
+				}
 			}
 			return s, err
 		})
@@ -116,14 +119,15 @@ func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 		j.row.Focus = w.row.Focus
 		c.makeRow(w, j)
 	}
-	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
+	if err != nil {
+		failed := w.making
+		if failed == w.job || failed.extractive || w.ctx.Err() != nil {
+			c.finish(w, err)
+			return
+		}
 		w.degraded = !modelDeclines(err) // such a fold is repaired later, but not at once
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 		fold(failed.children, true)
-		return
-	}
-	if err != nil {
-		c.finish(w, err)
 		return
 	}
 	w.rows = append(w.rows, row)

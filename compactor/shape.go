@@ -145,9 +145,6 @@ func (p Policy) target(spanTokens, most int) int {
 	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
 }
 
-// tooLong returns the length, in tokens, above which a summary with that target is too long.
-func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
-
 // headingCost is the most tokens of the heading above a summary's text.
 const headingCost = 40
 

@@ -96,7 +96,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 			return summarize.Summary{}, err
 		}
 		w.target = w.j.aim(w.target, func() []summarize.Item { return items })
-		w.limit = min(w.limit, tooLong(w.target))
+		w.limit = min(w.limit, max(2*w.target, 3*summarize.MinSummary))
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
@@ -219,16 +219,6 @@ func (j *job) renew(ctx context.Context, record Job) error {
 			j.children[i] = now[k]
 			j.children[i].Span = span
 		}
-	}
-	return err
-}
-
-// addOpen appends to a summary what started in its span and is not finished, whichever summarizer
-// wrote it.
-func (c *Compactor) addOpen(ctx context.Context, s *summarize.Summary, row Compaction) error {
-	open, err := c.o.Open(ctx, row.From, row.To)
-	if err == nil && open != "" {
-		s.Text += "\n\n" + open
 	}
 	return err
 }

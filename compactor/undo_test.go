@@ -70,32 +70,23 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 
 func TestUndoIsRefused(t *testing.T) {
 	slow(t)
-	for claim, c := range map[string]struct {
-		change func(r *rig) // after the compaction, and before the undo
-		reason string
-	}{
-		"if it would reach the aggressive level, with numbers": {
-			func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) }, "of 8000 tokens would be used then, and from 6800 on",
-		},
-		"after a change, with a reason": {func(r *rig) { r.edit(3, "something else") }, "changed since"},
+	for reason, change := range map[string]func(r *rig){ // after the compaction, and before the undo
+		"of 8000 tokens would be used then, and from 6800 on": func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) },
+		"changed since": func(r *rig) { r.edit(3, "something else") },
 	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-			r.deliverMany(30, 100)
-			r.applied()
-			c.change(r)
-			r.refused(c.reason)
-		})
-	}
-	t.Run("not just below the level", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-		r.policy.BackgroundThreshold = 0.84
-		r.notesUntil(100, func() bool { return r.share() >= 0.8 })
-		r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
+		r.deliverMany(30, 100)
 		r.applied()
-		r.undo()
-		r.waitIdle()
-	})
+		change(r)
+		r.refused(reason)
+	}
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary}) // not just below the level
+	r.policy.BackgroundThreshold = 0.84
+	r.notesUntil(100, func() bool { return r.share() >= 0.8 })
+	r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
+	r.applied()
+	r.undo()
+	r.waitIdle()
 }
 
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
